@@ -31,7 +31,7 @@ async def _written(db: Database, trace: EntryContext, entries: int) -> None:
             subjects = [
                 f"sandbox_donationsession_{number:026}" for number in range(begin, min(begin + _BATCH, entries))
             ]
-            await tx.executemany(audit.INSERT, [trace.entry_values(tx, subject) for subject in subjects])
+            await tx.executemany(audit.INSERT, [trace.build_entry_row(tx, subject) for subject in subjects])
 
 
 async def _round(db: Database, entries: int) -> tuple[float, float]:

@@ -15,7 +15,7 @@ import asyncpg
 import pyotp
 
 from almoner import wiring
-from almoner.access.accounts.domain import portal_for_member
+from almoner.access.accounts.domain import build_member_portal
 from almoner.access.credentials.service import audit_context_of_person, authenticators
 from almoner.access.people import service as people
 from almoner.access.people.domain import build_profile, member_realm
@@ -98,7 +98,7 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
             code = pyotp.TOTP(set_up.secret.replace(" ", "")).at(tx.real_now)
             await authenticators.confirm_setup(tx, person, code, audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
-            portal = portal_for_member(person.realm, tx.ids.text("partner", partner.id), "")
+            portal = build_member_portal(person.realm, tx.ids.text("partner", partner.id), "")
         return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}")
     finally:
         await services.close()

@@ -64,7 +64,7 @@ async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float
         if files:
             load = await registers_flows.import_files(services.db, source, files, force=True)
         else:
-            load = await registers_flows.roll_back_load(services.db, source)
+            load = await registers_flows.roll_back_newest_import(services.db, source)
         return load.rows, time.perf_counter() - started
     finally:
         await services.close()

@@ -21,7 +21,7 @@ from uuid import UUID
 
 import asyncpg
 
-from almoner.dashboard.search_terms import SearchableRecord, terms_of
+from almoner.dashboard.search_terms import SearchableRecord, record_term_hashes
 from almoner.giving.checkout.donations.store_lists import REFRESH_TOTALS
 from almoner.kit.ids import Ids, new_id
 from almoner.platform.events.event_blocks import BUILD_BLOCK, SIZE
@@ -274,7 +274,7 @@ def _donation_terms(partner: UUID, who: tuple[str, ...], about: tuple[str, ...])
 
 @lru_cache(maxsize=300_000)
 def _terms(partner: UUID, personal: tuple[str, ...], texts: tuple[str, ...]) -> list[int]:
-    return terms_of(SearchableRecord(partner, "donation", partner, personal, texts))
+    return record_term_hashes(SearchableRecord(partner, "donation", partner, personal, texts))
 
 
 async def _places(connection: "asyncpg.Connection[asyncpg.Record]", large: LargePartner) -> _Places:
@@ -362,7 +362,7 @@ def _submission(large: LargePartner, configuration: UUID, registry: UUID, number
         ("validationrequest", request, ()),
         ("validationsubmission", submission, (first, last, email, f"K-{number:06d}")),
     ):
-        found = terms_of(SearchableRecord(large.partner, kind, record, (), (*texts, *more)))
+        found = record_term_hashes(SearchableRecord(large.partner, kind, record, (), (*texts, *more)))
         yield SEARCH, (large.partner, kind, record, found)
 
 

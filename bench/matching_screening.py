@@ -50,7 +50,7 @@ def master_file() -> Iterator[Row]:
 def places(entry: WatchlistEntry) -> list[tuple[str, ...]]:
     """The countries of an organisation with the name of an entry, in each way of ``ASKED_FROM``."""
     reported = entry.listed.countries
-    concerned = tuple(sorted(programmes.countries_of_programmes(entry.listed.programmes)))
+    concerned = tuple(sorted(programmes.countries_of_sanctions_programmes(entry.listed.programmes)))
     return [reported, reported or concerned or (HOME,), reported or (HOME,)]
 
 

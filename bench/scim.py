@@ -145,7 +145,7 @@ async def _partner(db: Database, name: str, users: int) -> str:
     """Create a partner with users; returns the secret of its key."""
     async with db.write() as tx:
         partner = Partner((await partners.create(tx, name)).id)
-        await partners.set_scim(tx, partner, allowed=True)
+        await partners.set_scim_allowed(tx, partner, allowed=True)
         _, secret = await keys.create(tx, partner, "scim", "bench", frozenset({"scim_api"}))
     await _fill(db, partner, users)
     return secret

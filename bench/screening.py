@@ -80,7 +80,7 @@ async def _load(
     db: Database, code: str, files: Sequence[Path], *, force: bool = False
 ) -> tuple[WatchlistImport, float]:
     started = time.perf_counter()
-    made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES[code], files, force=force)
+    made = await watchlists_flows.import_watchlist(db, WATCHLIST_SOURCES[code], files, force=force)
     return made, time.perf_counter() - started
 
 
@@ -92,7 +92,7 @@ async def _loaded(db: Database, *, short: bool) -> list[str]:
     for code, files in given:
         made, seconds = await _load(db, code, files)
         counts = (made.entries, made.added, made.removed, made.changed, made.rejected)
-        lines.append(f"| {code} {made.version} | {' | '.join(f'{one:,}' for one in counts)} | {seconds:.1f} |")
+        lines.append(f"| {code} {made.version_label} | {' | '.join(f'{one:,}' for one in counts)} | {seconds:.1f} |")
     return lines
 
 
@@ -184,7 +184,7 @@ async def _updated(db: Database, count: int, before: Sequence[Path], after: Sequ
     started = time.perf_counter()
     async with db.read() as tx:
         found = list(await screenings.list_affected_subjects(tx, made.id))
-        fresh, seen = await screenings.index_of_load(tx, made.id), UUID(int=0)
+        fresh, seen = await screenings.build_import_index(tx, made.id), UUID(int=0)
         while True:
             some, last = await screenings.find_subjects_with_hits(tx, fresh, seen)
             found += some
@@ -194,7 +194,7 @@ async def _updated(db: Database, count: int, before: Sequence[Path], after: Sequ
     seconds = time.perf_counter() - started
     moved = f"{made.added} in, {made.removed} out, {made.changed} changed"
     again = f"of {count:,} watched bodies {len(set(found))} are compared again, found in {seconds:.1f} s"
-    return [f"- from {loaded.version} to {made.version}, {moved}: {again}"]
+    return [f"- from {loaded.version_label} to {made.version_label}, {moved}: {again}"]
 
 
 async def _look(screener: Screener, who: ScreenedSubject, asked: SubjectDetails, tx: Tx) -> None:

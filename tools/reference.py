@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from almoner import wiring
-from almoner.app import describe_api
+from almoner.app import serialise_api_description
 from almoner.giving.accounting.refunds.routes import refund_routes
 from almoner.giving.checkout.giving_links.routes import giving_link_routes
 from almoner.giving.checkout.sessions.routes import session_creation_routes
@@ -90,7 +90,7 @@ several fail at once, see the [runbook](../runbooks/selfcheck.md).
 def render() -> Mapping[str, str]:
     """All files: path below the project to text. The description is the sandbox's, with its identifiers and tools."""
     server = Settings.model_construct(port=Settings.model_fields["port"].default, api_url="").base_urls.api
-    description = describe_api(_routes(), EVENT_TYPES.values(), Ids(sandbox=True), server)
+    description = serialise_api_description(_routes(), EVENT_TYPES.values(), Ids(sandbox=True), server)
     return MappingProxyType(
         {
             "openapi.json": description.decode(),

@@ -19,7 +19,7 @@ from almoner.platform.files import media
 from almoner.platform.http.edge import EdgeMiddleware
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.lazy_application import LazyApplication
-from almoner.platform.http.openapi import build_description
+from almoner.platform.http.openapi import build_openapi_document
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.signing_keys import signing_keys_route
@@ -29,10 +29,12 @@ from almoner.scim import PREFIX as SCIM
 from almoner.wiring import Services
 
 
-def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server: str) -> bytes:
+def serialise_api_description(
+    routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server_url: str
+) -> bytes:
     """Serialise the API description as indented JSON."""
     endpoints = [endpoint for group in routes for endpoint in group.endpoints]
-    described = build_description(endpoints, ids, server, __version__, list(events))
+    described = build_openapi_document(endpoints, ids, server_url, __version__, list(events))
     return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
 
 
@@ -60,10 +62,12 @@ class _PathDispatcher:
             raise NotFound("there is nothing at this address") from None
 
 
-def describe_server_api(services: Services) -> bytes:
+def build_server_api_description(services: Services) -> bytes:
     """Build the API description of a server, which takes half a second."""
     deployment = services.db.deployment
-    return describe_api(services.routes, services.events.values(), deployment.ids, deployment.base_urls.api)
+    return serialise_api_description(
+        services.routes, services.events.values(), deployment.ids, deployment.base_urls.api
+    )
 
 
 def _probes(services: Services, description: bytes | None) -> list[Route]:
@@ -93,9 +97,9 @@ def create_worker_app(services: Services) -> ASGIApp:
 
 
 def create_app(
-    services: Services, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
+    services: Services, api_description: bytes | None = None, *, statement_timeout: float = REQUEST_SECONDS
 ) -> ASGIApp:
-    """The HTTP application of a server; ``description``: the API description, if already loaded.
+    """The HTTP application of a server; ``api_description``: the API description, if already loaded.
 
     The caller closes ``services``.
     """
@@ -113,10 +117,10 @@ def create_app(
 
     deployment = services.db.deployment
     site = FrontAndErrorPages(deployment, places)
-    description = description or describe_server_api(services)
+    api_description = api_description or build_server_api_description(services)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
-        *_probes(services, description),
+        *_probes(services, api_description),
         *DocumentationPages(deployment).routes(),
         signing_keys_route(deployment.vault),
         *site.routes(),
@@ -131,7 +135,7 @@ def create_app(
         drain=services.drain,
         https_only=not services.db.deployment.sandbox,
         error_page=lambda request, status: site.error_page(request, status) if is_page_request(request) else None,
-        statement_seconds=statement_seconds,
+        statement_seconds=statement_timeout,
         recorder=services.api_requests,
     )
-    return app if services.tracing is None else services.tracing.application(app)
+    return app if services.tracing is None else services.tracing.trace_application(app)

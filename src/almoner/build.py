@@ -8,7 +8,7 @@ _HASH: Final = re.compile(r"[0-9a-f]{40,64}")
 _PACKAGE: Final = Path(__file__).parent
 
 
-def commit() -> str | None:
+def source_commit() -> str | None:
     """The commit that this was built from; None if it was not recorded."""
     written = (_PACKAGE / "commit.txt").read_text().strip()
     return written if _HASH.fullmatch(written) else _checked_out(_PACKAGE.parents[1] / ".git")

@@ -11,7 +11,7 @@ from almoner import backends, providers
 from almoner.kit.time import Clock
 from almoner.platform.database import disk_space, postgres
 from almoner.platform.observability.deployment_checks import CheckResult, NamedProbe, Status
-from almoner.platform.outbound.certificates import find_certificate_end
+from almoner.platform.outbound.certificates import fetch_certificate_expiry
 from almoner.platform.outbound.lookups import resolve_host
 from almoner.settings import Settings
 
@@ -70,7 +70,7 @@ def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None 
         return [await check_certificate(one.hostname or "", one.port or 443, clock.real_now()) for one in hosts]
 
     async def disk() -> CheckResult:
-        free = disk_space.measure_free_space(postgres.possible_homes(settings.data_dir))
+        free = disk_space.measure_free_space(postgres.possible_cluster_folders(settings.data_dir))
         low = disk_space.is_space_low(free, settings.disk_reserve_bytes, was_low=False)
         megabytes = "not known" if free is None else f"{free.size // 2**20:,} MB"
         found = f"{megabytes} free for {settings.data_dir}"
@@ -116,7 +116,7 @@ async def check_certificate(host: str, port: int, now: datetime, context: ssl.SS
     """Whether clients accept the certificate of a public address, and for how long."""
     try:
         async with asyncio.timeout(_CERTIFICATE_SECONDS):
-            end = await find_certificate_end(host, port, context)
+            end = await fetch_certificate_expiry(host, port, context)
     except ssl.SSLError as error:
         advice = _CERTIFICATE_ADVICES.get(getattr(error, "verify_code", 0), _CERTIFICATE_ADVICE)
         return CheckResult("certificate", "failed", f"{host}: {error}", advice, host)

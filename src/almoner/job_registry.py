@@ -16,7 +16,7 @@ from almoner.access.sign_ins import jobs as sign_ins_jobs
 from almoner.dashboard import exports as dashboard_exports
 from almoner.dashboard import jobs as dashboard_jobs
 from almoner.dashboard.api_request_source import ApiRequestSource
-from almoner.dashboard.list_files import ListFiles
+from almoner.dashboard.list_files import RecordListReader
 from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import API_REQUESTS
 from almoner.giving.account_notices import jobs as account_notices_jobs
@@ -117,8 +117,8 @@ _PARTNERS_BY_ORGANISATION = (
     categories.partners_following,
     donations.partners_by_organisation,
     verifications.partners_by_organisation,
-    monitoring.partners_following,
-    eligibility.partners_following,
+    monitoring.list_partner_ids_by_organisation,
+    eligibility.list_partner_ids_by_organisation,
 )
 """Functions that list the partners following an organisation, for ``ScreenedSubject``."""
 
@@ -136,9 +136,11 @@ class WatchlistScreening:
     def __init__(self, screener: Screener) -> None:
         self._screener = screener
 
-    async def run_with_screening(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+    async def run_in_screening_transaction(
+        self, db: Database, operation: Callable[[Tx], Awaitable[Compared]]
+    ) -> Compared:
         """Run a function in a write transaction in which watch lists can be used."""
-        return await self._screener.run_with_watchlists(db, use)
+        return await self._screener.run_with_watchlists(db, operation)
 
     async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
         """Screen each record separately; a decision on one applies to the same question about the others."""
@@ -150,7 +152,7 @@ class WatchlistScreening:
                 who,
                 matches.subject_details_of(record),
                 watch=True,
-                others=[other for other in whos if other != who],
+                merged_subjects=[other for other in whos if other != who],
             )
             for record, who in zip(records, whos, strict=True)
         ]
@@ -196,43 +198,47 @@ def build_background_tasks(parts: BackgroundParts) -> BackgroundTasks:
 
 def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     return [
-        idempotency.tasks.collected,
-        events_jobs.tasks.collected,
-        upload_intake.tasks.collected,
-        audit_heads.tasks.collected,
-        audit_heads.export_tasks.using(parts.audit_heads),
-        audit_proofs.proof_tasks.using(parts.audit_heads),
-        selfcheck.tasks.collected,
-        selfcheck.run_tasks.using(selfcheck.JobDependencies(CHECKS, parts.telemetry)),
+        idempotency.tasks.declared_tasks,
+        events_jobs.tasks.declared_tasks,
+        upload_intake.tasks.declared_tasks,
+        audit_heads.tasks.declared_tasks,
+        audit_heads.export_tasks.bind(parts.audit_heads),
+        audit_proofs.proof_tasks.bind(parts.audit_heads),
+        selfcheck.tasks.declared_tasks,
+        selfcheck.run_tasks.bind(selfcheck.JobDependencies(CHECKS, parts.telemetry)),
     ]
 
 
 def _dashboard_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
-    files = ListFiles(parts.db, MemberApiClient(parts.api), {API_REQUESTS: ApiRequestSource(parts.db)})
+    files = RecordListReader(parts.db, MemberApiClient(parts.api), {API_REQUESTS: ApiRequestSource(parts.db)})
     return [
-        dashboard_jobs.tasks.collected,
-        dashboard_exports.tasks.collected,
-        dashboard_exports.file_tasks.using(dashboard_exports.JobDependencies(files, parts.blobs, parts.catalogues)),
+        dashboard_jobs.tasks.declared_tasks,
+        dashboard_exports.tasks.declared_tasks,
+        dashboard_exports.file_tasks.bind(dashboard_exports.JobDependencies(files, parts.blobs, parts.catalogues)),
     ]
 
 
 def _access_tasks() -> list[BackgroundTasks]:
-    return [keys_jobs.tasks.collected, credentials_jobs.tasks.collected, sign_ins_jobs.tasks.collected]
+    return [keys_jobs.tasks.declared_tasks, credentials_jobs.tasks.declared_tasks, sign_ins_jobs.tasks.declared_tasks]
 
 
 def _accounting_tasks() -> list[BackgroundTasks]:
-    return [suspense_jobs.tasks.collected, settlements_jobs.tasks.collected, bank_statements_jobs.tasks.collected]
+    return [
+        suspense_jobs.tasks.declared_tasks,
+        settlements_jobs.tasks.declared_tasks,
+        bank_statements_jobs.tasks.declared_tasks,
+    ]
 
 
 def _import_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     return [
-        activities_jobs.tasks.collected,
-        registers_jobs.tasks.collected,
-        registers_jobs.refresh_tasks.using(parts.registers),
-        registers_jobs.upload_tasks.using(registers_jobs.RegisterUploadContext(parts.blobs, get_register_source)),
-        watchlists_jobs.tasks.collected,
-        watchlists_jobs.refresh_tasks.using(parts.watchlists),
-        watchlists_jobs.upload_tasks.using(watchlists_jobs.WatchlistUploadContext(parts.blobs, get_watchlist_source)),
+        activities_jobs.tasks.declared_tasks,
+        registers_jobs.tasks.declared_tasks,
+        registers_jobs.refresh_tasks.bind(parts.registers),
+        registers_jobs.upload_tasks.bind(registers_jobs.RegisterUploadContext(parts.blobs, get_register_source)),
+        watchlists_jobs.tasks.declared_tasks,
+        watchlists_jobs.refresh_tasks.bind(parts.watchlists),
+        watchlists_jobs.upload_tasks.bind(watchlists_jobs.WatchlistUploadContext(parts.blobs, get_watchlist_source)),
     ]
 
 
@@ -240,47 +246,47 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     rules = parts.disbursement_rules
     payout_parts = disbursements_jobs.JobDependencies(rules, parts.telemetry)
     checking_parts = verifications_jobs.JobDependencies(
-        WatchlistScreening(parts.screener), payee_bank_accounts.first_approved_account
+        WatchlistScreening(parts.screener), payee_bank_accounts.find_approved_account
     )
     return [
         *_access_tasks(),
-        organisations_jobs.tasks.using(_PARTNERS_BY_ORGANISATION),
+        organisations_jobs.tasks.bind(_PARTNERS_BY_ORGANISATION),
         *_import_tasks(parts),
-        sessions_jobs.tasks.collected,
-        charging_jobs.tasks.collected,
-        donations_jobs.tasks.collected,
-        donation_requests_jobs.tasks.collected,
+        sessions_jobs.tasks.declared_tasks,
+        charging_jobs.tasks.declared_tasks,
+        donations_jobs.tasks.declared_tasks,
+        donation_requests_jobs.tasks.declared_tasks,
         *_accounting_tasks(),
-        disputes_jobs.tasks.collected,
-        disputes_jobs.recovery_tasks.using(rules),
-        reassignments_jobs.tasks.collected,
-        reassignments_jobs.rules_tasks.using(rules),
-        claims_jobs.tasks.collected,
-        verifications_jobs.tasks.collected,
-        verifications_jobs.checking_tasks.using(checking_parts),
-        disbursements_jobs.tasks.collected,
-        disbursements_jobs.payout_tasks.using(payout_parts),
-        *([disbursements_jobs.sandbox_tasks.collected] if parts.db.deployment.sandbox else []),
-        requests_jobs.tasks.collected,
-        requests_jobs.evaluation_tasks.using(parts.name_agreement),
-        agents_jobs.tasks.collected,
-        agents_jobs.retention_tasks.using(parts.retention),
-        documents_jobs.nightly_tasks.collected,
-        documents_jobs.tasks.using(documents_jobs.StorageDependencies(parts.blobs, _BLOB_REFERENCES)),
-        documents_jobs.scan_tasks.using(documents_jobs.ScanDependencies(parts.blobs, parts.scanner)),
-        submission_documents_jobs.tasks.collected,
-        submission_documents_jobs.retention_tasks.using(parts.retention),
-        submissions_jobs.tasks.collected,
-        appeals_jobs.tasks.collected,
-        invites_jobs.tasks.collected,
-        matches_jobs.tasks.collected,
-        matches_jobs.screening_tasks.using(parts.screener),
-        monitoring_jobs.tasks.collected,
-        monitoring_jobs.screening_tasks.using(parts.screener),
-        eligibility_jobs.tasks.collected,
-        deliveries_jobs.tasks.collected,
+        disputes_jobs.tasks.declared_tasks,
+        disputes_jobs.recovery_tasks.bind(rules),
+        reassignments_jobs.tasks.declared_tasks,
+        reassignments_jobs.rules_tasks.bind(rules),
+        claims_jobs.tasks.declared_tasks,
+        verifications_jobs.tasks.declared_tasks,
+        verifications_jobs.checking_tasks.bind(checking_parts),
+        disbursements_jobs.tasks.declared_tasks,
+        disbursements_jobs.payout_tasks.bind(payout_parts),
+        *([disbursements_jobs.sandbox_tasks.declared_tasks] if parts.db.deployment.sandbox else []),
+        requests_jobs.tasks.declared_tasks,
+        requests_jobs.evaluation_tasks.bind(parts.name_agreement),
+        agents_jobs.tasks.declared_tasks,
+        agents_jobs.retention_tasks.bind(parts.retention),
+        documents_jobs.nightly_tasks.declared_tasks,
+        documents_jobs.tasks.bind(documents_jobs.StorageDependencies(parts.blobs, _BLOB_REFERENCES)),
+        documents_jobs.scan_tasks.bind(documents_jobs.ScanDependencies(parts.blobs, parts.scanner)),
+        submission_documents_jobs.tasks.declared_tasks,
+        submission_documents_jobs.retention_tasks.bind(parts.retention),
+        submissions_jobs.tasks.declared_tasks,
+        appeals_jobs.tasks.declared_tasks,
+        invites_jobs.tasks.declared_tasks,
+        matches_jobs.tasks.declared_tasks,
+        matches_jobs.screening_tasks.bind(parts.screener),
+        monitoring_jobs.tasks.declared_tasks,
+        monitoring_jobs.screening_tasks.bind(parts.screener),
+        eligibility_jobs.tasks.declared_tasks,
+        deliveries_jobs.tasks.declared_tasks,
         *_dashboard_tasks(parts),
-        deliveries_jobs.delivery_tasks.using(DeliveryWorker(parts.db, parts.outbound, parts.telemetry)),
+        deliveries_jobs.delivery_tasks.bind(DeliveryWorker(parts.db, parts.outbound, parts.telemetry)),
     ]
 
 
@@ -304,28 +310,30 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
 """The emails without dependencies on the deployment."""
 
 
-def email_kinds() -> frozenset[str]:
+def email_job_kinds() -> frozenset[str]:
     """The kinds of jobs that send an email."""
-    return frozenset(one.kind.name for one in (*NOTIFICATIONS, *donor_emails_jobs.notifications({})))
+    return frozenset(one.kind.name for one in (*NOTIFICATIONS, *donor_emails_jobs.build_notifications({})))
 
 
 def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     """The tasks that send emails, and the decisions that trigger them."""
-    mailer = notifications_jobs.Mailer(parts.db.deployment, parts.catalogues, parts.mail_transport)
+    mailer = notifications_jobs.EmailJobDependencies(parts.db.deployment, parts.catalogues, parts.mail_transport)
     return [
-        notifications_jobs.tasks.collected,
-        monthly_reports_jobs.tasks.collected,
-        notifications_jobs.collect((*NOTIFICATIONS, *donor_emails_jobs.notifications(parts.pay_to)), mailer),
-        card_testing_jobs.tasks.collected,
-        requested_emails_jobs.tasks.collected,
-        dedications_jobs.tasks.collected,
-        reminders_jobs.tasks.collected,
-        organisation_confirmations_jobs.tasks.collected,
-        organisation_confirmations_jobs.request_tasks.using(find_organisation_contact),
-        account_notices_jobs.tasks.collected,
-        account_notices_jobs.contact_tasks.using(find_organisation_contact),
-        agents_jobs.review_tasks.using(agents_jobs.JobDependencies(parts.mail_hosts, parts.screener)),
-        form_jobs.tasks.collected,
+        notifications_jobs.tasks.declared_tasks,
+        monthly_reports_jobs.tasks.declared_tasks,
+        notifications_jobs.build_email_tasks(
+            (*NOTIFICATIONS, *donor_emails_jobs.build_notifications(parts.pay_to)), mailer
+        ),
+        card_testing_jobs.tasks.declared_tasks,
+        requested_emails_jobs.tasks.declared_tasks,
+        dedications_jobs.tasks.declared_tasks,
+        reminders_jobs.tasks.declared_tasks,
+        organisation_confirmations_jobs.tasks.declared_tasks,
+        organisation_confirmations_jobs.request_tasks.bind(find_organisation_contact),
+        account_notices_jobs.tasks.declared_tasks,
+        account_notices_jobs.contact_tasks.bind(find_organisation_contact),
+        agents_jobs.review_tasks.bind(agents_jobs.JobDependencies(parts.mail_hosts, parts.screener)),
+        form_jobs.tasks.declared_tasks,
     ]
 
 
@@ -336,11 +344,11 @@ def _provider_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         return []
     reports, statuses = parts.payout_reports, parts.refund_statuses
     return [
-        donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(provider, parts.card_testing_limits)),
-        suspense_jobs.provider_tasks.using(provider),
-        refunds_jobs.tasks.using(provider),
-        disputes_jobs.provider_tasks.using(disputes_jobs.JobDependencies(provider, parts.disbursement_rules)),
-        dispute_evidence_jobs.provider_tasks.using(dispute_evidence_jobs.JobDependencies(provider, parts.blobs)),
-        *([] if statuses is None else [refunds_jobs.status_tasks.using(statuses)]),
-        *([] if reports is None else [settlements_jobs.report_tasks.using(reports)]),
+        donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(provider, parts.card_testing_limits)),
+        suspense_jobs.provider_tasks.bind(provider),
+        refunds_jobs.tasks.bind(provider),
+        disputes_jobs.provider_tasks.bind(disputes_jobs.JobDependencies(provider, parts.disbursement_rules)),
+        dispute_evidence_jobs.provider_tasks.bind(dispute_evidence_jobs.JobDependencies(provider, parts.blobs)),
+        *([] if statuses is None else [refunds_jobs.status_tasks.bind(statuses)]),
+        *([] if reports is None else [settlements_jobs.report_tasks.bind(reports)]),
     ]

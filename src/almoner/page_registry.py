@@ -203,7 +203,7 @@ def _giving_pages(
         return []
     db = payment_context.db
     checkout = Checkout(
-        payment_context.provider.origin,
+        payment_context.provider.page_origin,
         payment_context.provider.fee_schedule,
         partial(donations_flows.start_payment, payment_context),
         partial(donations_flows.handle_provider_return, payment_context),
@@ -219,7 +219,7 @@ def _giving_pages(
     statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))
     codes, transfers = EmailCodePages(db, hosted_page), TransferPages(db, hosted_page, checkout)
     giving = [*hosted_page.routes(), *codes.routes(), *transfers.routes()]
-    following = [*gifts.routes(), *statements.request_routes()]
+    following = [*gifts.routes(), *statements.link_request_routes()]
     return [
         *giving,
         *not_found_routes("/give", giving, hosted_page.not_found_page),
@@ -239,8 +239,8 @@ def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCata
     """The pages on which donors change regular donations or cancel a Gift Aid declaration."""
     db, card = context.db, CardChangeContext(context.db, context.provider)
     payments = DonorPayments(
-        context.provider.origin,
-        partial(donations_flows.pay_later_donation, context),
+        context.provider.page_origin,
+        partial(donations_flows.start_later_donation_payment, context),
         partial(donations_flows.refresh_payment, context),
         partial(donor_pages_flows.start_card_change, card),
         partial(donor_pages_flows.finish_card_change, card),

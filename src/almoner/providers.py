@@ -44,7 +44,7 @@ class ConnectedProvider(PaymentProvider, Protocol):
     def refund_status_reader(self) -> RefundStatusReader | None:
         """Reads the status of sent refunds, if they can still fail."""
 
-    def payout_reports(self) -> PayoutReportSource | None:
+    def payout_report_reader(self) -> PayoutReportSource | None:
         """Fetches payout reports, if the provider publishes them by API."""
 
     async def close(self) -> None:
@@ -131,9 +131,9 @@ async def check_stripe(settings: Settings) -> StripeCheck | None:
         DeploymentIdentity(),
     )
     try:
-        await provider.fetch("cs_almoner_check")
+        await provider.fetch_payment("cs_almoner_check")
     except NoSuchPayment:
-        told, endpoint = await provider.describe_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
+        told, endpoint = await provider.check_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
         # In the sandbox the Stripe CLI may forward events, without an endpoint.
         return StripeCheck(told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}")
     finally:

@@ -59,7 +59,7 @@ class UnsafeSettings(Exception):
 DatabaseUrl = Annotated[SecretStr, AfterValidator(settings_values.check_database_url)]
 BaseUrl = Annotated[str, AfterValidator(settings_values.check_base_url)]
 Origin = Annotated[str, AfterValidator(settings_values.check_origin)]
-NoticeUrl = Annotated[str, AfterValidator(settings_values.check_notice_url)]
+NoticeUrl = Annotated[str, AfterValidator(settings_values.check_legal_notice_url)]
 
 
 class Settings(BaseSettings):
@@ -190,11 +190,11 @@ class Settings(BaseSettings):
     rate_limit_scim: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         Rate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
     )
-    metrics_token: Annotated[SecretStr, Field(min_length=16), AfterValidator(settings_values.check_token)] | None = (
-        Field(
-            None,
-            description="Bearer token for `/metrics`. If it is not set, only this machine can read the metrics.",
-        )
+    metrics_token: (
+        Annotated[SecretStr, Field(min_length=16), AfterValidator(settings_values.check_bearer_token)] | None
+    ) = Field(
+        None,
+        description="Bearer token for `/metrics`. If it is not set, only this machine can read the metrics.",
     )
 
     card_testing_limits: Literal["strict", "loose"] | None = Field(
@@ -309,9 +309,9 @@ class Settings(BaseSettings):
     traces_share: float = Field(
         0.01, ge=0, le=1, description="Share of requests and jobs that are traced, from 0 to 1."
     )
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(settings_values.lower_word)] = (
-        Field("info", description="Log level: debug, info, warning or error.")
-    )
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], BeforeValidator(settings_values.lowercase_choice)
+    ] = Field("info", description="Log level: debug, info, warning or error.")
 
     @field_validator("*", mode="before")
     @classmethod
@@ -334,7 +334,7 @@ class Settings(BaseSettings):
     @classmethod
     def _with_an_object_store(cls, value: str, info: ValidationInfo) -> str:
         place = info.data.get("documents_url")
-        if value and "documents_url" in info.data and (not place or settings_values.documents_path(place)):
+        if value and "documents_url" in info.data and (not place or settings_values.documents_folder_from_url(place)):
             raise ValueError(
                 "must be set together with the bucket in ALMONER_DOCUMENTS_URL, such as s3://bucket/prefix"
             )
@@ -401,7 +401,7 @@ class Settings(BaseSettings):
         return self.environment == "sandbox"
 
     @property
-    def drain_time(self) -> int:
+    def effective_drain_seconds(self) -> int:
         """How many seconds a server that is about to stop still accepts requests."""
         return (0 if self.sandbox else 10) if self.drain_seconds is None else self.drain_seconds
 
@@ -478,15 +478,15 @@ class Settings(BaseSettings):
         return self.data_dir / "registers"
 
     @property
-    def secret_key_rate(self) -> Rate:
+    def secret_key_rate_limit(self) -> Rate:
         """The rate limit of a secret key (settled 8)."""
         return self.rate_limit_secret or (Rate(25, 50) if self.sandbox else Rate(100, 200))
 
     @property
-    def key_rates(self) -> Mapping[str, Rate]:
+    def rate_limits_by_key_kind(self) -> Mapping[str, Rate]:
         """The rate limits by kind of key."""
         return {
-            "secret": self.secret_key_rate,
+            "secret": self.secret_key_rate_limit,
             "publishable": self.rate_limit_publishable,
             "scim": self.rate_limit_scim,
         }
@@ -548,7 +548,7 @@ _RENAMED = {
 """Settings that had another name before 0.1.0."""
 
 
-def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
+def unknown_setting_warnings(environment: Mapping[str, str] | None = None) -> list[str]:
     """A warning for each variable that looks like a setting but is not one, with the most similar setting."""
     known = [name.upper() for name in Settings.model_fields]
     sentences = []
@@ -562,13 +562,13 @@ def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
     return sentences
 
 
-def passed_file_count(process: int) -> int:
+def inherited_socket_count(pid: int) -> int:
     """How many open files a service manager such as systemd has passed to this process."""
     count = os.environ.get("LISTEN_FDS", "")
-    return int(count) if count.isdecimal() and os.environ.get("LISTEN_PID") == str(process) else 0
+    return int(count) if count.isdecimal() and os.environ.get("LISTEN_PID") == str(pid) else 0
 
 
-def notify_socket() -> str | None:
+def systemd_notify_socket() -> str | None:
     """The service manager's notification socket, if there is one."""
     return os.environ.get("NOTIFY_SOCKET") or None
 

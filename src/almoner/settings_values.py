@@ -98,12 +98,12 @@ def check_stripe_fee(value: str) -> str:
     return value
 
 
-def lower_word(value: object) -> object:
+def lowercase_choice(value: object) -> object:
     """A word of a fixed list, in any case."""
     return value.lower() if isinstance(value, str) else value
 
 
-def parse_words(value: object) -> object:
+def parse_comma_separated(value: object) -> object:
     """Parse words separated by commas."""
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
@@ -115,7 +115,7 @@ def parse_rate_limit(value: object) -> object:
 
 def parse_networks(value: object) -> object:
     """Parse networks separated by commas."""
-    listed = parse_words(value)
+    listed = parse_comma_separated(value)
     if not isinstance(listed, list):
         return listed
     try:
@@ -132,7 +132,7 @@ def _without_mapping(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Ne
 
 def parse_source_addresses(value: object) -> object:
     """Parse IP addresses or networks separated by commas."""
-    listed = parse_words(value)
+    listed = parse_comma_separated(value)
     try:
         for word in listed if isinstance(listed, list) else ():
             ip_network(word, strict=False)
@@ -248,7 +248,7 @@ def _is_host(parts: SplitResult) -> bool:
     return bool(parts.hostname and _HOST.fullmatch(parts.hostname)) and parts.username is None
 
 
-def check_notice_url(value: str) -> str:
+def check_legal_notice_url(value: str) -> str:
     """Check the https URL of a page, or ``none``."""
     parts = _split_url(value)
     fits = parts is not None and parts.scheme == "https" and _is_host(parts) and len(value) <= _MAX_URL_LENGTH
@@ -297,7 +297,7 @@ def _split_place(value: str) -> SplitResult:
         return SplitResult("unknown", "", "", "", "")
 
 
-def documents_path(url: str | None) -> Path | None:
+def documents_folder_from_url(url: str | None) -> Path | None:
     """The folder that the URL of the documents names; None for an object store, or if it is not set."""
     parts = _split_place(url or "")
     if not parts.scheme:
@@ -319,7 +319,7 @@ def _is_scanner(parts: SplitResult | None) -> bool:
     return bool(parts.hostname) != (len(parts.path) > 1)
 
 
-def check_token(value: SecretStr) -> SecretStr:
+def check_bearer_token(value: SecretStr) -> SecretStr:
     """Check that a token can be sent in a header."""
     text = value.get_secret_value()
     if not text.isascii() or not text.isprintable() or " " in text:

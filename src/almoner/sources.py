@@ -78,7 +78,7 @@ _WATCHLISTS: Final = {
     "us-bis-dpl": "watchlist_us.DeniedPersonsReader",
     "us-csl": "watchlist_us.ConsolidatedScreeningReader",
     "opensanctions": "watchlist_tables.OpenSanctionsReader",
-    "own": "watchlist_tables.OperatorFindingsReader",
+    "own": "watchlist_tables.DeploymentWatchlistReader",
 }
 
 REGISTER_SOURCES: Mapping[str, RegisterSource] = _LazySources(_REGISTERS)
@@ -88,18 +88,18 @@ WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _LazySources(_WATCHLISTS)
 """The lists that `almoner watchlists import` reads."""
 
 
-def get_watchlist_source(named: str) -> WatchlistSource:
+def get_watchlist_source(code: str) -> WatchlistSource:
     """The reader of a watch list. Raises WatchlistRefused."""
-    if named in WATCHLIST_SOURCES:
-        return WATCHLIST_SOURCES[named]
-    raise WatchlistRefused(f"{named!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
+    if code in WATCHLIST_SOURCES:
+        return WATCHLIST_SOURCES[code]
+    raise WatchlistRefused(f"{code!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
 
 
-def get_register_source(named: str) -> RegisterSource:
+def get_register_source(code_or_path: str) -> RegisterSource:
     """The register source of that name, or of a mapping file (``.toml``). Raises ImportRefused."""
-    if named in REGISTER_SOURCES:
-        return REGISTER_SOURCES[named]
-    if named.endswith(".toml"):
+    if code_or_path in REGISTER_SOURCES:
+        return REGISTER_SOURCES[code_or_path]
+    if code_or_path.endswith(".toml"):
         from almoner.adapters.registers_mapped import MappedReader  # on first use (architecture 6)
         from almoner.adapters.registers_mapping import load_mapping
 
@@ -107,9 +107,11 @@ def get_register_source(named: str) -> RegisterSource:
             code: source.registry_code if source.lists_organisations else None
             for code, source in REGISTER_SOURCES.items()
         }
-        return MappedReader(load_mapping(Path(named), taken))
+        return MappedReader(load_mapping(Path(code_or_path), taken))
     known = ", ".join(REGISTER_SOURCES)
-    raise ImportRefused(f"{named!r} is not a format of a register: use one of {known}, or a mapping file (.toml)")
+    raise ImportRefused(
+        f"{code_or_path!r} is not a format of a register: use one of {known}, or a mapping file (.toml)"
+    )
 
 
 def build_register_refresh_context(
@@ -156,7 +158,7 @@ def _read_schedule(
     if file is None:
         return ()
     try:
-        return refresh_schedule.parse_schedule(file.read_text(encoding="utf-8"), named, policy, refused)
+        return refresh_schedule.parse_refresh_schedule(file.read_text(encoding="utf-8"), named, policy, refused)
     except (OSError, UnicodeDecodeError) as error:
         problems = [f"cannot be read: {error}"]
     except refresh_schedule.ScheduleInvalid as error:

@@ -33,7 +33,7 @@ from almoner.giving.disbursing.disbursements.routes import routes as disbursemen
 from almoner.giving.disbursing.verifications.routes import routes as monetary_donation_verifications
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.subscriptions.donation_subscriptions.routes import routes as donation_subscriptions
-from almoner.job_registry import BackgroundParts, build_background_tasks, email_kinds
+from almoner.job_registry import BackgroundParts, build_background_tasks, email_job_kinds
 from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
@@ -187,7 +187,7 @@ def _limits(settings: Settings) -> RateLimits:
         return RateLimit(policy, rate.per_second, rate.burst)
 
     return RateLimits(
-        limit("secret", settings.secret_key_rate),
+        limit("secret", settings.secret_key_rate_limit),
         limit("publishable", settings.rate_limit_publishable),
         limit("address", settings.rate_limit_address),
         limit("wrong_keys", settings.rate_limit_wrong_keys),
@@ -226,18 +226,18 @@ def build_simulation(
     return Simulation(
         db.deployment.ids,
         simulate_donations.simulated_donation_actions(context, simulator, catalogues),
-        simulate_subscriptions.simulated_subscription_actions(context, simulator),
+        simulate_subscriptions.simulated_donation_subscription_actions(context, simulator),
         simulate_direct.simulated_direct_donation_actions(db),
         simulate_money.simulated_money_actions(db, context.provider, rules),
         simulate_disputes.simulated_dispute_actions(DisputeContext(db, context.provider, rules), simulator),
-        simulate_verifications.simulated_verification_actions(db),
-        simulate_requests.simulated_request_actions(db),
+        simulate_verifications.simulated_monetary_donation_verification_actions(db),
+        simulate_requests.simulated_validation_request_actions(db),
         simulate_agents.simulated_agent_actions(db),
         simulate_monitoring.simulated_monitoring_actions(db),
         simulate_eligibility.simulated_eligibility_actions(db),
         simulate_appeals.simulated_appeal_actions(db),
-        simulate_expiries.simulated_expiries(db),
-        simulate_webhooks.simulated_receiver_actions(db),
+        simulate_expiries.simulated_expiry_actions(db),
+        simulate_webhooks.simulated_webhook_actions(db),
         simulate_registers.simulated_register_actions(db),
     )
 
@@ -268,7 +268,7 @@ def _build_background_tasks(
             db=db,
             outbound=outbound,
             provider=provider,
-            payout_reports=None if provider is None else provider.payout_reports(),
+            payout_reports=None if provider is None else provider.payout_report_reader(),
             refund_statuses=None if provider is None else provider.refund_status_reader(),
             mail_transport=build_mail_transport(settings, db),
             catalogues=catalogues,
@@ -298,7 +298,7 @@ async def _build_document_storage(
     """The document storage, and the watch that tells whether this database may delete from it."""
     storage = build_storage(settings)
     watch = CopyWatch(db, storage, settings.dsn, telemetry)
-    await watch.check()
+    await watch.check_for_copy()
     return watch, BlobStore(storage, db.deployment.vault, db.deployment.identity, watch.confirm_ownership)
 
 
@@ -315,12 +315,12 @@ def _build_tracing(settings: Settings, clock: Clock) -> "Tracing | None":
 
 
 def _build_outbound(db: Database, tracing: "Tracing | None") -> OutboundClient:
-    listeners = [] if tracing is None else [tracing.outbound()]
+    listeners = [] if tracing is None else [tracing.outbound_trace_config()]
     return OutboundClient(db.deployment.receivers, identity=db.deployment.identity, listeners=listeners)
 
 
 def _traced(tracing: "Tracing | None", tasks: BackgroundTasks) -> BackgroundTasks:
-    return tasks if tracing is None else replace(tasks, handlers=tracing.handlers(tasks.handlers))
+    return tasks if tracing is None else replace(tasks, handlers=tracing.trace_job_handlers(tasks.handlers))
 
 
 async def _open_database(settings: Settings, clock: MovableClock, tracing: "Tracing | None") -> Database:
@@ -344,7 +344,7 @@ def _load_scim(db: Database, guard: AccessGuard) -> ASGIApp:
 
 
 def _schema_refusal(revision: str, compatible: list[str]) -> str | None:
-    return migrations.State(revision, frozenset(compatible)).refusal
+    return migrations.DatabaseState(revision, frozenset(compatible)).refusal_message
 
 
 def _build_upload_checks(
@@ -355,7 +355,7 @@ def _build_upload_checks(
 
 
 def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) -> DiskWatch:
-    folders = postgres.possible_homes(settings.data_dir)
+    folders = postgres.possible_cluster_folders(settings.data_dir)
     watch = DiskWatch(db.disk, folders, settings.disk_reserve_bytes, db.deployment.clock, telemetry)
     watch.check()
     return watch
@@ -387,15 +387,15 @@ def _with_pages(
         rules,
         _limits(services.settings),
         screener,
-        services.background.sweeper.list_jobs,
-        StatusRenderer(services.db, email_kinds()),
+        services.background.sweeper.list_periodic_jobs,
+        StatusRenderer(services.db, email_job_kinds()),
     )
     return replace(services, pages=build_pages(parts))
 
 
 def build_status_writer(services: Services) -> StatusWriter:
     """The writer of the static status page, for a worker."""
-    renderer = StatusRenderer(services.db, email_kinds())
+    renderer = StatusRenderer(services.db, email_job_kinds())
     return StatusWriter(renderer, services.settings.status_folder, services.telemetry)
 
 

@@ -38,7 +38,7 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
     sharing = RateLimitSharing(services.db, services.limiter, services.telemetry)
     pulse = Heartbeat(services.db, role, services.telemetry, sharing.set_server_count, lambda: services.parts.results)
     watch = ClockSynchroniser(services.db, services.clock, pulse, services.telemetry)
-    await watch.synchronise()
+    await watch.apply_stored_offset()
     await pulse.beat()
     async with asyncio.TaskGroup() as group:
         background = services.background
@@ -69,14 +69,14 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
     while not stop.is_set():
         await wait_until_set(stop, _NOTE_SECONDS)
         try:
-            await services.guard.flush_uses()
+            await services.guard.flush_key_uses()
             async with services.db.read() as tx:
                 services.telemetry.dispatch_lag.set(await dispatcher.dispatch_lag_seconds(tx))
                 services.telemetry.audit_waiting.set(await audit_chain.chain_lag_seconds(tx))
                 figures = await queue.queue_metrics(tx)
                 services.telemetry.tested_partners.set(len(await card_testing.active_alerts(tx)))
                 services.telemetry.disputes_open.set(await disputes.count_open(tx))
-                services.telemetry.refunds_refused.set(await refunds.count_unsent(tx))
+                services.telemetry.refunds_refused.set(await refunds.count_unresolved(tx))
                 await bank_statements.collect_metrics(tx, services.telemetry)
                 await registers.collect_metrics(tx, services.telemetry)
                 await watchlists.collect_metrics(tx, services.telemetry)

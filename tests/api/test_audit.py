@@ -36,7 +36,7 @@ class World:
     async def entries(self) -> list[Entry]:
         """All of the partner's entries, the newest first."""
         async with self.service.db.read() as tx:
-            return await audit.list_page(tx, self.tenant.partner.id, limit=1000)
+            return await audit.list_entries(tx, self.tenant.partner.id, limit=1000)
 
     async def call(self, endpoint: Endpoint, **options: Any) -> Any:
         """Call a route of its records, as somebody who means it."""
@@ -262,16 +262,16 @@ async def test_v8_one_partner_never_sees_the_entries_of_another(world: World, ot
     async with world.service.db.read() as tx:
         scope = await tx.fetchval("select scope from audit_entry where subject = $1", made["id"])
         assert scope != world.tenant.partner.id
-        theirs = await audit.list_page(tx, scope, limit=1000)
+        theirs = await audit.list_entries(tx, scope, limit=1000)
         assert {entry.scope for entry in theirs} == {scope}
-        assert await audit.list_page(tx, UUID(int=1)) == []
+        assert await audit.list_entries(tx, UUID(int=1)) == []
 
 
 async def test_v8_the_log_is_read_page_by_page(world: World) -> None:
     everything = await world.entries()
     seen: list[Entry] = []
     async with world.service.db.read() as tx:
-        while page := await audit.list_page(tx, world.tenant.partner.id, seen[-1].id if seen else None, limit=3):
+        while page := await audit.list_entries(tx, world.tenant.partner.id, seen[-1].id if seen else None, limit=3):
             seen += page
     assert seen == everything
     assert [entry.at for entry in seen] == sorted((entry.at for entry in seen), reverse=True)

@@ -31,7 +31,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines, the oldest first."""
     async with alone.db.read() as tx:
-        return (await bank_statements.list_lines(tx, 1000, every=True))[::-1]
+        return (await bank_statements.list_lines(tx, 1000, any_status=True))[::-1]
 
 
 async def donor(alone: Service, partner: Client) -> tuple[Giving, str]:
@@ -297,7 +297,7 @@ async def test_m7_what_the_bank_adds_under_a_reference_it_has_used_is_new_in_its
     entries = [came("BATCH1", 2500, one) for one in named]
     await imported(alone, camt.statement(entries[2], currency="USD"))
     found = await imported(alone, camt.statement(*entries, currency="USD"), 2)
-    assert sorted(one.movement.text for one in found) == sorted(named)
+    assert sorted(one.movement.reference_text for one in found) == sorted(named)
     assert {one.matched_as for one in found} == {"donation"}
 
 

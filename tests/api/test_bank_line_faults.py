@@ -44,7 +44,9 @@ async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int 
 async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
-        return {one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, every=True))}
+        return {
+            one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, any_status=True))
+        }
 
 
 async def consistent(alone: Service) -> None:
@@ -181,7 +183,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
 
     async def assign(name: str, reference: str = "po_1") -> None:
         async with alone.db.write() as tx:
-            await bank_statements.assign_line_to_report(tx, found[name].id, "test", reference, by="officer")
+            await bank_statements.assign_line_to_provider_payout(tx, found[name].id, "test", reference, by="officer")
 
     with pytest.raises(StatementError, match="a different amount"):
         await assign("B1")
@@ -231,8 +233,8 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
     await imported(alone, report(("payment", other, 25.0, 1.0), back, reference="po_again"), "test")
     await heard(alone, came("B1", 4800, "po_again"))
     async with alone.db.write() as tx:
-        await settlements.clear_exception(
-            tx, "test", "po_again", ("txn_failed", LineKind.PAYMENT, ""), cleared_by="officer", note="po_failed again"
+        await settlements.dismiss_line(
+            tx, "test", "po_again", ("txn_failed", LineKind.PAYMENT, ""), dismissed_by="officer", note="po_failed again"
         )
 
     async def explain(reference: str, note: str = "the bank refused it, po_again has it") -> None:
@@ -307,5 +309,5 @@ async def test_what_the_database_says_of_a_row_is_not_kept(alone: Service) -> No
                 *(tx.new_id(), tx.now),
             )
     assert "Ada Byron" in str(refused.value)
-    assert "Ada Byron" not in bank_statements.refusal_text(refused.value)
-    assert "bank_statement_sha256_check" in bank_statements.refusal_text(refused.value)
+    assert "Ada Byron" not in bank_statements.booking_error_text(refused.value)
+    assert "bank_statement_sha256_check" in bank_statements.booking_error_text(refused.value)

@@ -36,7 +36,9 @@ async def heard(alone: Service, *entries: Entry, reference: str = "S1", off: int
 async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
-        return {one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, every=True))}
+        return {
+            one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, any_status=True))
+        }
 
 
 async def sent(alone: Service, api: Client, count: int) -> list[str]:
@@ -218,7 +220,7 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alon
     assert again.lines == len(wrong) + 1
     wrong["seen_before"] = moved("P1", -2437)
     async with alone.db.read() as tx:
-        waiting = await bank_statements.list_lines(tx, 100, every=False)
+        waiting = await bank_statements.list_lines(tx, 100, any_status=False)
     assert sorted(str(one.reason) for one in waiting) == sorted(wrong)
     assert [one["status"] for one in await payouts(partner)].count("SENT") == 5
     assert {one["status"] for one in await requests(partner)} == {"PAID"}

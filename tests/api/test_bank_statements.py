@@ -40,7 +40,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines, the oldest first."""
     async with alone.db.read() as tx:
-        return (await bank_statements.list_lines(tx, 1000, every=True))[::-1]
+        return (await bank_statements.list_lines(tx, 1000, any_status=True))[::-1]
 
 
 async def payment(alone: Service) -> str:
@@ -226,7 +226,7 @@ async def test_m7_what_is_wrong_with_some_lines_keeps_no_other_one_out(alone: Se
     assert [one.movement.minor for one in await lines(alone)] == [500, 800]
     async with alone.db.read() as tx:
         [incomplete] = await bank_statements.statement_gaps(tx, 10)
-    assert "could not be read: line 2: the booking date 9999-12-31" in incomplete.why
+    assert "could not be read: line 2: the booking date 9999-12-31" in incomplete.explanation
     assert "bank_statements.lines_are_readable" in await found_by_selfcheck(alone)
     corrected = [entries[0], camt.entry("B2", 600), camt.entry("B3", 700), entries[3]]
     looked = await bank.stated(alone, camt.statement(*corrected, reference="S" * 80))

@@ -126,7 +126,7 @@ async def test_without_an_account_in_the_currency_nobody_is_offered_a_transfer(a
 
 
 def test_the_code_is_as_epc069_12_has_it() -> None:
-    reference = iso11649.creditor_reference("7ZQ3K9MABC")
+    reference = iso11649.build_creditor_reference("7ZQ3K9MABC")
     euros = BankDetails("Example & Söhne", AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"))
     reported = epc_qr_payload(AwaitedTransfer(euros, Money(1205, "EUR"), reference, None))
     assert reported is not None
@@ -163,4 +163,4 @@ def test_the_code_is_as_epc069_12_has_it() -> None:
     ],
 )
 def test_each_country_has_its_own_numbers(numbers: AccountNumbers, rows: list[tuple[str, str]]) -> None:
-    assert BankDetails("Any", numbers).rows == [(f"transfer.{name}", value) for name, value in rows]
+    assert BankDetails("Any", numbers).display_rows == [(f"transfer.{name}", value) for name, value in rows]

@@ -41,7 +41,7 @@ async def held(giving: Giving) -> list[UnallocatedPayment]:
 async def line(giving: Giving, name: str) -> BankLine:
     """A line by the bank's name of it."""
     async with giving.service.db.read() as tx:
-        found = await bank_statements.list_lines(tx, 200, every=True)
+        found = await bank_statements.list_lines(tx, 200, any_status=True)
     return next(one for one in found if one.movement.reference == name)
 
 

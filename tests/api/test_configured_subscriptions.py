@@ -184,6 +184,6 @@ async def test_many_are_judged_in_batches(service: Service, tenant: Tenant) -> N
         seen: list[UUID] = []
         after: UUID | None = None
         await configurations.update(tx, tenant.partner, own.id, ConfigurationInput(compliance_flags=("commercial",)))
-        while after := await monitoring.reevaluate_batch(tx, tenant.partner, own.id, after, at_once=2):
+        while after := await monitoring.reevaluate_batch(tx, tenant.partner, own.id, after, batch_size=2):
             seen.append(after)
     assert seen == [made[1].id, made[3].id]

@@ -36,10 +36,10 @@ async def admins(service: Service) -> AsyncIterator[tuple[Browser, Browser]]:
 async def dual_control(service: Service) -> AsyncIterator[None]:
     """Two people decide."""
     async with service.db.write() as tx:
-        await operators.set_dual_control(tx, BY, required=True)
+        await operators.set_two_person_approval(tx, BY, required=True)
     yield
     async with service.db.write() as tx:
-        await operators.set_dual_control(tx, BY, required=False)
+        await operators.set_two_person_approval(tx, BY, required=False)
 
 
 async def answering(publishable: Client, *ids: str) -> set[str]:
@@ -114,7 +114,7 @@ async def test_one_decides_in_the_console_and_the_other_in_the_terminal(
 ) -> None:
     async with serving(empty_database) as service:  # a clock that others have moved has let the terminal's word lapse
         async with service.db.write() as tx:
-            await operators.set_dual_control(tx, BY, required=True)
+            await operators.set_two_person_approval(tx, BY, required=True)
         ada = await signed_in(service, await operator(service, "administrator"))
         publishable = service.client((await service.tenant()).publishable)
         one = await record(service, "Whimbrel Trust", "CCEW", "1177006")

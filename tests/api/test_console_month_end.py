@@ -234,7 +234,7 @@ async def test_who_held_a_nonprofit_does_not_release_it_alone(
     service: Service, api: Client, olive: Browser, pia: Browser
 ) -> None:
     async with service.db.write() as tx:
-        await operators.set_dual_control(tx, BY, required=True)
+        await operators.set_two_person_approval(tx, BY, required=True)
     made = await sent(service, api, olive, pia)
     disbursement = await disbursement_of(service, made)
     await act(olive, f"{HOME}/disbursements/{disbursement}/hold", whose="partner", note="a call")

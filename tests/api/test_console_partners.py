@@ -142,7 +142,7 @@ async def test_a_partner_has_rate_limits_of_its_own(
     await owner.close()
     service.clock.advance_wall(seconds=7)  # the burst of the lower limit is over, too
     assert (await allowed(service, tenant.secret))[1] == [200] * 7
-    default = service.services.settings.key_rates["secret"].text
+    default = service.services.settings.rate_limits_by_key_kind["secret"].text
     await admin.open(f"{PARTNERS}/{name}")
     assert f"Rate limit: Secret key {default} (default)" in words(admin)
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
-from almoner.console.review_words import fact_words, rejection_reason_text, step_facts
+from almoner.console.review_words import format_fact_value, rejection_reason_text, step_facts
 from almoner.kit.evidence import EvaluationStep
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
@@ -139,7 +139,7 @@ async def test_whoever_has_a_conflict_of_interest_never_decides(
     async with service.db.write() as tx:
         by = await tx.fetchval("select declared_by from review_conflict where partner_id = $1", tenant.partner.id)
         mine = ReviewFilters(partner_id=tenant.partner.id)
-        assert await reviews.claim_next(tx, mine, by, REVIEW_HANDLERS) is None, (
+        assert await reviews.claim_next_review(tx, mine, by, REVIEW_HANDLERS) is None, (
             "it is offered to nobody with a conflict"
         )
 
@@ -296,7 +296,7 @@ async def test_a_pdf_is_shown_page_by_page_and_never_inline(
     }.items(),
 )
 def test_facts_are_shown_in_words(value: str, shown: str) -> None:
-    assert fact_words(value, lambda at: f"{at:%Y-%m-%d}") == shown
+    assert format_fact_value(value, lambda at: f"{at:%Y-%m-%d}") == shown
 
 
 def test_parts_of_a_score_are_shown_in_words() -> None:

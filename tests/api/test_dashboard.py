@@ -216,8 +216,8 @@ async def test_it_is_kept_who_looked_at_which_donors_data(service: Service, tena
     assert support.person is not None
     assert reader.person is not None
     shown = owner.text().partition("Who viewed the donor’s data")[2]
-    assert support.person.shown_name in shown
-    assert reader.person.shown_name not in shown
+    assert support.person.display_name in shown
+    assert reader.person.display_name not in shown
     for browser in (support, reader, owner):
         await browser.close()
 
@@ -234,8 +234,8 @@ async def test_it_is_kept_who_read_donors_data_in_an_event(service: Service, ten
     shown = owner.text().partition("Who viewed the donor’s data")[2]
     assert support.person is not None
     assert developer.person is not None
-    assert support.person.shown_name in shown
-    assert developer.person.shown_name not in shown
+    assert support.person.display_name in shown
+    assert developer.person.display_name not in shown
     for browser in (support, developer, owner):
         await browser.close()
 
@@ -302,7 +302,7 @@ async def test_what_a_member_does_is_in_the_audit_log_by_name(service: Service, 
     assert data(await api.get(f"/v1/donations/{gift['id']}"))["status"] == "CANCELLED"
     await owner.get(f"{owner.home}/audit")
     assert owner.person is not None
-    assert f"{owner.person.shown_name}: Donation cancelled" in owner.text()
+    assert f"{owner.person.display_name}: Donation cancelled" in owner.text()
     await owner.close()
 
 

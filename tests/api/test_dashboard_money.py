@@ -61,7 +61,7 @@ async def test_finance_reassigns_a_donation_and_the_log_says_who(service: Servic
     owner = await desk(service, tenant, "owner")
     await owner.get(f"{owner.home}/audit")
     assert finance.person is not None
-    assert f"{finance.person.shown_name}: " in owner.text()
+    assert f"{finance.person.display_name}: " in owner.text()
     for browser in (finance, owner):
         await browser.close()
 

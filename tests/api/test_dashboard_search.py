@@ -137,7 +137,7 @@ async def test_changes_of_one_record_at_once_end_with_the_last(service: Service,
     values = [f"value{number}" for number in range(8)]
     await asyncio.gather(*(api.patch(f"/v1/donations/{gift['id']}", {"metadata": {"at": value}}) for value in values))
     async with service.db.write() as tx:
-        assert await jobs.update_search(tx) > len(values)
+        assert await jobs.update_search_index(tx) > len(values)
     kept = data(await api.get(f"/v1/donations/{gift['id']}"))["metadata"]["at"]
     hits = {value: await found(owner, value) for value in values}
     assert [value for value, paths in hits.items() if paths] == [kept]

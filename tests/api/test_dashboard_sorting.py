@@ -51,7 +51,7 @@ async def test_names_sort_a_list_without_filters_alone(service: Service, api: Cl
 
 
 async def test_each_order_that_is_offered_opens_and_no_other_is_taken(service: Service, owner: Desk) -> None:
-    offered = {one.path: [column.member for column in one.sortable(())] for one in LISTS}
+    offered = {one.path: [column.member for column in one.sortable_columns(())] for one in LISTS}
     assert offered["/donations"] == ["amount", "status", "createdAt"]
     assert offered["/donation-requests"] == ["dueAt", "createdAt"]
     for path, members in offered.items():

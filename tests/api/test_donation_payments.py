@@ -11,7 +11,7 @@ import pytest
 
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import CheckoutState, TooManyTries, WrongTargetCurrency
+from almoner.giving.checkout.donations.domain import CheckoutState, TooManyCardAttempts, WrongTargetCurrency
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE, ProviderStatus, ProviderUnavailable
 from almoner.giving.checkout.sessions import service as sessions
@@ -198,7 +198,7 @@ async def test_a_declined_payment_may_be_tried_again_but_not_for_ever(giving: Gi
         payment = list(giving.provider.payments)[-1]
         giving.provider.become(payment, ProviderStatus.FAILED)
         assert (await giving.come_back()).state is CheckoutState.DECLINED
-    with pytest.raises(TooManyTries):
+    with pytest.raises(TooManyCardAttempts):
         await giving.begin()
     assert len(giving.provider.payments) == 5
     assert [row["status"] for row in await giving.donations()] == ["REQUESTED_PAYMENT"]
@@ -211,7 +211,7 @@ async def test_h6_cards_tried_on_the_providers_own_page_count(giving: Giving) ->
     await giving.begin()
     giving.provider.become(list(giving.provider.payments)[-1], ProviderStatus.FAILED, attempts=3)
     await giving.come_back()
-    with pytest.raises(TooManyTries):
+    with pytest.raises(TooManyCardAttempts):
         await giving.begin()
 
 

@@ -316,7 +316,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
         async def record(_tx: Tx, _part: RequestPayment) -> None: ...
 
         return await donation_requests_flows.apply_overpayment(
-            service.db, payment.id, request, note="asked for", decided_by="officer", record=record
+            service.db, payment.id, request, note="asked for", decided_by="officer", on_recorded=record
         )
 
     for wrong, stated in (

@@ -209,7 +209,7 @@ async def gives_directly(world: World) -> None:
 
 async def is_asked(world: World) -> None:
     await donation_requests_flows.invoice_partner(
-        world.service.db, UninvoicedGroup(world.tenant.partner.id, "USD"), now_asked=True
+        world.service.db, UninvoicedGroup(world.tenant.partner.id, "USD"), immediately=True
     )
 
 

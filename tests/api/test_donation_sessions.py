@@ -406,6 +406,6 @@ async def test_what_nobody_chose_is_settled_once(service: Service, api: Client) 
     assert session_id is not None
     for language, currency in (("en", "EUR"), ("de", "GBP")):
         async with service.db.write() as tx:
-            await sessions.store_language_currency(tx, session_id, language, currency)
+            await sessions.store_language_and_currency_if_unset(tx, session_id, language, currency)
     settled = data(await api.get(f"/v1/donation-sessions/{made['id']}"))
     assert (settled["language"], settled["currency"]) == ("ar", "EUR")

@@ -72,7 +72,7 @@ async def test_waiting_ends_when_the_process_is_to_end(service: Service, tenant:
     waiters, stop = EventWaiters(service.db), asyncio.Event()
     running = asyncio.create_task(waiters.run(stop))
     waiting = asyncio.create_task(waiters.wait(tenant.partner, 0, 60))
-    await eventually(lambda: waiters.waiting == 1)
+    await eventually(lambda: waiters.waiting_count == 1)
     stop.set()
     await running
     assert await asyncio.wait_for(waiting, 30) is False

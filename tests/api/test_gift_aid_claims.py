@@ -204,7 +204,7 @@ async def test_a_cancelled_declaration_takes_claimed_gifts_back(charity_: Cause)
     await charity_.received(2000, userId=user)
     await charity_.paid()
     async with service.db.write() as tx:
-        await gift_aid_claims.cancel_declaration(
+        await gift_aid_claims.cancel_declaration_and_adjust_claims(
             tx, uuid_of(service, "giftaid", made["id"]), tx.now - timedelta(days=1)
         )
     assert await charity_.adjusted() == [("cancelled", 2000, 2000)]

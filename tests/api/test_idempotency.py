@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner
-from almoner.platform.idempotency import make_claim
+from almoner.platform.idempotency import build_claim
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -60,7 +60,7 @@ JSON = st.recursive(
 
 def fingerprint(payload: Any, route: str = "POST /v1/categories") -> bytes:
     """Of one call."""
-    return make_claim(VAULT, PARTNER, "k", route, payload).fingerprint
+    return build_claim(VAULT, PARTNER, "k", route, payload).fingerprint
 
 
 @given(JSON, JSON)

@@ -44,7 +44,7 @@ def after(days: int) -> datetime:
 def test_a_document_is_kept_as_long_as_anything_needs_it(
     ends: list[tuple[EvidenceOutcome, datetime]], until: datetime | None
 ) -> None:
-    assert SHORT.retention_end(MADE, ends) == until
+    assert SHORT.retention_ends_at(MADE, ends) == until
 
 
 async def later(service: Service, **time: float) -> None:

@@ -24,7 +24,7 @@ BY = AuditContext(Actor("machine", "tests"), None)
 async def changes(service: Service, tenant: Tenant) -> list[Entry]:
     """What the audit log says of changed members, oldest first."""
     async with service.db.read() as tx:
-        return (await audit.list_page(tx, tenant.partner.id, action="member.changed"))[::-1]
+        return (await audit.list_entries(tx, tenant.partner.id, action="member.changed"))[::-1]
 
 
 async def invited(service: Service, tenant: Tenant, email: str) -> tuple[Person, str]:
@@ -55,7 +55,7 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     answer = await owner.post(page, do="change", name=" Bo  Builder ", email=" Bo@example.org ")
     assert (answer.status_code, answer.headers["location"]) == (303, f"{page}?done=changed")
     after = await known(service, person)
-    assert (after.user_name, after.email, after.shown_name) == ("Bo@example.org", "Bo@example.org", "Bo Builder")
+    assert (after.user_name, after.email, after.display_name) == ("Bo@example.org", "Bo@example.org", "Bo Builder")
     async with service.db.read() as tx:
         with pytest.raises(LinkClosed):
             await links.get_open_link(tx, token, "invitation")
@@ -89,7 +89,7 @@ async def test_what_a_directory_calls_somebody_stays(service: Service, tenant: T
         changed = await member_details.update_details(
             tx, tenant.partner, BY, person.id, email="new@example.org", name=""
         )
-    assert changed.user_name == changed.shown_name == "cy@example.org"
+    assert changed.user_name == changed.display_name == "cy@example.org"
     assert changed.profile["emails"] == [
         {"value": "new@example.org", "primary": True, "type": "work"}, {"value": "home@example.org"},
     ]  # fmt: skip
@@ -124,7 +124,7 @@ async def test_who_is_in_a_group_is_listed_page_by_page(owner: Desk, service: Se
             for number in range(60)
         ]
         group = await members.create_group(tx, tenant.partner, {"displayName": "All"}, [one.id for one in made])
-        await members.set_role_for_group_members(tx, tenant.partner, group.id, "read_only", BY)
+        await members.map_group_to_role(tx, tenant.partner, group.id, "read_only", BY)
     page = f"{owner.home}/groups/{service.db.deployment.ids.text('group', group.id)}"
     await owner.get(f"{owner.home}/groups")
     assert owner.page is not None
@@ -183,10 +183,10 @@ async def test_what_no_database_can_hold_is_refused_by_every_form(
     page = owner.home + path.replace("{id}", service.db.deployment.ids.text("member", person.id))
     await owner.get(page)
     async with service.db.read() as tx:
-        before = len(await audit.list_page(tx, tenant.partner.id))
+        before = len(await audit.list_entries(tx, tenant.partner.id))
     assert (await owner.post(page, form)).status_code == 400, owner.text()
     async with service.db.read() as tx:
-        assert len(await audit.list_page(tx, tenant.partner.id)) == before
+        assert len(await audit.list_entries(tx, tenant.partner.id)) == before
 
 
 async def test_a_change_without_a_fresh_proof_is_not_done(owner: Desk, service: Service, tenant: Tenant) -> None:

@@ -41,7 +41,7 @@ async def stored(service: Service, tenant: Tenant) -> list[ApiKey]:
 async def of_keys(service: Service, tenant: Tenant) -> list[Entry]:
     """What the audit log says about keys, oldest first."""
     async with service.db.read() as tx:
-        entries = await audit.list_page(tx, tenant.partner.id, limit=1000)
+        entries = await audit.list_entries(tx, tenant.partner.id, limit=1000)
     return [entry for entry in reversed(entries) if entry.action.startswith("key.")]
 
 
@@ -257,7 +257,7 @@ async def test_v8_the_log_is_downloaded_whole_and_that_is_recorded(
     assert answer.headers["content-type"] == "application/jsonl"
     lines: list[dict[str, Any]] = [json.loads(line) for line in answer.text.splitlines()]
     async with service.db.read() as tx:
-        entries = await audit.list_page(tx, tenant.partner.id, limit=2000)
+        entries = await audit.list_entries(tx, tenant.partner.id, limit=2000)
     assert [line["id"] for line in lines] == [str(entry.id) for entry in entries]
     assert (lines[0]["action"], lines[0]["details"]) == ("audit.downloaded", {"format": "jsonl"})
     answer = await owner.get(f"{owner.home}/audit.csv")

@@ -62,7 +62,7 @@ async def address(service: Service, tenant: Tenant, path: str) -> str:
 async def recorded(service: Service, tenant: Tenant) -> list[Entry]:
     """What the audit log says of the partner, oldest first, without sign-ins."""
     async with service.db.read() as tx:
-        entries = await audit.list_page(tx, tenant.partner.id, limit=1000)
+        entries = await audit.list_entries(tx, tenant.partner.id, limit=1000)
     return [entry for entry in reversed(entries) if entry.action not in ("signed_in", "authenticator.added")]
 
 
@@ -171,7 +171,7 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
     async with service.db.read() as tx:
         person = await people.find_by_user_name(tx, member_realm(tenant.partner), "bo@example.org")
         assert person is not None
-        link = await links.find_invitation(tx, person)
+        link = await links.find_invitation_link(tx, person)
         assert link is not None
         token = links.link_token(tx, link)
     await service.drain()
@@ -195,7 +195,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
 ) -> None:
     async with service.db.write() as tx:
         person, _ = await members.invite_member(tx, tenant.partner, BY, "late@example.org")
-        first = await links.find_invitation(tx, person)
+        first = await links.find_invitation_link(tx, person)
         assert first is not None
         old = links.link_token(tx, first)
     page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"

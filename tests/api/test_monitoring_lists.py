@@ -74,7 +74,7 @@ async def test_silence_means_that_a_list_was_looked_into(alone: Service, api: Cl
     assert clear == await shown(api, unknown)
     assert statuses(clear) == {**UNSEEN, "sanction": "clear"}
     assert clear["results"]["complianceStatus"] == "pass"
-    assert sources(clear) == [("ofac-sdn", load.version, "sanction")]
+    assert sources(clear) == [("ofac-sdn", load.version_label, "sanction")]
     await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"), code="own-warnings", category="warning")
     warned = (await told(alone, api))[-1]
     assert statuses(warned) == {**UNSEEN, "sanction": "clear", "warning": "clear"}
@@ -103,7 +103,7 @@ async def test_settled_11_what_cannot_be_compared_is_not_clear(
     load = await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     await alone.drain()
     now = await shown(api, unscreened)
-    assert sources(now) == [("ofac-sdn", load.version, "sanction")]
+    assert sources(now) == [("ofac-sdn", load.version_label, "sanction")]
     assert now["sources"][0]["status"] == "not_screened"
 
 
@@ -229,7 +229,7 @@ async def test_a_possible_match_is_not_known_until_a_person_decided(alone: Servi
     assert match.pop("score") > 0.7
     assert match == {
         "list": "ofac-sdn",
-        "version": load.version,
+        "version": load.version_label,
         "category": "sanction",
         "entry": "1",
         "decision": "confirmed",
@@ -270,13 +270,13 @@ async def test_an_update_tells_whom_it_concerns_and_names_its_version(
     assert [record["id"] for record in after] == [named["id"]]
     assert statuses(await shown(api, named)) == UNSEEN
     for record in (named, other):
-        assert sources(await shown(api, record)) == [("ofac-sdn", load.version, "sanction")]
+        assert sources(await shown(api, record)) == [("ofac-sdn", load.version_label, "sanction")]
     stopped = await cancelled(api, other)
     alone.clock.advance(minutes=1)
     await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"))
     assert statuses((await told(alone, api))[-1]) == {**UNSEEN, "sanction": "clear"}
     assert await shown(api, other) == stopped
-    assert sources(stopped) == [("ofac-sdn", load.version, "sanction")]
+    assert sources(stopped) == [("ofac-sdn", load.version_label, "sanction")]
 
 
 async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Service, api: Client) -> None:
@@ -285,7 +285,7 @@ async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Se
     found = alone.db.deployment.ids.parse("organisation", organisation)
     assert found is not None
     async with alone.db.write() as tx:
-        assert set(await monitoring.partners_following(tx, [found])) == {found}
+        assert set(await monitoring.list_partner_ids_by_organisation(tx, [found])) == {found}
         await tx.execute("update organisation set active = false where id = $1", found)
         await monitoring.evaluate_after_organisation_changes(tx, [found], "register_changed")
     changed = (await told(alone, api))[-1]
@@ -293,7 +293,7 @@ async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Se
     assert changed["results"] == {**live["results"], "registration": {"active": "no"}}
     await cancelled(api, live)
     async with alone.db.read() as tx:
-        assert await monitoring.partners_following(tx, [found]) == {}
+        assert await monitoring.list_partner_ids_by_organisation(tx, [found]) == {}
 
 
 async def test_who_was_renamed_to_a_listed_name_is_looked_at_again(alone: Service, api: Client, lists: Lists) -> None:

@@ -105,7 +105,7 @@ async def test_a_body_is_found_by_the_names_that_it_had(alone: Service, api: Cli
     await loader.load(BMF, datetime(2026, 5, 11, tzinfo=UTC), *again, *FILLING)
     for typed in ("harbour kitchens", "quayside meals", "quayside dinners"):
         assert numbers(await search(api, typed))[0] == "530196605", typed
-    await registers_flows.roll_back_load(alone.db, BMF)
+    await registers_flows.roll_back_newest_import(alone.db, BMF)
     assert (await search(api, "quayside dinners"))["similarResultsOnly"] is True  # it was never called so
     assert numbers(await search(api, "harbour kitchens"))[0] == "530196605"
 

@@ -362,7 +362,7 @@ async def test_a_receipt_says_whom_a_gift_is_for_that_was_passed_on(
     await support.simulate(api, made["id"], "reassign", organisationId=first)  # back again
     async with service.db.read() as tx:
         receipt = await receipts.get(tx, support.uuid_of(service, "donation", made["id"]))
-    assert (receipt.current_nonprofit, receipt.passed_on) == ("Firm Ground", None)
+    assert (receipt.current_nonprofit_name, receipt.passed_on) == ("Firm Ground", None)
 
 
 class TestFollowing:

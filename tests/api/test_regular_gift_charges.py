@@ -98,7 +98,7 @@ async def test_a_charge_that_was_not_sent_before_the_pause_waits_for_its_end(
     await pass_days(service, days)
     assert await plan.dates() == [(due[:10], "open")]
     async with service.db.read() as tx:
-        waits_at = await charging.next_unfinished_charge_at(tx)
+        waits_at = await charging.oldest_unfinished_charge_or_next_due_at(tx)
     assert waits_at is None or waits_at > tx.now, "a sandbox's clock goes on"
     async with service.db.write() as tx:
         await partners.resume(tx, tenant.partner)
@@ -133,15 +133,15 @@ async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Ser
     donation_id = service.db.deployment.ids.parse("donation", gift["id"])
     assert donation_id is not None
     before = await plan.method()
-    url = await donations_flows.pay_later_donation(work, donation_id)
-    assert url == await donations_flows.pay_later_donation(work, donation_id)
+    url = await donations_flows.start_later_donation_payment(work, donation_id)
+    assert url == await donations_flows.start_later_donation_payment(work, donation_id)
     async with service.db.write() as tx:
-        attempt = await payments.newest_attempt(tx, donation_id)
+        attempt = await payments.current_attempt(tx, donation_id)
         assert attempt is not None
         assert attempt.provider_payment is not None
         assert await provider_test.pay_with_card(tx, attempt.provider_payment, Card(CARD))
     await donations_flows.refresh_payment(work, attempt.id)
-    assert await donations_flows.pay_later_donation(work, donation_id) is None
+    assert await donations_flows.start_later_donation_payment(work, donation_id) is None
     record = await plan.record()
     assert (record["status"], record["donationsCount"]) == ("active", 2)
     assert await plan.method() != before, "the card of this payment is charged from now on"
@@ -304,7 +304,7 @@ async def test_the_donor_chooses_another_day_and_agrees_to_more(service: Service
 async def test_two_workers_charge_a_date_once(service: Service, plan: Plan) -> None:
     provider = service.services.provider
     assert provider is not None
-    asking = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(provider))
+    asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(provider))
     tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
     for _ in range(3):
         service.clock.advance_to(parse_timestamp((await plan.record())["nextDonationAt"]))

@@ -164,7 +164,7 @@ async def test_the_limits_page_counts_requests_by_key_and_records_by_kind(
         await tx.execute("set local enable_seqscan = off")
         asked = Explaining(tx)
         await store_requests.count_requests(cast("Tx", asked), partner, (now, now, now))
-        await store_requests.count_refused(cast("Tx", asked), partner, now)
+        await store_requests.count_rate_limited(cast("Tx", asked), partner, now)
         assert asked.indexes() == {"api_request_newest", "api_request_failed"}
         assert not asked.scans()
 
@@ -174,7 +174,7 @@ async def test_the_limits_page_counts_requests_by_key_and_records_by_kind(
         return [" ".join(re.sub("<[^>]+>", " ", row).split()) for row in found]
 
     shown_rows = await rows()
-    policy = service.services.settings.secret_key_rate
+    policy = service.services.settings.secret_key_rate_limit
     allowed = f"{policy.per_second:,.0f} per second, in bursts of up to {policy.burst:,}"
     assert f"{key.name} ...{key.hint} {allowed} 1 3 4 2" in shown_rows
     assert "All keys, including revoked ones 1 3 5 2" in shown_rows

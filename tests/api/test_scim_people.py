@@ -77,7 +77,7 @@ async def test_a_group_gives_its_role_to_those_in_it_alone(service: Service, ten
     async with service.db.write() as tx:
         id_ = tx.ids.parse("group", team["id"])
         assert id_ is not None
-        await members.set_role_for_group_members(tx, tenant.partner, id_, "finance", OPERATOR)
+        await members.map_group_to_role(tx, tenant.partner, id_, "finance", OPERATOR)
     assert (await roles(ada), await roles(grace)) == ({"finance"}, set())
     path = f"/Groups/{team['id']}"
     shown(await scim.patch(path, {"op": "add", "path": "members", "value": [{"value": grace["id"]}]}))

@@ -52,7 +52,7 @@ async def test_v8_who_comes_into_a_group_and_who_goes_is_told(
     async with service.db.write() as tx:
         id_ = tx.ids.parse("group", team["id"])
         assert id_ is not None
-        await members.set_role_for_group_members(tx, tenant.partner, id_, "owner", BY)
+        await members.map_group_to_role(tx, tenant.partner, id_, "owner", BY)
     for operations in (
         [{"op": "add", "path": "members", "value": [{"value": b}, {"value": a}]}],
         [

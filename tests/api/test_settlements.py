@@ -102,7 +102,7 @@ async def test_m7_what_does_not_go_with_our_books_is_an_exception_with_its_reaso
     assert other.exceptions == 1
     assert await reasons(service, euro.provider.only()) == ["other_currency"]
     async with service.db.read() as tx:
-        shown = [one for one in await settlements.unbooked_lines(tx, 100_000) if one.stored.provider == "fake_b"]
+        shown = [one for one in await settlements.list_unmatched_lines(tx, 100_000) if one.stored.provider == "fake_b"]
     assert len(shown) == 6
     assert [one.booked_in for one in shown if one.stored.reason == "settled_before"] == [done.reference]
     assert [one.booked_in for one in shown if one.stored.reason == "unknown_payment"] == [None]

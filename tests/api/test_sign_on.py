@@ -137,7 +137,7 @@ async def test_new_members_by_their_groups(here: Setup, evil: HostileProvider) -
     await here.set_up(evil.url, creates_members=True)
     evil.person |= {"preferred_username": "ada@corp", "groups": ["staff"], "name": "Ada", "email": "a@example.org"}
     made = entered(await here.sign_in()).person
-    assert (made.user_name, made.shown_name, made.email) == ("ada@corp", "Ada", None)
+    assert (made.user_name, made.display_name, made.email) == ("ada@corp", "Ada", None)
     assert made.roles == {"finance"}
     evil.person["sub"] = "another"
     assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.NAME_TAKEN
@@ -149,7 +149,7 @@ async def test_what_the_token_lacks_is_asked_of_the_userinfo_endpoint(here: Setu
     evil.userinfo_answer = lambda: JSONResponse({**told, "email": "a@example.org", "email_verified": True})
     await here.set_up(evil.url, creates_members=True)
     made = entered(await here.sign_in()).person
-    assert (made.user_name, made.shown_name, made.email) == ("ada@corp", "Ada", "a@example.org")
+    assert (made.user_name, made.display_name, made.email) == ("ada@corp", "Ada", "a@example.org")
     assert made.roles == {"finance"}
     evil.person |= {**told, "email": "a@example.org"}
     await here.sign_in()

@@ -80,12 +80,12 @@ async def test_v8_a_recovery_code_stands_in_for_it(here: Setup, ada: Account) ->
 async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_none(here: Setup, ada: Account) -> None:
     key = SecurityKey(here.service.db.deployment.base_urls.pages)
     async with here.service.db.write() as tx:
-        answer = key.create(await passkeys.registration_options(tx, ada.person, BINDING))
+        answer = key.create(await passkeys.build_registration_options(tx, ada.person, BINDING))
         await account.add_passkey(tx, ada.person, BINDING, answer, "Laptop", ada.home)
     ticket = (await needed(here)).ticket
     for given, method in ((ticket, "provider"), ("", "passkey"), ("rubbish", "passkey")):
         async with here.service.db.read() as tx:
-            answer = key.get(await passkeys.authentication_options(tx, BINDING))
+            answer = key.get(await passkeys.build_authentication_options(tx, BINDING))
         one = await sign_in_methods.sign_in_by_passkey(here.service.db, ada.realm, BINDING, answer, ada.home, given)
         assert one.sign_in.method == method
         assert await is_owner(here, one) == (method == "provider")

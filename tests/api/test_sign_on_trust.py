@@ -205,7 +205,7 @@ async def test_what_no_database_can_hold_beside_the_subject_is_left_out(here: Se
     await here.set_up(evil.url, roles=ADMINS, creates_members=True)
     evil.person |= {"preferred_username": "ada", "name": "A\0da", "groups": ["ad\0mins", "staff"]}
     made = entered(await here.sign_in()).person
-    assert made.shown_name == "ada"
+    assert made.display_name == "ada"
     assert made.roles == {"finance"}
 
 
@@ -241,6 +241,6 @@ async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None
     await here.sign_in()
     async with here.service.db.write() as tx:
         with pytest.raises(LastSignInMethodRequired):
-            await identities.unlink_own_accounts(tx, ada.person, BY)
+            await identities.unlink_accounts_if_other_method(tx, ada.person, BY)
         assert len(await identities.list_by_person(tx, ada.person)) == 1
         assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

@@ -58,7 +58,7 @@ async def paid_out(giving: AtStripe) -> bool:
     service = giving.giving.service
     giving.stripe.account.pay_out()
     assert isinstance(
-        await fetch_reports(giving.stripe.provider.payout_reports(), JobContext(service.db), JOB), JobDone
+        await fetch_reports(giving.stripe.provider.payout_report_reader(), JobContext(service.db), JOB), JobDone
     )
     await service.drain()
     await bank.sent(service)

@@ -156,9 +156,11 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(
             stripe.service.clock.advance(timedelta(days=1))
     job = FETCH.decode(Job(0, FETCH.name, {}, attempt=1, failures=0, due_at=stripe.service.clock.now(), lane=None))
     for _ in range(2):
-        assert await fetch_reports(stripe.provider.payout_reports(), JobContext(stripe.service.db), job) == JobDone()
+        assert (
+            await fetch_reports(stripe.provider.payout_report_reader(), JobContext(stripe.service.db), job) == JobDone()
+        )
     async with stripe.service.db.read() as tx:
-        found = await settlements.unbooked_lines(tx, 10_000)
+        found = await settlements.list_unmatched_lines(tx, 10_000)
         matched = await tx.fetchval("select count(*) from settlement_line where status = 'matched'")
     assert Counter((one.stored.line.payment, one.stored.reason) for one in found) == month.wrong
     assert matched == month.right

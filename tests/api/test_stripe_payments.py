@@ -165,7 +165,7 @@ async def test_h6_as_many_cards_are_taken_as_may_be_and_then_no_other(giving: At
         account.pay_with_card(number, DECLINED)
         assert set(await giving.deliver()) == {204}
         assert (account.sessions[number]["status"] == "expired") is (tried == allowed)
-    shown = await giving.stripe.provider.fetch(number)
+    shown = await giving.stripe.provider.fetch_payment(number)
     assert (shown.status, shown.attempts, shown.url) == (ProviderStatus.FAILED, allowed, None)
     assert (await giving.giving.come_back()).state is CheckoutState.DECLINED
 
@@ -175,9 +175,9 @@ async def test_a_challenge_and_a_bank_that_takes_days_are_waited_for(giving: AtS
     await giving.giving.begin()
     number = giving.session["id"]
     account.pay_with_card(number, CHALLENGED)
-    assert (await giving.stripe.provider.fetch(number)).status is ProviderStatus.OPEN
+    assert (await giving.stripe.provider.fetch_payment(number)).status is ProviderStatus.OPEN
     account.pay_with_card(number, DELAYED)
-    assert (await giving.stripe.provider.fetch(number)).status is ProviderStatus.PROCESSING
+    assert (await giving.stripe.provider.fetch_payment(number)).status is ProviderStatus.PROCESSING
     assert await giving.deliver() == [204]
     assert await giving.posted() == 0
     account.bank_answers(number, paid=True)
@@ -192,7 +192,7 @@ async def test_a_bank_that_says_no_after_days_fails_the_payment(giving: AtStripe
     account.pay_with_card(number, DELAYED)
     account.bank_answers(number, paid=False)
     assert set(await giving.deliver()) == {204}
-    assert (await giving.stripe.provider.fetch(number)).status is ProviderStatus.FAILED
+    assert (await giving.stripe.provider.fetch_payment(number)).status is ProviderStatus.FAILED
     assert await giving.posted() == 0
 
 
@@ -203,7 +203,7 @@ async def test_a_disputed_payment_is_found_by_the_name_of_its_notice(giving: AtS
     account.pay_with_card(number)
     account.open_dispute(number)
     assert set(await giving.deliver()) == {204}
-    (found,) = await giving.stripe.provider.disputes(account.sessions[number]["payment_intent"])
+    (found,) = await giving.stripe.provider.list_disputes(account.sessions[number]["payment_intent"])
     assert (found.status, found.payment) == (DisputeStatus.OPEN, number)
     async with giving.giving.service.db.read() as tx:
         stored = await tx.fetchval("select provider_payment from dispute where provider_dispute = $1", found.id)

@@ -49,8 +49,8 @@ async def waiting(giving: AtStripe) -> list[tuple[object, str | None]]:
     """Those of this gift that wait for a person, and why."""
     gift = await back.of(giving.giving.service, (await giving.giving.donations())[0])
     async with giving.giving.service.db.read() as tx:
-        found = await refunds.unsent_refunds(tx, 1000)
-        assert await refunds.count_unsent(tx) >= len(found)
+        found = await refunds.list_unresolved_refunds(tx, 1000)
+        assert await refunds.count_unresolved(tx) >= len(found)
     own = {one.id for one in gift}
     return [(one.id, one.ended_note) for one in found if one.id in own]
 
@@ -92,7 +92,7 @@ async def test_a_refund_that_failed_waits_until_a_person_lets_it_rest(giving: At
 
 async def let_rest(giving: AtStripe, refund: Refund) -> None:
     async with giving.giving.service.db.write() as tx:
-        await refunds.resolve_unsent_refund(tx, refund.id, "sent by bank today", "officer")
+        await refunds.resolve_failed_refund(tx, refund.id, "sent by bank today", "officer")
 
 
 async def test_a_refund_that_was_pending_and_arrives_changes_nothing(giving: AtStripe) -> None:
@@ -152,7 +152,7 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
     refund = await begun(giving)
     async with service.db.read() as tx:
         key = refunds.refund_idempotency_key(tx, refund.id)
-    made = await stripe.provider.refund(giving.session["id"], key, refund.money)
+    made = await stripe.provider.refund_payment(giving.session["id"], key, refund.money)
     stripe.account.fail_refund(made.id)
     assert set(await giving.deliver()) == {204}
     async with service.db.read() as tx:

@@ -7,7 +7,7 @@ import pytest
 
 from almoner.giving.accounting.settlements import jobs as settlements_jobs
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import Mismatch, UnbookedLine
+from almoner.giving.accounting.settlements.domain import Mismatch, UnmatchedLine
 from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.kit.money import Money
 from almoner.platform.jobs.background_tasks import JobContext
@@ -49,14 +49,14 @@ async def paid(stripe: Stripe, api: Client, amount: int = 2500) -> AtStripe:
 
 async def fetched(stripe: Stripe) -> JobDone | JobRetry:
     """The job, once."""
-    result = await fetch_reports(stripe.provider.payout_reports(), JobContext(stripe.service.db), JOB)
+    result = await fetch_reports(stripe.provider.payout_report_reader(), JobContext(stripe.service.db), JOB)
     assert isinstance(result, JobDone | JobRetry)
     return result
 
 
-async def unbooked(stripe: Stripe) -> list[UnbookedLine]:
+async def unbooked(stripe: Stripe) -> list[UnmatchedLine]:
     async with stripe.service.db.read() as tx:
-        return await settlements.unbooked_lines(tx, 100)
+        return await settlements.list_unmatched_lines(tx, 100)
 
 
 async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: Stripe, partner: Client) -> None:
@@ -86,7 +86,8 @@ async def test_m7_pages_of_transactions_and_of_payouts_are_read_to_their_end(str
         account.pay_out()
         account._book("stripe_fee", -5, 0, "usd", next(iter(account.charges)))
     assert (
-        len(await stripe.provider.payout_reports().list_payouts(stripe.service.clock.now() - timedelta(days=1))) == 13
+        len(await stripe.provider.payout_report_reader().list_payouts(stripe.service.clock.now() - timedelta(days=1)))
+        == 13
     )
     assert await fetched(stripe) == JobDone()
     async with stripe.service.db.read() as tx:
@@ -137,7 +138,7 @@ async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_list
 async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: Stripe, partner: Client) -> None:
     giving = await paid(stripe, partner)
     account, number = stripe.account, giving.session["id"]
-    made = await stripe.provider.refund(number, "sandbox:giftrefund:failed", Money(500, "USD"))
+    made = await stripe.provider.refund_payment(number, "sandbox:giftrefund:failed", Money(500, "USD"))
     back = account._book("refund_failure", 500, 0, "usd", made.id)
     came_back = account.pay_out()
     returned = account._book("payout_failure", came_back["amount"], 0, "usd", came_back["id"])
@@ -163,7 +164,7 @@ async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Strip
     assert one.stored.reason is Mismatch.NOT_PAID
     assert (await giving.send(late)).status_code == 204
     async with stripe.service.db.write() as tx:
-        await settlements.recheck_exceptions(tx, tx.now + timedelta(days=1))
+        await settlements.recheck_unmatched_lines(tx, tx.now + timedelta(days=1))
     assert await unbooked(stripe) == []
 
 
@@ -188,7 +189,7 @@ async def test_a_lost_answer_is_asked_for_again(stripe: Stripe, partner: Client)
 
 
 async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe, partner: Client) -> None:
-    (schedule,) = settlements_jobs.report_tasks.using(stripe.provider.payout_reports()).schedules
+    (schedule,) = settlements_jobs.report_tasks.bind(stripe.provider.payout_report_reader()).schedules
     db = stripe.service.db
     async with db.read() as tx:
         assert await schedule.due_at(tx) is None

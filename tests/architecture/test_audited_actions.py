@@ -11,14 +11,14 @@ from tests.architecture.sources import Source, dotted, sources
 
 RECORDERS = frozenset(
     {
-        "as_operator",
+        "operator_command",
         "record_entry",
         "_record",
         "record_audit_entry",
         "record_audit",
         "record_approval",
-        "require_approval",
-        "require_two_people",
+        "require_configured_approval",
+        "require_two_person_approval",
     }
 )
 OF_PEOPLE = re.compile(r"[a-z_]+(\.[a-z_]+)+|signed_(in|out)")

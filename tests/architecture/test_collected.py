@@ -15,11 +15,11 @@ from almoner import job_registry, selfchecks
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith, join_tasks
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies, join_tasks
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails
 from tests.architecture.sources import sources
 
-NIGHTLY = JobKind("tests.nightly", Nothing)
+NIGHTLY = JobKind("tests.nightly", NoDetails)
 
 
 def declared(*words: str) -> Iterator[tuple[str, object]]:
@@ -41,7 +41,11 @@ def named(registry: ModuleType) -> set[int]:
 
 def test_all_background_tasks_are_collected() -> None:
     collected = named(job_registry)
-    tasks = {place: value for place, value in declared("Tasks()", "TasksWith[") if isinstance(value, Tasks | TasksWith)}
+    tasks = {
+        place: value
+        for place, value in declared("Tasks()", "TasksWithDependencies[")
+        if isinstance(value, Tasks | TasksWithDependencies)
+    }
     assert len(tasks) > 50
     assert [place for place, value in tasks.items() if id(value) not in collected] == []
 
@@ -53,7 +57,7 @@ def test_all_self_checks_are_collected() -> None:
     assert [place for place, value in lists.items() if id(value) not in collected] == []
 
 
-async def nothing(_context: JobContext, _job: JobOf[Nothing]) -> JobDone:
+async def nothing(_context: JobContext, _job: DecodedJob[NoDetails]) -> JobDone:
     """A job that does nothing."""
     return JobDone()
 
@@ -69,13 +73,13 @@ def test_nothing_is_declared_twice() -> None:
 
 
 async def test_what_needs_a_part_gets_it_first_and_what_was_told_as_it_was_declared() -> None:
-    tasks, heard = TasksWith[str](), list[tuple[str, Sequence[int]]]()
+    tasks, heard = TasksWithDependencies[str](), list[tuple[str, Sequence[int]]]()
 
-    @tasks.reacts_to(InternalEvent("internal.told", int))
+    @tasks.on_internal_event(InternalEvent("internal.told", int))
     async def react(part: str, _tx: Tx, told: Sequence[int]) -> None:
         heard.append((part, told))
 
-    (reaction,) = tasks.using("part").reactions
+    (reaction,) = tasks.bind("part").reactions
     payload = b'{"data": {"eventData": 7}}'
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     await reaction.react(cast("Tx", None), [Event(UUID(int=1), None, "internal.told", payload, moment, None)])

@@ -44,17 +44,17 @@ class Deadly(TestProvider):
         super().__init__(url, secret)
         self._point = point
 
-    async def create(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
         """As the provider's, if it survives."""
         self._die("before_create")
-        made = await super().create(order)
+        made = await super().create_payment(order)
         self._die("after_create")
         return made
 
-    async def fetch(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment: str) -> ProviderPayment:
         """As the provider's, if it survives."""
         self._die("before_fetch")
-        found = await super().fetch(payment)
+        found = await super().fetch_payment(payment)
         self._die("after_fetch")
         return found
 

@@ -28,10 +28,10 @@ class Deadly(TestProvider):
         super().__init__(url, secret)
         self._point = point
 
-    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """As the provider's, if it survives."""
         self._die("before_refund")
-        made = await super().refund(payment, key, money)
+        made = await super().refund_payment(payment, idempotency_key, money)
         self._die("after_refund")
         return made
 

@@ -43,13 +43,13 @@ class Deadly(StripeProvider):
         )
         self._db = db
 
-    async def create(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
         """As the provider's, if it survives."""
-        return await self._through(super().create(order))
+        return await self._through(super().create_payment(order))
 
-    async def fetch(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment: str) -> ProviderPayment:
         """As the provider's, if it survives."""
-        return await self._through(super().fetch(payment))
+        return await self._through(super().fetch_payment(payment))
 
     async def _through(self, call: Awaitable[Answer]) -> Answer:
         self._db.boundary()

@@ -97,7 +97,7 @@ async def test_tables_that_are_read_at_once_are_read_once(alone: Service, tmp_pa
     staged = []
     for _ in range(2):
         with pytest.raises(RuntimeError, match="stopped"):
-            await registers_flows.import_files(alone.db, CcewReader(), [tmp_path], force=True, record=stopped)
+            await registers_flows.import_files(alone.db, CcewReader(), [tmp_path], force=True, record_audit=stopped)
         async with alone.db.read() as tx:
             reading = await tx.fetchval("select id from register_reading")
             staged.append(await tx.fetchval(f"select count(*) from register_staged_{reading.hex}"))

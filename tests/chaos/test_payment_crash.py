@@ -49,7 +49,7 @@ async def recover(giving: Giving, simulator: Till, by: str) -> None:
     """By a job, or by the donor's next attempt; both wait for the lease to run out."""
     giving.service.clock.advance_wall(seconds=61)
     if by == "job":
-        asking = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(simulator.provider))
+        asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(simulator.provider))
         duties = join_tasks([donations_jobs.tasks, asking])
         await BackgroundWorker(giving.service.db, duties, giving.service.services.telemetry).drain()
     assert (await giving.begin()).url is not None

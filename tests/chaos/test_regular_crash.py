@@ -60,13 +60,13 @@ async def test_i6_a_process_killed_while_charging_charges_a_date_once(
     async with serving_provider(own) as simulator:
         plan = await begin_plan(own, api)
         own.clock.advance_to(parse_timestamp((await plan.record())["nextDonationAt"]))
-        await BackgroundWorker(own.db, charging_jobs.tasks.collected, own.services.telemetry).sweeper.run_due()
+        await BackgroundWorker(own.db, charging_jobs.tasks.declared_tasks, own.services.telemetry).sweeper.run_due()
         async with own.db.read() as tx:
             payment = await tx.fetchval("select id from payment where off_session and status = 'starting'")
         await killed(own, simulator, point, payment)
         own.clock.advance(away)
         own.clock.advance_wall(seconds=61)
-        asking = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(simulator.provider))
+        asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(simulator.provider))
         tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
         for _ in range(2):
             await BackgroundWorker(own.db, tasks, own.services.telemetry).drain()

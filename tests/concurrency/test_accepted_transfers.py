@@ -35,7 +35,7 @@ async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(serv
     async with service.db.write() as tx:
         declaration = tx.ids.parse("giftaid", before["giftAidId"])
         assert declaration is not None
-        await gift_aid_claims.cancel_declaration(tx, declaration, None)
+        await gift_aid_claims.cancel_declaration_and_adjust_claims(tx, declaration, None)
         officer = asyncio.create_task(accepted(giving))
 
         async def waits() -> bool:

@@ -53,7 +53,11 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
                 previous = GENESIS
                 for row in rows:
                     previous = chained_hash(
-                        previous, row["sequence"], row["position"], row["mac"], audit.entry_from_row(row).body()
+                        previous,
+                        row["sequence"],
+                        row["position"],
+                        row["mac"],
+                        audit.entry_from_row(row).authenticated_bytes(),
                     )
                     assert row["hash"] == previous
                 end = await tx.fetchrow("select last_sequence, last_hash from audit_chain where scope = $1", scope)

@@ -74,7 +74,7 @@ async def donors(alone: Service, api: Client, count: int) -> list[Giving]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines."""
     async with alone.db.read() as tx:
-        return await bank_statements.list_lines(tx, 1000, every=True)
+        return await bank_statements.list_lines(tx, 1000, any_status=True)
 
 
 async def consistent(alone: Service, arrived: int) -> None:
@@ -145,10 +145,12 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
         content = camt.statement(came(line, 2500, named), reference=f"S{file}", currency="USD", told=())
         async with alone.db.write() as tx:
             await bank_statements.store_statement(
-                tx, bank_statements.parse_file(content, None, None, alone.clock.now().date())[0][0], by="officer"
+                tx,
+                bank_statements.parse_statement_file(content, None, None, alone.clock.now().date())[0][0],
+                by="officer",
             )
     async with alone.db.read() as tx:
-        first, second = await bank_statements.open_line_ids(tx, None)
+        first, second = await bank_statements.list_open_line_ids(tx, None)
 
     async def look() -> bool:
         async with alone.db.write() as tx:

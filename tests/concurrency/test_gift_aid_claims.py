@@ -86,7 +86,9 @@ async def test_a_gift_made_while_its_declaration_is_cancelled_bears_the_one_befo
     of, donor = await cause(service, api), (await factories.user(api))["id"]
     before, cancelled = [await declared(api, userId=donor) for _ in range(2)]
     async with service.db.write() as tx:
-        await gift_aid_claims.cancel_declaration(tx, uuid_of(service, "giftaid", cancelled["id"]), None)
+        await gift_aid_claims.cancel_declaration_and_adjust_claims(
+            tx, uuid_of(service, "giftaid", cancelled["id"]), None
+        )
         giving = asyncio.create_task(of.received(1000, userId=donor))
 
         async def waits() -> bool:

@@ -10,7 +10,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from almoner.giving.checkout.donations.domain import CheckoutState, TooManyTries
+from almoner.giving.checkout.donations.domain import CheckoutState, TooManyCardAttempts
 from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
@@ -223,7 +223,7 @@ async def command(giving: Giving, chance: random.Random) -> None:
         lambda giving, _: expire(giving.service),
         time_passes,
     ]
-    with suppress(SessionExpired, SessionCompleted, TooManyTries):
+    with suppress(SessionExpired, SessionCompleted, TooManyCardAttempts):
         await chance.choice(commands)(giving, chance)
 
 

@@ -66,10 +66,10 @@ async def test_the_owners_of_a_group_are_owners_too(service: Service, tenant: Te
         owner = await people.create(tx, realm, build_profile(f"owner-{uuid4()}"), ["owner"])
         other = await people.create(tx, realm, build_profile(f"other-{uuid4()}"))
         group = await members.create_group(tx, tenant.partner, {"displayName": "Owners"}, [other.id])
-        await members.set_role_for_group_members(tx, tenant.partner, group.id, "owner", BY)
+        await members.map_group_to_role(tx, tenant.partner, group.id, "owner", BY)
         await _remove(tx, tenant.partner, owner.id)
     for change in (
-        lambda tx: members.set_role_for_group_members(tx, tenant.partner, group.id, "finance", BY),
+        lambda tx: members.map_group_to_role(tx, tenant.partner, group.id, "finance", BY),
         lambda tx: _deactivate(tx, tenant.partner, other.id),
     ):
         with pytest.raises(LastOwnerRequired):

@@ -99,8 +99,8 @@ async def test_a_record_names_no_version_that_it_was_not_compared_with(
         seen.add((versions(record)[0], statuses(record)["sanction"]))
         if not await step(alone):
             break
-    assert seen == {(old.version, "clear"), (new.version, None)}
-    assert versions(await shown(api, other)) == [new.version]
+    assert seen == {(old.version_label, "clear"), (new.version_label, None)}
+    assert versions(await shown(api, other)) == [new.version_label]
     assert len(await told(alone, api)) == 3
     async with alone.db.read() as tx:
         assert (await selfcheck.run_checks(tx, monitoring_checks.checks)).findings == ()

@@ -117,7 +117,7 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
             history = await reviews.review_history_of(tx, one.subject)
             if history.open_review:  # its own lifecycle would say so
                 decision = ReviewDecision("rejected", "no_response", "rules", "Out of time")
-                await one.case.reject(tx, ALL_PARTNERS, one.subject.id, decision)
+                await one.case.reject_subject(tx, ALL_PARTNERS, one.subject.id, decision)
 
     for _ in range(6):
         one = await waiting(service, api)
@@ -176,7 +176,7 @@ async def test_eight_who_take_the_next_case_decide_each_once(
             async with service.db.write() as tx:
                 if not await reviews.list_open_reviews(tx, replace(wanted, free_for=by.id), 1):
                     return decided
-                taken = await reviews.claim_next(tx, wanted, by.id, handlers)
+                taken = await reviews.claim_next_review(tx, wanted, by.id, handlers)
             if taken is not None:
                 async with service.db.write() as tx:
                     decision = ReviewDecision("accepted", None, by.id, "Seen")

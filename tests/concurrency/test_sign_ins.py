@@ -69,9 +69,9 @@ async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: T
     who = await member(service, tenant)
     key = SecurityKey(service.db.deployment.base_urls.pages, count=None)
     async with service.db.write() as tx:
-        answer = key.create(await passkeys.registration_options(tx, who.person, b"browser"))
+        answer = key.create(await passkeys.build_registration_options(tx, who.person, b"browser"))
         await account.add_passkey(tx, who.person, b"browser", answer, "Laptop", who.home)
-        answer = key.get(await passkeys.authentication_options(tx, b"browser"))
+        answer = key.get(await passkeys.build_authentication_options(tx, b"browser"))
 
     async def enter() -> bool:
         try:
@@ -199,9 +199,9 @@ async def test_two_hashes_are_made_at_a_time_and_a_flood_is_turned_away(service:
 
 async def test_a_flood_of_strangers_keeps_places_for_who_was_here_before() -> None:
     hash_ = await hashing.hash_secret(b"y")
-    flood = [asyncio.create_task(hashing.verify_hash(hash_, b"x", known=False)) for _ in range(60)]
+    flood = [asyncio.create_task(hashing.verify_hash(hash_, b"x", is_known_source=False)) for _ in range(60)]
     await asyncio.sleep(0)
-    known = [asyncio.create_task(hashing.verify_hash(hash_, b"x", known=True)) for _ in range(20)]
+    known = [asyncio.create_task(hashing.verify_hash(hash_, b"x", is_known_source=True)) for _ in range(20)]
     strangers = await asyncio.gather(*flood, return_exceptions=True)
     assert sum(isinstance(result, SignInOverloaded) for result in strangers) == 20
     assert await asyncio.gather(*known) == [False] * 20

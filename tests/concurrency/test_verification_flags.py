@@ -57,7 +57,12 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
             try:
                 async with service.db.write() as tx:
                     await organisation_confirmations.record_answer(
-                        tx, confirmation, "confirmed" if given == "yes" else "declined", name="A", role="B", seen=seen
+                        tx,
+                        confirmation,
+                        "confirmed" if given == "yes" else "declined",
+                        name="A",
+                        role="B",
+                        page_fingerprint=seen,
                     )
             except (InvalidState, PageChanged) as refused:
                 return type(refused).__name__

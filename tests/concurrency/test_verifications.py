@@ -39,11 +39,11 @@ def steps(chance: random.Random, partner: Partner, organisations: list[str], scr
         "reject": lambda tx, one: verifications.reject(tx, ALL_PARTNERS, one, "other", EVIDENCE),
         "reopen": lambda tx, one: verifications.reopen(tx, ALL_PARTNERS, one, EVIDENCE),
         "expire": lambda tx, one: verifications.expire_now(tx, ALL_PARTNERS, one),
-        "check": lambda tx, one: verifications.end_check(
+        "check": lambda tx, one: verifications.record_check_outcome(
             tx, ALL_PARTNERS, one, chance.choice(CHECKS), chance.choice(OUTCOMES), by="tests"
         ),
         "look": lambda tx, one: checking.check_verification(
-            tx, screening, payee_bank_accounts.first_approved_account, one
+            tx, screening, payee_bank_accounts.find_approved_account, one
         ),
         "sweep": lambda tx, _: verifications.expire_due(tx, 10),
         "create": lambda tx, _: verifications.create(tx, partner, chance.choice(organisations)),

@@ -55,22 +55,22 @@ async def test_m5_an_intent_is_fetched_back_with_amount_currency_and_mode(
 ) -> None:
     for money in (DOLLARS, Money(1, "JPY"), Money(99, "EUR")):
         paid = await local.pay(money.minor, money.currency.lower())
-        found = await provider.fetch(paid)
+        found = await provider.fetch_payment(paid)
         assert (found.status, found.money, found.live, found.attempts) == (ProviderStatus.SUCCEEDED, money, False, 1)
 
 
 async def test_m5_a_declined_card_is_a_try_and_no_money(local: LocalStripe, provider: StripeProvider) -> None:
     tried = await local.pay(2500, "usd", DECLINED)
-    found = await provider.fetch(tried)
+    found = await provider.fetch_payment(tried)
     assert (found.status, found.attempts) == (ProviderStatus.OPEN, 1)
     with pytest.raises(RefundRefused):
-        await provider.refund(tried, "sandbox:refund:1", DOLLARS)
+        await provider.refund_payment(tried, "sandbox:refund:1", DOLLARS)
     assert (await local.shown(f"payment_intents/{intent_of(tried)}"))["status"] == "requires_payment_method"
 
 
 async def test_refunds_of_parts_are_sent_back_there(local: LocalStripe, provider: StripeProvider) -> None:
     paid = await local.pay(2500, "usd")
-    made = [await provider.refund(paid, f"sandbox:refund:{part}", Money(part, "USD")) for part in (1000, 1500)]
+    made = [await provider.refund_payment(paid, f"sandbox:refund:{part}", Money(part, "USD")) for part in (1000, 1500)]
     assert [one.money.minor for one in made] == [1000, 1500]
     assert {one["id"] for one in await local.refunds(paid)} == {one.id for one in made}
     charge = (await local.shown(f"payment_intents/{intent_of(paid)}"))["latest_charge"]
@@ -81,15 +81,15 @@ async def test_what_it_does_not_know_is_a_failure_and_sends_nothing_back(
     local: LocalStripe, provider: StripeProvider
 ) -> None:
     for ask in (
-        provider.fetch("cs_test_pi_nowhere"),
-        provider.refund("cs_test_pi_nowhere", "sandbox:refund:2", DOLLARS),
-        provider.payout_reports().fetch_report("po_nowhere"),
+        provider.fetch_payment("cs_test_pi_nowhere"),
+        provider.refund_payment("cs_test_pi_nowhere", "sandbox:refund:2", DOLLARS),
+        provider.payout_report_reader().fetch_report("po_nowhere"),
     ):
         with pytest.raises(ProviderFailure):
             await ask
     async with speaking_to(local.url, "rk_test_restricted") as restricted:  # it knows no restricted keys
         with pytest.raises(ProviderFailure) as failure:
-            await restricted.payout_reports().fetch_report("po_nowhere")
+            await restricted.payout_report_reader().fetch_report("po_nowhere")
         assert "rk_test" not in str(failure.value)
 
 
@@ -110,9 +110,9 @@ async def test_m5_its_notice_is_signed_as_stripe_signs(local: LocalStripe, provi
 
 
 CANNOT: dict[str, Callable[[StripeProvider], Awaitable[object]]] = {
-    "Checkout Sessions": lambda provider: provider.fetch("cs_test_1"),
-    "sessions of an intent": lambda provider: provider.fetch("pi_1"),
-    "payouts since": lambda provider: provider.payout_reports().list_payouts(EARLY),
+    "Checkout Sessions": lambda provider: provider.fetch_payment("cs_test_1"),
+    "sessions of an intent": lambda provider: provider.fetch_payment("pi_1"),
+    "payouts since": lambda provider: provider.payout_report_reader().list_payouts(EARLY),
 }
 
 
@@ -128,7 +128,7 @@ async def test_i6_even_where_keys_are_ignored_a_refund_is_made_once(
     local: LocalStripe, provider: StripeProvider
 ) -> None:
     paid = await local.pay(2500, "usd")
-    first, second = [await provider.refund(paid, "sandbox:refund:same", DOLLARS) for _ in range(2)]
+    first, second = [await provider.refund_payment(paid, "sandbox:refund:same", DOLLARS) for _ in range(2)]
     assert first == second
     assert len(await local.refunds(paid)) == 1
 

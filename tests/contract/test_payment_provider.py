@@ -52,149 +52,149 @@ class TestPaymentProvider:
 
     async def test_a_new_payment_is_open_and_shows_what_was_asked_for(self, contract: Contract) -> None:
         asked = order()
-        made = await contract.provider.create(asked)
+        made = await contract.provider.create_payment(asked)
         assert made.status is ProviderStatus.OPEN
         assert (made.money, made.reference, made.live) == (asked.money, asked.reference, False)
-        assert (made.url or "").startswith(contract.provider.origin + "/")
-        assert await contract.provider.fetch(made.id) == made
+        assert (made.url or "").startswith(contract.provider.page_origin + "/")
+        assert await contract.provider.fetch_payment(made.id) == made
 
     async def test_i6_the_same_key_gives_the_same_payment(self, contract: Contract) -> None:
         asked = order()
-        made = [await contract.provider.create(asked) for _ in range(3)]
+        made = [await contract.provider.create_payment(asked) for _ in range(3)]
         assert made == [made[0]] * 3
-        assert (await contract.provider.create(order())).id != made[0].id
+        assert (await contract.provider.create_payment(order())).id != made[0].id
 
     async def test_i6_many_at_once_with_one_key_make_one_payment(self, contract: Contract) -> None:
         asked = order()
-        made = await asyncio.gather(*(contract.provider.create(asked) for _ in range(16)))
+        made = await asyncio.gather(*(contract.provider.create_payment(asked) for _ in range(16)))
         assert len({one.id for one in made}) == 1
 
     async def test_i6_the_same_key_with_other_data_is_refused(self, contract: Contract) -> None:
         asked = order()
-        await contract.provider.create(asked)
+        await contract.provider.create_payment(asked)
         with pytest.raises(ProviderFailure):
-            await contract.provider.create(replace(asked, money=Money(2501, "USD")))
+            await contract.provider.create_payment(replace(asked, money=Money(2501, "USD")))
 
     async def test_amounts_of_every_size_come_back_unharmed(self, contract: Contract) -> None:
         for money in contract.amounts:
             assert money.currency in contract.provider.currencies
-            assert (await contract.provider.create(order(money=money))).money == money
+            assert (await contract.provider.create_payment(order(money=money))).money == money
 
     async def test_a_paid_payment_has_succeeded_for_good(self, contract: Contract) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         await contract.pay(made.id)
-        paid = await contract.provider.fetch(made.id)
+        paid = await contract.provider.fetch_payment(made.id)
         assert paid == contract.ended(replace(made, status=ProviderStatus.SUCCEEDED, attempts=1))
-        assert await contract.provider.cancel(made.id) == paid
+        assert await contract.provider.cancel_payment(made.id) == paid
 
     async def test_a_payment_that_is_not_paid_can_be_cancelled(self, contract: Contract) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         cancelled = contract.ended(replace(made, status=ProviderStatus.CANCELLED))
-        assert await contract.provider.cancel(made.id) == cancelled
-        assert await contract.provider.cancel(made.id) == cancelled
-        assert await contract.provider.fetch(made.id) == cancelled
+        assert await contract.provider.cancel_payment(made.id) == cancelled
+        assert await contract.provider.cancel_payment(made.id) == cancelled
+        assert await contract.provider.fetch_payment(made.id) == cancelled
 
     async def test_an_unknown_payment_is_told_as_such(self, contract: Contract) -> None:
         for payment in contract.nowhere:
-            for asked in (contract.provider.fetch, contract.provider.cancel):
+            for asked in (contract.provider.fetch_payment, contract.provider.cancel_payment):
                 with pytest.raises(NoSuchPayment):
                     await asked(payment)
 
     async def test_a_paid_payment_is_sent_back_once_for_each_key(self, contract: Contract) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         await contract.pay(made.id)
         key = f"sandbox:refund:{made.id}"
-        sent = await asyncio.gather(*(contract.provider.refund(made.id, key, made.money) for _ in range(16)))
+        sent = await asyncio.gather(*(contract.provider.refund_payment(made.id, key, made.money) for _ in range(16)))
         assert sent == [sent[0]] * 16
         assert sent[0].money == made.money
-        assert (await contract.provider.fetch(made.id)).status is ProviderStatus.SUCCEEDED
+        assert (await contract.provider.fetch_payment(made.id)).status is ProviderStatus.SUCCEEDED
 
     async def test_never_more_than_was_paid_is_sent_back(self, contract: Contract) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         await contract.pay(made.id)
         refused = await asyncio.gather(
-            *(contract.provider.refund(made.id, f"{made.id}:{part}", Money(1000, "USD")) for part in range(4)),
+            *(contract.provider.refund_payment(made.id, f"{made.id}:{part}", Money(1000, "USD")) for part in range(4)),
             return_exceptions=True,
         )
         assert [type(one) for one in refused].count(RefundRefused) == 2
         with pytest.raises(RefundRefused):
-            await contract.provider.refund(made.id, f"{made.id}:more", Money(501, "USD"))
-        await contract.provider.refund(made.id, f"{made.id}:rest", Money(500, "USD"))
+            await contract.provider.refund_payment(made.id, f"{made.id}:more", Money(501, "USD"))
+        await contract.provider.refund_payment(made.id, f"{made.id}:rest", Money(500, "USD"))
 
     async def test_what_is_not_paid_or_of_another_currency_is_not_sent_back(self, contract: Contract) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         with pytest.raises(RefundRefused):
-            await contract.provider.refund(made.id, f"{made.id}:1", made.money)
+            await contract.provider.refund_payment(made.id, f"{made.id}:1", made.money)
         await contract.pay(made.id)
         with pytest.raises(RefundRefused):
-            await contract.provider.refund(made.id, f"{made.id}:2", Money(2500, "EUR"))
+            await contract.provider.refund_payment(made.id, f"{made.id}:2", Money(2500, "EUR"))
 
     async def test_i6_the_key_of_a_refund_with_other_data_is_refused(self, contract: Contract) -> None:
-        made, another = await contract.provider.create(order()), await contract.provider.create(order())
+        made, another = await contract.provider.create_payment(order()), await contract.provider.create_payment(order())
         for payment in (made, another):
             await contract.pay(payment.id)
-        await contract.provider.refund(made.id, f"{made.id}:key", Money(1000, "USD"))
+        await contract.provider.refund_payment(made.id, f"{made.id}:key", Money(1000, "USD"))
         for payment, money in ((made, Money(999, "USD")), (another, Money(1000, "USD"))):
             with pytest.raises(ProviderFailure) as failure:
-                await contract.provider.refund(payment.id, f"{made.id}:key", money)
+                await contract.provider.refund_payment(payment.id, f"{made.id}:key", money)
             assert not isinstance(failure.value, RefundRefused)
 
     async def test_a_refund_of_an_unknown_payment_is_told_as_such(self, contract: Contract) -> None:
         with pytest.raises(NoSuchPayment):
-            await contract.provider.refund("tp_nowhere", "sandbox:refund:nowhere", Money(1, "USD"))
+            await contract.provider.refund_payment("tp_nowhere", "sandbox:refund:nowhere", Money(1, "USD"))
 
     async def test_what_was_not_disputed_has_no_dispute(self, contract: Contract) -> None:
-        made = await contract.provider.create(order())
-        assert await contract.provider.disputes(made.id) == []
+        made = await contract.provider.create_payment(order())
+        assert await contract.provider.list_disputes(made.id) == []
         await contract.pay(made.id)
-        assert await contract.provider.disputes(made.id) == []
+        assert await contract.provider.list_disputes(made.id) == []
         with pytest.raises(NoSuchPayment):
-            await contract.provider.disputes("tp_nowhere")
+            await contract.provider.list_disputes("tp_nowhere")
 
     @pytest.mark.parametrize("outcome", [DisputeStatus.WON, DisputeStatus.LOST])
     async def test_a_disputed_payment_shows_its_dispute_until_it_is_decided_and_after(
         self, contract: Contract, service: Service, outcome: DisputeStatus
     ) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         await contract.pay(made.id)
-        await contract.provider.refund(made.id, f"{made.id}:part", Money(500, "USD"))
+        await contract.provider.refund_payment(made.id, f"{made.id}:part", Money(500, "USD"))
         await contract.dispute(made.id)
-        (opened,) = await contract.provider.disputes(made.id)
+        (opened,) = await contract.provider.list_disputes(made.id)
         assert (opened.status, opened.money, opened.live) == (DisputeStatus.OPEN, Money(2000, "USD"), False)
         assert abs(service.clock.now() - opened.opened_at) < timedelta(minutes=1)
         await contract.decide_dispute(made.id, outcome)
-        assert await contract.provider.disputes(made.id) == [replace(opened, status=outcome, evidence_due_at=None)]
-        assert (await contract.provider.fetch(made.id)).status is ProviderStatus.SUCCEEDED
+        assert await contract.provider.list_disputes(made.id) == [replace(opened, status=outcome, evidence_due_at=None)]
+        assert (await contract.provider.fetch_payment(made.id)).status is ProviderStatus.SUCCEEDED
 
     async def test_what_the_bank_has_drawn_is_not_sent_back_too(self, contract: Contract) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         await contract.pay(made.id)
         await contract.dispute(made.id)
         with pytest.raises(RefundRefused):
-            await contract.provider.refund(made.id, f"{made.id}:open", Money(1, "USD"))
+            await contract.provider.refund_payment(made.id, f"{made.id}:open", Money(1, "USD"))
         await contract.decide_dispute(made.id, DisputeStatus.WON)
-        await contract.provider.refund(made.id, f"{made.id}:won", made.money)
+        await contract.provider.refund_payment(made.id, f"{made.id}:won", made.money)
 
     async def test_i6_evidence_is_taken_once_and_only_while_the_dispute_is_open(
         self, contract: Contract, service: Service
     ) -> None:
-        made = await contract.provider.create(order())
+        made = await contract.provider.create_payment(order())
         await contract.pay(made.id)
         await contract.dispute(made.id)
-        (opened,) = await contract.provider.disputes(made.id)
+        (opened,) = await contract.provider.list_disputes(made.id)
         assert opened.evidence_due_at is not None
         assert service.clock.now() < opened.evidence_due_at
         file = ProviderEvidenceFile("receipt", "receipt.pdf", "application/pdf", b"%PDF-1.7 receipt")
         evidence = DisputeEvidence(f"sandbox:evidence:{made.id}", "A donation", "The donor wrote to us.", (file,))
         for _ in range(2):
             await contract.provider.submit_evidence(opened.id, evidence)
-        assert (await contract.provider.disputes(made.id))[0].evidence_due_at is None
+        assert (await contract.provider.list_disputes(made.id))[0].evidence_due_at is None
         with pytest.raises(EvidenceRefused):
             await contract.provider.submit_evidence(opened.id, replace(evidence, key=f"{evidence.key}:2"))
         with pytest.raises(NoSuchPayment):
             await contract.provider.submit_evidence("du_nowhere", evidence)
         await contract.decide_dispute(made.id, DisputeStatus.WON)
-        assert (await contract.provider.disputes(made.id))[0].status is DisputeStatus.WON
+        assert (await contract.provider.list_disputes(made.id))[0].status is DisputeStatus.WON
 
     async def test_a_notice_of_a_dispute_says_so(self, contract: Contract, service: Service) -> None:
         at = service.clock.real_now()
@@ -284,7 +284,7 @@ class TestAnswersOfTheAdapter:
             adapter = TestProvider(f"http://127.0.0.1:{port}", SECRET)
             try:
                 with pytest.raises(ProviderFailure) as failure:
-                    await adapter.fetch("tp_1")
+                    await adapter.fetch_payment("tp_1")
                 assert not isinstance(failure.value, NoSuchPayment)
             finally:
                 await adapter.close()
@@ -294,7 +294,7 @@ class TestAnswersOfTheAdapter:
             adapter = TestProvider(f"http://127.0.0.1:{port.getsockname()[1]}", SECRET)
         try:
             with pytest.raises(ProviderFailure):
-                await adapter.create(order())
+                await adapter.create_payment(order())
         finally:
             await adapter.close()
 
@@ -303,7 +303,7 @@ class TestAnswersOfTheAdapter:
         try:
             async with service.db.write():
                 with pytest.raises(RuntimeError):
-                    await adapter.fetch("tp_1")
+                    await adapter.fetch_payment("tp_1")
         finally:
             await adapter.close()
 

@@ -44,7 +44,7 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
         )
 
         async def pay(amount: int) -> str:
-            made = await provider.create(order(money=Money(amount, "USD")))
+            made = await provider.create_payment(order(money=Money(amount, "USD")))
             stub.account.pay_with_card(made.id)
             return made.id
 
@@ -52,7 +52,7 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
             stub.account.new_refund({"payment_intent": stub.account.sessions[payment]["payment_intent"]})
 
         try:
-            yield Contract(provider.payout_reports(), pay, refund, lambda: str(stub.account.pay_out()["id"]))
+            yield Contract(provider.payout_report_reader(), pay, refund, lambda: str(stub.account.pay_out()["id"]))
         finally:
             await provider.close()
 

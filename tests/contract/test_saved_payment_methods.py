@@ -19,14 +19,14 @@ from almoner.giving.checkout.payments.domain import (
     RefundRefused,
     SavedPaymentMethod,
 )
-from almoner.giving.checkout.payments.ports import FutureUse, OffSessionCharge, SetupOrder
+from almoner.giving.checkout.payments.ports import FutureUseConsent, OffSessionCharge, SetupOrder
 from almoner.kit.money import Money
 from tests.support.provider_contract import ACTIONS, PROVIDERS, Contract, order
 from tests.support.service import Service
 from tests.support.stripe_giving import serving_at_stripe
 
 _keys = count(1)
-AGREED = FutureUse(
+AGREED = FutureUseConsent(
     "Your card is charged $25.00 each month on the 27th until you end it.", "2026-11-27", "amina@example.org"
 )
 
@@ -40,9 +40,9 @@ async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIte
 
 async def saved(contract: Contract) -> tuple[ProviderPayment, SavedPaymentMethod]:
     """A first payment in which the donor has agreed to later ones, and the card that it saved."""
-    made = await contract.provider.create(order(save_for=AGREED))
+    made = await contract.provider.create_payment(order(save_for=AGREED))
     await contract.pay(made.id)
-    paid = await contract.provider.fetch(made.id)
+    paid = await contract.provider.fetch_payment(made.id)
     assert paid.payment_method is not None
     return paid, paid.payment_method
 
@@ -90,9 +90,9 @@ async def test_a_payment_saves_its_card_when_the_donor_agreed_and_only_then(
     assert method.expires_at > service.clock.now()
     assert (method.expires_at.hour, method.expires_at.minute, method.expires_at.second) == (23, 59, 59)
     assert await contract.provider.fetch_payment_method(method.customer, method.id) == method
-    single = await contract.provider.create(order())
+    single = await contract.provider.create_payment(order())
     await contract.pay(single.id)
-    assert (await contract.provider.fetch(single.id)).payment_method is None
+    assert (await contract.provider.fetch_payment(single.id)).payment_method is None
 
 
 async def test_two_payments_save_cards_that_know_nothing_of_each_other(contract: Contract) -> None:
@@ -108,8 +108,8 @@ async def test_a_saved_card_is_charged_without_the_donor(contract: Contract) -> 
     assert (made.status, made.money, made.reference) == (ProviderStatus.SUCCEEDED, asked.money, asked.reference)
     assert (made.url, made.live, made.ours, made.decline, made.attempts) == (None, False, True, None, 1)
     assert made.id != first.id
-    assert await contract.provider.fetch(made.id) == made
-    assert await contract.provider.cancel(made.id) == made
+    assert await contract.provider.fetch_payment(made.id) == made
+    assert await contract.provider.cancel_payment(made.id) == made
 
 
 async def test_i6_a_charge_is_made_once_however_often_it_is_asked_for(contract: Contract) -> None:
@@ -136,7 +136,7 @@ async def test_a_decline_is_an_answer_that_says_what_to_do(contract: Contract, c
     assert (declined.status, declined.decline) == (ProviderStatus.FAILED, Decline(ACTIONS[code], code))
     assert declined.money == asked.money
     assert await contract.provider.charge_off_session(asked) == declined  # the same key charges nothing more
-    assert await contract.provider.fetch(declined.id) == declined
+    assert await contract.provider.fetch_payment(declined.id) == declined
     assert await contract.provider.find_charge(asked.reference, asked.customer) == declined
     later = await contract.provider.charge_off_session(charge(first, method))
     assert later.status is ProviderStatus.SUCCEEDED
@@ -145,14 +145,14 @@ async def test_a_decline_is_an_answer_that_says_what_to_do(contract: Contract, c
 async def test_a_charge_is_refunded_and_disputed_as_any_payment(contract: Contract) -> None:
     first, method = await saved(contract)
     made = await contract.provider.charge_off_session(charge(first, method))
-    sent = await contract.provider.refund(made.id, f"{made.id}:part", Money(500, "USD"))
+    sent = await contract.provider.refund_payment(made.id, f"{made.id}:part", Money(500, "USD"))
     assert sent.money == Money(500, "USD")
     await contract.dispute(made.id)
-    (opened,) = await contract.provider.disputes(made.id)
+    (opened,) = await contract.provider.list_disputes(made.id)
     assert (opened.status, opened.money) == (DisputeStatus.OPEN, Money(2000, "USD"))
     with pytest.raises(RefundRefused):
-        await contract.provider.refund(made.id, f"{made.id}:more", Money(2001, "USD"))
-    assert await contract.provider.disputes(first.id) == []
+        await contract.provider.refund_payment(made.id, f"{made.id}:more", Money(2001, "USD"))
+    assert await contract.provider.list_disputes(first.id) == []
 
 
 async def test_a_forgotten_card_is_charged_no_more_and_what_was_paid_stays(contract: Contract) -> None:
@@ -163,8 +163,8 @@ async def test_a_forgotten_card_is_charged_no_more_and_what_was_paid_stays(contr
     assert await contract.provider.fetch_payment_method(method.customer, method.id) is None
     with pytest.raises(PaymentMethodGone):
         await contract.provider.charge_off_session(charge(first, method))
-    assert (await contract.provider.fetch(made.id)).status is ProviderStatus.SUCCEEDED
-    assert (await contract.provider.refund(made.id, f"{made.id}:all", made.money)).money == made.money
+    assert (await contract.provider.fetch_payment(made.id)).status is ProviderStatus.SUCCEEDED
+    assert (await contract.provider.refund_payment(made.id, f"{made.id}:all", made.money)).money == made.money
 
 
 async def test_a_card_of_somebody_else_is_not_charged(contract: Contract) -> None:
@@ -190,7 +190,7 @@ async def test_another_card_is_saved_on_a_page_without_a_payment(contract: Contr
     asked = setup()
     opened = await contract.provider.create_setup(asked)
     assert (opened.status, opened.reference, opened.live) == (ProviderStatus.OPEN, asked.reference, False)
-    assert (opened.url or "").startswith(contract.provider.origin + "/")
+    assert (opened.url or "").startswith(contract.provider.page_origin + "/")
     assert opened.payment_method is None
     assert await contract.provider.create_setup(asked) == opened
     with pytest.raises(ProviderFailure):
@@ -212,7 +212,7 @@ async def test_an_unknown_setup_is_told_as_such_and_a_setup_is_no_payment(contra
     opened = await contract.provider.create_setup(setup())
     await contract.cards.save(opened.id)
     with pytest.raises(ProviderFailure):
-        await contract.provider.refund(opened.id, f"{opened.id}:1", Money(1, "USD"))
+        await contract.provider.refund_payment(opened.id, f"{opened.id}:1", Money(1, "USD"))
 
 
 async def test_notices_about_saved_cards_name_them(contract: Contract, service: Service) -> None:
@@ -227,9 +227,9 @@ async def test_notices_about_saved_cards_name_them(contract: Contract, service: 
 
 async def test_i6_a_charge_is_made_once_at_stripe_however_late_it_is_asked_for_again(service: Service) -> None:
     async with serving_at_stripe(service) as stripe:
-        made = await stripe.provider.create(order(save_for=AGREED))
+        made = await stripe.provider.create_payment(order(save_for=AGREED))
         stripe.account.pay_with_card(made.id)
-        first = await stripe.provider.fetch(made.id)
+        first = await stripe.provider.fetch_payment(made.id)
         assert first.payment_method is not None
         asked = charge(first, first.payment_method)
         paid = await stripe.provider.charge_off_session(asked)

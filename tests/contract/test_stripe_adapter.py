@@ -96,7 +96,7 @@ async def speaking_to(url: str) -> AsyncIterator[StripeProvider]:
 async def test_m5_what_is_not_as_expected_is_a_failure_and_never_money(wrong: dict[str, Any]) -> None:
     async with answering(json.dumps({**SESSION, **wrong, "data": []}).encode()) as provider:
         with pytest.raises(ProviderFailure) as failure:
-            await provider.fetch("cs_test_1")
+            await provider.fetch_payment("cs_test_1")
         assert not isinstance(failure.value, NoSuchPayment)
 
 
@@ -105,7 +105,7 @@ async def test_m5_what_is_not_as_expected_is_a_failure_and_never_money(wrong: di
 async def test_m5_nonsense_is_a_failure(body: bytes, status: int) -> None:
     async with answering(body, status) as provider:
         with pytest.raises(ProviderFailure) as failure:
-            await provider.fetch("cs_test_1")
+            await provider.fetch_payment("cs_test_1")
         assert not isinstance(failure.value, NoSuchPayment)
 
 
@@ -114,14 +114,14 @@ async def test_nobody_there_is_a_failure() -> None:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
     async with speaking_to(url) as provider:
         with pytest.raises(ProviderFailure):
-            await provider.fetch("cs_test_1")
+            await provider.fetch_payment("cs_test_1")
 
 
 async def test_stripe_is_not_asked_inside_a_transaction(service: Service) -> None:
     async with serving_at_stripe(service) as stripe:
         async with service.db.write():
             with pytest.raises(RuntimeError, match="inside a transaction"):
-                await stripe.provider.fetch("cs_test_1")
+                await stripe.provider.fetch_payment("cs_test_1")
         assert not stripe.stub.calls
 
 
@@ -129,7 +129,7 @@ async def test_a_wrong_key_says_nothing_of_itself() -> None:
     body = json.dumps({"error": {"type": "invalid_request_error", "message": f"Invalid API Key: {KEY}"}}).encode()
     async with answering(body, 401) as provider:
         with pytest.raises(ProviderFailure) as failure:
-            await provider.refund("cs_test_1", "key", Money(1, "USD"))
+            await provider.refund_payment("cs_test_1", "key", Money(1, "USD"))
         assert KEY not in str(failure.value)
 
 
@@ -143,11 +143,11 @@ async def test_i6_a_refund_is_made_once_however_late_it_is_asked_again(
         number = giving.session["id"]
         intent = stripe.account.pay_with_card(number)["id"]
         money = Money(minor, "USD")
-        made = await stripe.provider.refund(number, "sandbox:giftrefund:late", money)
+        made = await stripe.provider.refund_payment(number, "sandbox:giftrefund:late", money)
         for _ in range(others):  # newer ones, so that ours is on the second page
             stripe.account.new_refund({"payment_intent": intent, "amount": 1})
         stripe.stub.forget_keys()  # as Stripe does after a day; our answer may have been lost
-        assert await stripe.provider.refund(number, "sandbox:giftrefund:late", money) == made
+        assert await stripe.provider.refund_payment(number, "sandbox:giftrefund:late", money) == made
         assert len(stripe.account.refunds) == 1 + others
 
 

@@ -290,7 +290,7 @@ async def settlements_and_held_money(world: World) -> None:
     file.write_bytes(report(("payment", "tp_nobody", 1.0, 0.0), reference="po_1"))
     await world.does("settlements", "import", "test", str(file))
     async with world.service.db.read() as tx:
-        [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
+        [entry] = await audit.list_entries(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details and entry.details["reference"]) == ("settlement.imported", "po_1")
     before = await world.entries()
     file.write_bytes(report(("payment", "tp_other", 2.0, 0.0), reference="po_1"))
@@ -303,7 +303,7 @@ async def donation_requests(world: World) -> None:
     await factories.direct(world.service, world.api, amount=1000)
     world.service.clock.advance(days=32)
     await donation_requests_flows.invoice_partner(
-        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True
+        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), immediately=True
     )
     [request] = data(await world.api.get("/v1/donation-requests"))
     transfer = ("--bank-reference", "TX-AUDITED")
@@ -316,7 +316,7 @@ async def donation_requests(world: World) -> None:
     held = next(word for word in listed.split() if "requestpayment_" in word)
     await factories.direct(world.service, world.api, amount=150)
     await donation_requests_flows.invoice_partner(
-        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True
+        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), immediately=True
     )
     other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
     assert await world.does("donation-requests", "apply-overpayment", held, other, *NOTE) == (
@@ -328,7 +328,7 @@ async def donation_requests(world: World) -> None:
     assert await world.does("donation-requests", "return-overpayment", held, *NOTE) == "0.50 USD has been returned.\n"
     await world.does("donation-requests", "run")
     async with world.service.db.read() as tx:
-        [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
+        [entry] = await audit.list_entries(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details) == ("donation_requests.run", {"made": 0, "waiting": 0})
     before = await world.entries()
     for words, stated in {
@@ -485,7 +485,7 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("disbursements", "release", nonprofit, *NOTE, other=True)
     await world.does("giving-links", "refuse", nonprofit, *NOTE)
     await world.does("giving-links", "allow", nonprofit)
-    await disbursements_flows.collect_all_batches(service.db, DisbursementRules())
+    await disbursements_flows.fill_all_batches(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = uuid_of(service, "disbursement", payout["id"])
     async with service.db.write() as tx:
@@ -496,5 +496,5 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("disbursements", "mark-returned", payout["id"], "--reason", "account closed")
     await world.does("disbursements", "run")
     async with service.db.read() as tx:
-        [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
+        [entry] = await audit.list_entries(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details) == ("disbursements.run", {"sent": 0, "refused": 0})

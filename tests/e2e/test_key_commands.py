@@ -25,7 +25,7 @@ def partner(service: Service, tenant: Tenant) -> str:
 async def recorded(service: Service, tenant: Tenant) -> list[tuple[str, str, Any]]:
     """What the audit log says: action, subject, details; oldest first."""
     async with service.db.read() as tx:
-        entries = await audit.list_page(tx, tenant.partner.id)
+        entries = await audit.list_entries(tx, tenant.partner.id)
     return [(entry.action, entry.subject, entry.details) for entry in reversed(entries)]
 
 

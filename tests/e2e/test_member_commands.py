@@ -40,7 +40,7 @@ async def found(service: Service, tenant: Tenant, name: str) -> Person | None:
 async def recorded(service: Service, tenant: Tenant) -> list[tuple[str, str, Any]]:
     """What the audit log says: kind of actor, action, details; oldest first."""
     async with service.db.read() as tx:
-        entries = await audit.list_page(tx, tenant.partner.id)
+        entries = await audit.list_entries(tx, tenant.partner.id)
     return [(entry.actor.kind, entry.action, entry.details) for entry in reversed(entries)]
 
 
@@ -53,7 +53,7 @@ async def test_an_administrator_adds_the_first_owner_who_is_mailed_and_whose_lin
     person = await found(service, tenant, "AMINA")
     assert person is not None
     assert person.roles == {"owner", "finance"}
-    assert (person.email, person.shown_name) == ("amina@example.org", "Amina El-Sayed")
+    assert (person.email, person.display_name) == ("amina@example.org", "Amina El-Sayed")
     link = next(line.split()[1] for line in printed.splitlines() if line.startswith("invitation"))
     assert link.startswith(f"{service.db.deployment.base_urls.pages}/account/{partner}/invitation?token=")
     async with service.db.read() as tx:

@@ -40,13 +40,13 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
 async def careful(service: Service) -> None:
     """Approvals and releases take two."""
     async with service.db.write() as tx:
-        await operators.set_dual_control(tx, BY, required=True)
+        await operators.set_two_person_approval(tx, BY, required=True)
 
 
 async def audited(service: Service, scope: Any = audit.DEPLOYMENT) -> list[tuple[str, str]]:
     """Who did what, oldest first."""
     async with service.db.read() as tx:
-        return [(one.actor.kind, one.action) for one in reversed(await audit.list_page(tx, scope))]
+        return [(one.actor.kind, one.action) for one in reversed(await audit.list_entries(tx, scope))]
 
 
 async def token_of(service: Service, operator_id: str, name: str, days: int = 90) -> Operator:

@@ -53,7 +53,7 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
     status, printed = await almoner("members", "sso", "remove", partner)
     assert (status, printed.strip()) == (1, "Single sign-on is not set up")
     async with service.db.read() as tx:
-        entries = await audit.list_page(tx, tenant.partner.id)
+        entries = await audit.list_entries(tx, tenant.partner.id)
     assert [(entry.action, entry.actor.kind) for entry in reversed(entries)] == [
         ("provider.set", "operator"),
         ("provider.changed", "operator"),
@@ -78,5 +78,5 @@ async def test_an_administrator_unbinds_a_member_from_the_account_at_the_provide
         status, printed = await almoner("members", "sso", "unlink", partner, "ada")
         assert (status, printed.strip()) == (0, "ada is not linked to a provider.")
     async with service.db.read() as tx:
-        done = [(entry.action, entry.actor.kind) for entry in await audit.list_page(tx, here.partner.id)]
+        done = [(entry.action, entry.actor.kind) for entry in await audit.list_entries(tx, here.partner.id)]
     assert done.count(("identity.unbound", "operator")) == 1

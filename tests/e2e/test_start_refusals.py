@@ -213,7 +213,7 @@ def test_settings_that_are_none_are_named_with_the_nearest() -> None:
         "ALMONER_COFFEE": "black",
         "PATH": "/bin",
     }
-    assert settings.unknown_settings(given) == [
+    assert settings.unknown_setting_warnings(given) == [
         "ALMONER_COFFEE is not a setting and has no effect: see docs/reference/settings.md.",
         "ALMONER_NAME_AGREEMENT is not a setting and has no effect: did you mean ALMONER_NAME_MATCH_THRESHOLD?",
         "ALMONER_TRUSTED_PROXY is not a setting and has no effect: did you mean ALMONER_TRUSTED_PROXIES?",

@@ -159,7 +159,7 @@ class Clone:
 
 _PRINT_HOME = (
     "from pathlib import Path; from almoner.platform.database import postgres; "
-    "print(postgres.cluster_home(Path('var')))"
+    "print(postgres.ensure_cluster_folder(Path('var')))"
 )
 
 

@@ -78,7 +78,7 @@ def test_rate_limits_are_the_settled_ones(environment: str, expected: tuple[int,
         "master_key": "A" * 43 + "=",
     }
     settings = configuration.read_settings(**values)
-    assert tuple(settings.secret_key_rate) == expected
+    assert tuple(settings.secret_key_rate_limit) == expected
     assert tuple(settings.rate_limit_publishable) == (25, 50)
     assert tuple(settings.rate_limit_address) == (5, 20)
 

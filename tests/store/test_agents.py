@@ -218,10 +218,10 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await agents_store.lock_due(tx, 10, ())
             await agents_store.list_open_by_requests(tx, [uuid4()])
             assert len(await agents_store.list_in_review(tx, organisation)) == 50
-            assert await agents_store.first_erasure_due_at(tx, "unconfirmed", now)
+            assert await agents_store.oldest_erasable_ended_at(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)
-            await agents_store_mails.lock_recent_sends_to_email(tx, "ADA5@a.example", now)
+            await agents_store_mails.lock_recent_send_times(tx, "ADA5@a.example", now)
             await agents_store_mails.find_latest_confirmation(tx, rows[0].id)
             await agents_store_mails.find_representation_request(tx, rows[0].id)
             await agents_store_mails.list_confirmation_send_times(tx, rows[0].id)

@@ -100,11 +100,11 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             assert len(rows) == 25 or rows
             assert await invites_store.next_expiry_at(tx_) is not None
             assert (await form_store.get_draft(tx_, invite)).person is not None
-            assert await form_store.list_handover_times(tx_, invite)
-            assert await form_store.lock_recent_sends_to_email(
+            assert await form_store.list_form_share_times(tx_, invite)
+            assert await form_store.lock_recent_send_times(
                 tx_, "Colleague@relief.example", later - timedelta(days=3000)
             )
-            assert await form_store.find_previous_submission(tx_, invite) is None
+            assert await form_store.find_invite_submission(tx_, invite) is None
             assert len(await submission_documents_store.list_by_invite(tx_, tenant.partner, invite)) == 1
             assert await submission_documents_store.list_by_submission(tx_, tenant.partner, invite) == []
         assert tx_.scans() <= {"list_counter"}, tx_.scans()

@@ -29,7 +29,7 @@ async def test_v8_an_entry_is_there_with_its_change_or_not_at_all(service: Servi
             await audit.record_entry(tx, tenant.partner.id, KEY, "member.invited", "member_2")
             raise ZeroDivisionError
     async with service.db.read() as tx:
-        [entry] = await audit.list_page(tx, tenant.partner.id)
+        [entry] = await audit.list_entries(tx, tenant.partner.id)
     assert (entry.actor, entry.action, entry.subject) == (KEY, "member.invited", "member_1")
     assert (entry.address, entry.details) == ("203.0.113.7", {"role": "owner"})
 

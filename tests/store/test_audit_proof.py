@@ -219,7 +219,7 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
             f"select {COLUMNS}, sequence from audit_entry where scope = $1 order by sequence", log.scope
         )
         for row in rows:
-            body = audit.entry_from_row(row).body()
+            body = audit.entry_from_row(row).authenticated_bytes()
             mac = audit.entry_mac(vault, body)
             end = ChainEnd(
                 log.scope, row["sequence"], chained_hash(end.hash, row["sequence"], row["position"], mac, body)
@@ -246,17 +246,17 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
 async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanish(lab: Service, tmp_path: Path) -> None:
     log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     assert (await log.prove()).broken is None
-    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, started=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, must_exist=True)
     assert "never started" in str(proof.broken)
     await log.write()
     async with lab.db.write() as tx:
         assert await audit_heads.export_signed_chain_heads(tx, tmp_path) == 1
-    assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, started=True)).broken is None
+    assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, must_exist=True)).broken is None
     await log.tamper("delete from audit_head where scope = $1")
     assert "signed heads are missing" in str((await log.prove(heads=False)).broken)
     await log.tamper("delete from audit_entry where scope = $1", "delete from audit_chain where scope = $1")
     assert "missing from the database" in str((await log.prove()).broken)
-    proof = await audit_verification.verify_chain(lab.db, log.scope, started=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, must_exist=True)
     assert "the whole chain is missing" in str(proof.broken)
 
 
@@ -308,12 +308,12 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
     for after, left in ((timedelta(days=1) - timedelta(seconds=1), 9), (timedelta(seconds=1), 0)):
         lab.clock.advance(after)
         async with lab.db.write() as tx:
-            while await audit.erase_addresses(tx, limit=4):
+            while await audit.erase_ip_addresses(tx, limit=4):
                 pass
         async with lab.db.read() as tx:
-            entries = await audit.list_page(tx, log.scope)
+            entries = await audit.list_entries(tx, log.scope)
             assert sum(entry.address is not None for entry in entries) == left
-            assert sum(entry.address is not None for entry in await audit.list_page(tx, young.scope)) == 8
+            assert sum(entry.address is not None for entry in await audit.list_entries(tx, young.scope)) == 8
         assert (await log.prove()).broken is None
 
 
@@ -334,11 +334,11 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
     for after, left in ((audit.ADDRESS_RETENTION - timedelta(minutes=15), 9), (timedelta(minutes=15), 0)):
         lab.clock.advance(after)
         async with lab.db.write() as tx:
-            while await audit.erase_addresses(tx, limit=4):
+            while await audit.erase_ip_addresses(tx, limit=4):
                 pass
-            due = await audit.next_address_erasure_at(tx)
+            due = await audit.next_ip_erasure_at(tx)
             assert due is None or due > tx.now
-            entries = await audit.list_page(tx, log.scope)
+            entries = await audit.list_entries(tx, log.scope)
         assert sum(entry.address is not None for entry in entries) == left
         assert (await log.prove()).broken is None
 

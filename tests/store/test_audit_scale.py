@@ -31,7 +31,7 @@ async def write(db: Database, dsn: str, entries: int) -> None:
     for begin in range(0, entries, BATCH):
         async with db.read() as tx:
             subjects = [f"sandbox_donationsession_{number:026}" for number in range(begin, min(begin + BATCH, entries))]
-            records = [TRACE.entry_values(tx, subject) for subject in subjects]
+            records = [TRACE.build_entry_row(tx, subject) for subject in subjects]
         await connection.copy_records_to_table("audit_entry", records=records, columns=columns)
     await connection.close()
 

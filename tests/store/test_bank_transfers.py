@@ -29,13 +29,15 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await donations_store.oldest_unpaid_at(cast("Tx", explaining))
+        await donations_store.oldest_unpaid_and_awaited_at(cast("Tx", explaining))
         await suspense_store.lock_by_reference(cast("Tx", explaining), "RF737ZQ3K9MABC")
         used = {node.get("Index Name") for node in explaining.nodes()}
         assert {"donation_unpaid", "donation_awaiting_transfer", "unallocated_payment_of_transfer"} <= used
         for awaited, index in ((False, "donation_unpaid"), (True, "donation_awaiting_transfer")):
             explaining.plans.clear()
-            await donations_store.cancel_abandoned_donations(cast("Tx", explaining), NEVER, 1, awaited=awaited)
+            await donations_store.cancel_abandoned_donations(
+                cast("Tx", explaining), NEVER, 1, awaiting_transfer=awaited
+            )
             assert index in {node.get("Index Name") for node in explaining.nodes()}
 
 
@@ -46,10 +48,10 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
         await suspense_store.applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
-        await bank_statements_store.similar_movements(cast("Tx", explaining), line)
+        await bank_statements_store.find_possible_duplicates(cast("Tx", explaining), line)
         await bank_statements_store.is_reference_booked(cast("Tx", explaining), line, "request")
         statement = BankStatement("a", "1", "USD", None, None, bytes(32), (nothing,))
-        await bank_statements_store.statement_parts(cast("Tx", explaining), statement)
+        await bank_statements_store.recurrence_and_part(cast("Tx", explaining), statement)
         await bank_statements_store.recorded_movements(cast("Tx", explaining), "a", "1", 1)
         await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
         await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), 50)

@@ -31,7 +31,7 @@ async def add_passkey(who: Account) -> SecurityKey:
     """Register one."""
     key = SecurityKey(who.service.db.deployment.base_urls.pages)
     async with who.service.db.write() as tx:
-        answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
+        answer = key.create(await passkeys.build_registration_options(tx, who.person, BROWSER))
         await account.add_passkey(tx, who.person, BROWSER, answer, "Laptop", who.home)
     return key
 
@@ -39,7 +39,7 @@ async def add_passkey(who: Account) -> SecurityKey:
 async def shown(who: Account, key: SecurityKey) -> str:
     """What the browser answers to a fresh challenge."""
     async with who.service.db.read() as tx:
-        return key.get(await passkeys.authentication_options(tx, BROWSER))
+        return key.get(await passkeys.build_authentication_options(tx, BROWSER))
 
 
 async def ask_reset(who: Account) -> list[str]:
@@ -106,7 +106,7 @@ async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) 
     key = await add_passkey(ada)
     async with ada.service.db.write() as tx:
         await passkeys.verify_passkey(
-            tx, ada.realm, BROWSER, key.get(await passkeys.authentication_options(tx, BROWSER))
+            tx, ada.realm, BROWSER, key.get(await passkeys.build_authentication_options(tx, BROWSER))
         )
     entered = await ada.begun()
     key.count = 0

@@ -46,14 +46,14 @@ def key(service: Service) -> SecurityKey:
 async def add(who: Account, key: SecurityKey, name: str = "Laptop") -> Passkey:
     """Register a passkey."""
     async with who.service.db.write() as tx:
-        answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
+        answer = key.create(await passkeys.build_registration_options(tx, who.person, BROWSER))
         return await account.add_passkey(tx, who.person, BROWSER, answer, name, who.home)
 
 
 async def options(who: Account) -> str:
     """A fresh challenge to sign in by."""
     async with who.service.db.read() as tx:
-        return await passkeys.authentication_options(tx, BROWSER)
+        return await passkeys.build_authentication_options(tx, BROWSER)
 
 
 async def shows(who: Account, answer: str, binding: bytes = BROWSER) -> Passkey:
@@ -241,7 +241,7 @@ async def test_a_passkey_shows_who_it_is(ada: Account, key: SecurityKey) -> None
         assert (await shows(ada, key.get(await options(ada)))).id == made.id
     async with ada.service.db.read() as tx:
         (known,) = await passkeys.list_by_person(tx, ada.person)
-        assert b64(key.credential) in await passkeys.registration_options(tx, ada.person, BROWSER), (
+        assert b64(key.credential) in await passkeys.build_registration_options(tx, ada.person, BROWSER), (
             "excluded from a second one"
         )
     assert (known.sign_count, known.last_used_at is not None) == (3, True)
@@ -288,7 +288,7 @@ async def test_a_challenge_is_of_one_browser_one_purpose_and_five_minutes(ada: A
     with pytest.raises(PasskeyRefused, match="not made here"):
         await shows(ada, key.get(asked), OTHER_BROWSER)
     async with ada.service.db.read() as tx:
-        adding = await passkeys.registration_options(tx, ada.person, BROWSER)
+        adding = await passkeys.build_registration_options(tx, ada.person, BROWSER)
     with pytest.raises(PasskeyRefused, match="not made here"):
         await shows(ada, key.get(adding.replace('"rp":', '"rpId": "localhost", "rp":')))
     forged = asked.replace('"challenge": "', '"challenge": "AAAA')
@@ -302,7 +302,7 @@ async def test_a_challenge_is_of_one_browser_one_purpose_and_five_minutes(ada: A
 async def test_an_addition_is_of_one_person_and_once(ada: Account, tenant: Tenant, key: SecurityKey) -> None:
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
-        answer = key.create(await passkeys.registration_options(tx, ada.person, BROWSER))
+        answer = key.create(await passkeys.build_registration_options(tx, ada.person, BROWSER))
         with pytest.raises(PasskeyRefused, match="not made here"):
             await passkeys.add_passkey(tx, other.person, BROWSER, answer, "", BY)
         made = await passkeys.add_passkey(tx, ada.person, BROWSER, answer, "", BY)

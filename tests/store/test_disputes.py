@@ -14,7 +14,7 @@ from almoner.giving.accounting.disputes import store as disputes_store
 from almoner.giving.accounting.disputes.domain import DISPUTE
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import Answer, JobDone, JobOf, JobRetry
+from almoner.platform.jobs.queue import Answer, DecodedJob, JobDone, JobRetry
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.fake_provider import FakeProvider
@@ -85,7 +85,7 @@ async def test_evidence_that_cannot_be_submitted_can_be_submitted_again(
     async def submit(attempt: int, *, away: bool) -> tuple[Answer, str, str | None]:
         provider.refuse = int(away)
         details = evidence.SubmitEvidence(open_dispute)
-        job = JobOf(1, evidence.SUBMIT.name, {}, attempt, 0, service.clock.now(), None, details)
+        job = DecodedJob(1, evidence.SUBMIT.name, {}, attempt, 0, service.clock.now(), None, details)
         answer = await submit_evidence(parts, JobContext(service.db), job)
         async with service.db.read() as tx:
             found = await evidence.get(tx, open_dispute)

@@ -53,7 +53,7 @@ async def test_a_group_is_read_as_it_was_written_with_or_without_its_members(tx:
     )  # fmt: skip
     assert whole.members is not None
     assert [(one.id, one.name) for one in whole.members] == [(first.id, "Ann Example"), (second.id, "bo")]
-    assert await members.list_groups(tx, tenant.partner) == [(bare, 2)]
+    assert await members.list_groups_with_sizes(tx, tenant.partner) == [(bare, 2)]
 
 
 async def test_members_and_groups_are_paged(tx: Tx, tenant: Tenant) -> None:
@@ -64,8 +64,8 @@ async def test_members_and_groups_are_paged(tx: Tx, tenant: Tenant) -> None:
     page = await members.list_group_members(tx, tenant.partner, made[0].id, limit=2)
     rest = await members.list_group_members(tx, tenant.partner, made[0].id, after=page[-1].id)
     assert [one.id for one in [*page, *rest]] == [one.id for one in them]
-    groups = await members.list_groups(tx, tenant.partner, limit=2)
-    groups += await members.list_groups(tx, tenant.partner, after=groups[-1][0].id)
+    groups = await members.list_groups_with_sizes(tx, tenant.partner, limit=2)
+    groups += await members.list_groups_with_sizes(tx, tenant.partner, after=groups[-1][0].id)
     assert [(group.id, size) for group, size in groups] == [(made[0].id, 5), (made[1].id, 0), (made[2].id, 0)]
 
 
@@ -126,7 +126,7 @@ async def test_whoever_is_nobody_of_the_partner_gets_into_no_group(service: Serv
         with pytest.raises(NoSuchGroup):
             await members.delete_group(tx, other.partner, group.id)
         assert await members.list_group_members(tx, other.partner, group.id) == []
-        assert await members.list_groups(tx, other.partner) == []
+        assert await members.list_groups_with_sizes(tx, other.partner) == []
     async with service.db.write() as tx:
         with pytest.raises(asyncpg.ForeignKeyViolationError):  # the database keeps the rule itself
             await tx.execute(
@@ -143,15 +143,15 @@ async def test_a_group_gives_a_role_only_when_somebody_said_so(tx: Tx, tenant: T
     person = await somebody(tx, tenant)
     group = await members.create_group(tx, tenant.partner, {"displayName": "owner"}, [person.id])
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    mapped = await members.set_role_for_group_members(tx, tenant.partner, group.id, "finance", BY)
+    mapped = await members.map_group_to_role(tx, tenant.partner, group.id, "finance", BY)
     assert mapped.role == "finance"
     assert (await people.get(tx, realm, person.id)).roles == {"finance"}
     assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: [mapped]}
     with pytest.raises(IncorrectParams):
-        await members.set_role_for_group_members(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
-    await members.set_role_for_group_members(tx, tenant.partner, group.id, None, BY)
+        await members.map_group_to_role(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
+    await members.map_group_to_role(tx, tenant.partner, group.id, None, BY)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    await members.set_role_for_group_members(tx, tenant.partner, group.id, "owner", BY)
+    await members.map_group_to_role(tx, tenant.partner, group.id, "owner", BY)
     await members.delete_group(tx, tenant.partner, group.id)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
     assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: []}
@@ -242,7 +242,7 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         explained = Explained(real)
         tx = cast("Tx", explained)
         group = await members.create_group(tx, partner, {"displayName": "New"}, [person])
-        await members.list_groups(tx, partner, after=group.id, limit=50)
+        await members.list_groups_with_sizes(tx, partner, after=group.id, limit=50)
         await members.list_group_members(tx, partner, group.id)
         await members.list_groups_of_people(tx, partner, [person])
         await members.get_group(tx, partner, group.id)
@@ -251,7 +251,7 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         await members.add_people_to_group(tx, locked, [person])
         await members.update_group(tx, locked, profile={"displayName": "Newer"}, members=[person])
         await members.list_page(tx, partner, after=person, limit=50)
-        await members.set_role_for_group_members(tx, partner, group.id, "owner", BY)
+        await members.map_group_to_role(tx, partner, group.id, "owner", BY)
         await members.get_member(tx, partner, person)
         await people.delete(tx, member_realm(partner), person)
         await members.delete_group(tx, partner, group.id)

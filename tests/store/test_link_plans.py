@@ -78,11 +78,11 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
 
 async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await merges_store.list_register_successions(tx, collected_only=False)
-    await merges_store.list_duplicate_pairs(tx, collected_only=False)
-    await merges_store.list_principal_records(tx, collected_only=False)
+    await merges_store.list_register_successions(tx, staged_only=False)
+    await merges_store.list_duplicate_pairs(tx, staged_only=False)
+    await merges_store.principal_ids_of_duplicates(tx, staged_only=False)
     await merges_store.list_status_overrides(tx, [ONE])
-    await merges_store.list_overridden_organisations(tx, ["merged"], [ONE], collected_only=False)
+    await merges_store.list_overridden_organisations(tx, ["merged"], [ONE], staged_only=False)
     await legal_status_store.find_subject(tx, ONE, LISTS)
     await legal_status_store.find_central_organisation(tx, ONE, "1961", LISTS)
     await legal_status_store.list_override_candidates(tx, ONE, LISTS, ONE, 100)

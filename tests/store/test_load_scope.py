@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from almoner.nonprofits.merges import service as merges
-from almoner.nonprofits.merges.domain import LoadScope
+from almoner.nonprofits.merges.domain import ImportScope
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterImport, RegisterLink
 from tests.support.database import TestDatabase
@@ -34,7 +34,7 @@ async def unapplied(service: Service, registry: str, load: RegisterImport) -> li
         async with service.db.write() as tx:
             registry_id = await tx.fetchval("select id from registry where code = $1", registry)
             before = {tuple(row) for row in await tx.fetch(shown)}
-            scope = LoadScope(registry_id, load.source, (), None)
+            scope = ImportScope(registry_id, load.source, (), None)
             await merges.apply_links_to_organisations(tx, load.id, load.data_as_of, scope, ())
             found = [tuple(row) for row in await tx.fetch(shown) if tuple(row) not in before]
             raise _TakenBack
@@ -127,7 +127,7 @@ async def test_what_a_load_bears_on_is_all_that_it_changes(alone: Service, tmp_p
         load = await loader.load(source, day, *told)
         assert await unapplied(alone, registry, load) == [], (seed, nth, source.code)
         if pick.random() < 0.2:
-            load = await registers_flows.roll_back_load(alone.db, source)
+            load = await registers_flows.roll_back_newest_import(alone.db, source)
             assert await unapplied(alone, registry, load) == [], (seed, nth, source.code, "taken back")
 
 

@@ -113,7 +113,7 @@ async def test_an_invitation_lasts_seven_days_and_the_newest_counts(service: Ser
         service.clock.advance(minutes=1)
         async with service.db.write() as tx:
             made = await links.send_invitation(tx, who.person)
-            assert await links.find_invitation(tx, who.person) == made
+            assert await links.find_invitation_link(tx, who.person) == made
         tokens.append(await mailed_token(who, "Your invitation to"))
     with pytest.raises(LinkClosed, match="replaced"):
         await links.set_password_by_link(service.db, tokens[0], "invitation", NEW, who.home)

@@ -91,7 +91,7 @@ async def test_a_database_from_before_the_first_release_is_refused(empty_databas
         "empty one (`almoner clean` removes that of a sandbox), which `almoner registers import` fills again."
     )
     with pytest.raises(migrations.MigrationRefused) as kept_out:  # server, worker and commands ask so
-        (await migrations.state(empty_database.dsn)).refuse_unless_usable()
+        (await migrations.connect_and_read_state(empty_database.dsn)).ensure_usable()
     assert str(kept_out.value) == str(refused.value)
     assert await owner.fetchval("select version_num from alembic_version") == revision
     assert await owner.fetchval("select to_regclass('donation_tally') is null"), "nothing was made"
@@ -101,15 +101,15 @@ async def test_a_database_from_before_the_first_release_is_refused(empty_databas
 def test_how_a_database_and_the_code_stand_to_each_other() -> None:
     newest = migrations.REVISIONS[-1]
     stated = {None: "behind", newest: "current", "r9999": "newer", "0001": "before 0.1.0", "r0001": "before 0.1.0"}
-    assert {revision: migrations.State(revision).verdict for revision in stated} == stated
-    assert migrations.State(newest).refusal is None
-    newer = migrations.State("r9999", frozenset({newest}))
-    assert (newer.verdict, newer.refusal, newer.lacks_revisions) == ("compatible", None, False)
-    assert migrations.State("r9999", frozenset({"r9998"})).verdict == "newer"
+    assert {revision: migrations.DatabaseState(revision).compatibility for revision in stated} == stated
+    assert migrations.DatabaseState(newest).refusal_message is None
+    newer = migrations.DatabaseState("r9999", frozenset({newest}))
+    assert (newer.compatibility, newer.refusal_message, newer.is_upgradable) == ("compatible", None, False)
+    assert migrations.DatabaseState("r9999", frozenset({"r9998"})).compatibility == "newer"
 
 
 async def test_a_database_says_which_code_works_over_it(empty_database: TestDatabase) -> None:
     connection = await asyncpg.connect(empty_database.dsn)
     state = await migrations.read_state(connection)
     await connection.close()
-    assert state == migrations.State(migrations.REVISIONS[-1], frozenset(migrations.COMPATIBLE_REVISIONS))
+    assert state == migrations.DatabaseState(migrations.REVISIONS[-1], frozenset(migrations.COMPATIBLE_REVISIONS))

@@ -233,7 +233,11 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert await monitoring_store.find(asking, partner, one.id)
             assert one.organisation_id is not None
             assert (
-                len((await monitoring_store.partners_following(asking, [one.organisation_id]))[one.organisation_id])
+                len(
+                    (await monitoring_store.list_partner_ids_by_organisation(asking, [one.organisation_id]))[
+                        one.organisation_id
+                    ]
+                )
                 == 50
             )
             assert len(await monitoring_store.list_by_organisations(asking, [one.organisation_id])) == 50

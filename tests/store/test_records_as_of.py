@@ -116,7 +116,7 @@ async def test_any_day_is_what_a_fresh_import_of_its_files_gives(loader: Loader,
         await loader.load(source, day, *load.rows)
         made.append(load)
         if nth > 1 and random.random() < 0.3 and any(one.source is source and not one.undone for one in made[:-1]):
-            await rollback.roll_back_load(loader.db, source)
+            await rollback.roll_back_newest_import(loader.db, source)
             load.undone = True
     async with loader.db.read() as tx:
         rows = await tx.fetch("select number_key, id from organisation")
@@ -140,7 +140,7 @@ async def test_a_wrong_day_that_was_taken_back_leaves_nothing_behind(loader: Loa
     after = (ANCHOR, entry("263710", "New"), entry("263712", "Coming"))
     await loader.load(CCEW, FIRST, *before)
     await loader.load(CCEW, may, *after)
-    await rollback.roll_back_load(loader.db, CCEW)
+    await rollback.roll_back_newest_import(loader.db, CCEW)
     await loader.load(CCEW, march, *after)
     async with loader.db.read() as tx:
         ids = {row["number_key"]: row["id"] for row in await tx.fetch("select number_key, id from organisation")}

@@ -74,7 +74,7 @@ async def test_values_that_cannot_be_read_are_null_and_reported(db: Database, tm
     }  # fmt: skip
     assert made.unreadable_values["latest_income"]["examples"][0] == ["publicextract.charity.txt", 2, "12k"]
     assert await inactive(db) == []
-    (stored, *_) = await registers_flows.list_loads(db)
+    (stored, *_) = await registers_flows.list_imports(db)
     assert (stored.unreadable_values, stored.notes) == (made.unreadable_values, made.notes)
     assert "charity_classification" in "".join(made.notes)
 
@@ -173,6 +173,6 @@ async def test_an_operator_sees_what_was_lost(empty_database: TestDatabase, tmp_
             "Note: the table charity_classification is not among the files",
         ):
             assert line in printed, printed
-        (load,) = await registers_flows.list_loads(service.db, 1)
+        (load,) = await registers_flows.list_imports(service.db, 1)
         status, shown = await typed("registers", "show", service.db.deployment.ids.text("registerload", load.id))
         assert (status, "latest_income: 1 (" in shown) == (0, True), shown

@@ -57,7 +57,7 @@ async def difference(
     db: Database, old: RegisterImport, new: RegisterImport, rows: int = 0
 ) -> tuple[RegisterImportDifference, list[NumberDifference]]:
     async with db.snapshot() as tx:
-        return await service.compare_loads(tx, old, new, IrsBmfReader().ignored_columns, rows)
+        return await service.compare_imports(tx, old, new, IrsBmfReader().ignored_columns, rows)
 
 
 async def test_every_version_of_an_entry_is_kept_with_its_days(db: Database, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     was = {number: await rows_of(db, now, number) for number in ("111111111", "111111112")}
     changed = [{**renamed, "NAME": "NEW FUND", "STREET": "2 OAK ST"}, body("111111113", "LATE FUND"), *others]
     second = await load(db, tmp_path, changed, APRIL)
-    made = await registers_flows.roll_back_load(db, IrsBmfReader())
+    made = await registers_flows.roll_back_newest_import(db, IrsBmfReader())
     assert (made.rolls_back, made.added, made.changed, made.removed) == (second.id, 1, 1, 1)
     assert made.data_as_of == MARCH
     for number, stood in was.items():
@@ -105,23 +105,23 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     assert await rows_of(db, "select field, after from organisation_change where load_id = $1 order by field", made.id)
     async with db.read() as tx:
         (status,) = await service.list_sources(tx)
-        assert (await service.resolve_load(tx, "irs-bmf", MAY)).id == made.id
+        assert (await service.resolve_import(tx, "irs-bmf", MAY)).id == made.id
     assert (status.data_as_of, status.rows) == (MARCH, 42)
-    assert [one.status for one in await registers_flows.list_loads(db)] == ["loaded", "rolled_back", "loaded"]
+    assert [one.status for one in await registers_flows.list_imports(db)] == ["loaded", "rolled_back", "loaded"]
     assert (await difference(db, first, made))[0] == RegisterImportDifference(0, 0, 0, 0, 0, 0, {})
     with pytest.raises(ImportRefused, match="taken back already"):
-        await registers_flows.roll_back_load(db, IrsBmfReader())
+        await registers_flows.roll_back_newest_import(db, IrsBmfReader())
     again = await load(db, tmp_path, changed, APRIL)
     assert (again.added, again.changed, again.removed) == (1, 1, 1)
 
 
 async def test_the_first_load_can_be_taken_back(db: Database, tmp_path: Path) -> None:
     await load(db, tmp_path, bodies(5), MARCH)
-    await registers_flows.roll_back_load(db, IrsBmfReader())
+    await registers_flows.roll_back_newest_import(db, IrsBmfReader())
     assert await rows_of(db, "select distinct active from organisation") == [(False,)]
     assert await rows_of(db, "select data_as_of from registry where code = 'IRS'") == [(None,)]
     with pytest.raises(ImportRefused, match="taken back already"):
-        await registers_flows.roll_back_load(db, IrsBmfReader())
+        await registers_flows.roll_back_newest_import(db, IrsBmfReader())
 
 
 async def test_a_difference_names_what_moved_and_was_renamed(db: Database, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
             modes.update(row["mode"] for row in rows)
 
     file = write(tmp_path / "2026-04-09.csv", [body("111111111", "NEW FUND"), *others])
-    await registers_flows.import_files(db, IrsBmfReader(), [file], record=meanwhile)
+    await registers_flows.import_files(db, IrsBmfReader(), [file], record_audit=meanwhile)
     assert modes == {"AccessShareLock", "RowShareLock", "RowExclusiveLock"}
 
 
@@ -192,7 +192,7 @@ async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, t
     file.write_text("\n\n" + "".join([twice[1], *others]) + "\n")
     made = await registers_flows.import_files(db, IrsRevocationsReader(), [file], as_of=MAY)
     assert (made.added, made.changed, made.ignored_changes, made.removed) == (0, 1, 0, 0)
-    await registers_flows.roll_back_load(db, IrsRevocationsReader())
+    await registers_flows.roll_back_newest_import(db, IrsRevocationsReader())
     (record,) = await rows_of(
         db, "select record from register_entry where number_key = '111111111' and valid_to is null"
     )
@@ -215,7 +215,8 @@ async def test_quiet_facts_are_quiet_in_each_of_several_rows(db: Database, tmp_p
     async with db.snapshot() as tx:
         ignored = await service.ignored_columns_of(tx, source.code)
         both = [
-            await service.compare_loads(tx, one, other, ignored, 0) for one, other in ((first, second), (second, third))
+            await service.compare_imports(tx, one, other, ignored, 0)
+            for one, other in ((first, second), (second, third))
         ]
     assert [(one.changed, one.ignored_changes) for one, _ in both] == [(0, 1), (1, 0)]
 
@@ -244,7 +245,7 @@ async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, t
     assert (newer.added, await active()) == (2, [True])
     # What brought it may have been a mistake that was taken back: then an older file of another part counts.
     await given("wy-3", [*wyoming, body("333333333", "WRONG")], datetime(2026, 6, 10, tzinfo=UTC))
-    await registers_flows.roll_back_load(db, IrsBmfReader())
+    await registers_flows.roll_back_newest_import(db, IrsBmfReader())
     back = await given(
         "hi-4", [*hawaii, there, body("333333333", "RIGHT", STATE="HI")], datetime(2026, 6, 9, tzinfo=UTC)
     )

@@ -146,7 +146,7 @@ async def test_a_number_with_several_partners_in_a_register_joins_none_of_them(l
     made = await loader.load(LINKS, DAYS[1], ROW, same("263712", "SC002322"), *several, *chain)
     assert made.ambiguous == 3
     async with loader.db.read() as tx:
-        assert (await registers_flows.list_loads(loader.db, 1))[0].ambiguous == 3
+        assert (await registers_flows.list_imports(loader.db, 1))[0].ambiguous == 3
         links = await tx.fetchval("select count(*) from register_link where valid_to is null")
         joined = await tx.fetch("select registry_number from organisation where same_as is not null order by 1")
     assert links == 6

@@ -15,7 +15,11 @@ from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, RegisterImport, RegisterImportQuarantined
-from almoner.nonprofits.registers.load_checks import find_reduced_parts, find_replaced_numbers, has_too_many_rejected
+from almoner.nonprofits.registers.load_checks import (
+    find_missing_number_problems,
+    find_reduced_parts,
+    has_too_many_rejected,
+)
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write
 from tests.support.service import Service
@@ -54,7 +58,7 @@ async def test_a_load_tells_where_it_came_from(db: Database, paths: Iterator[Pat
     file = write(next(paths), [*bodies(ROWS), body("12345", "BAD FUND", ICO="% JANE ROE")])
     made = await load(db, file)
     assert (made.rows, made.added, made.changed, made.removed, made.quarantined) == (ROWS, ROWS, 0, 0, 1)
-    (kept,) = await registers_flows.list_loads(db)
+    (kept,) = await registers_flows.list_imports(db)
     assert kept == made
     (fact,) = kept.files
     assert (fact.name, fact.parts, fact.rows, fact.quarantined) == (file.name, ("WY",), ROWS, 1)
@@ -80,7 +84,7 @@ async def test_the_same_file_again_changes_nothing_packed_or_not(db: Database, p
     for same in (file, packed, archive):
         again = await load(db, same)
         assert (again.status, again.added, again.changed, again.removed) == ("unchanged", 0, 0, 0)
-    assert len(await registers_flows.list_loads(db)) == 1
+    assert len(await registers_flows.list_imports(db)) == 1
     assert await value(db, "select max(updated_at) from organisation") == before
 
 
@@ -174,7 +178,7 @@ async def test_a_shrunken_file_is_refused_unless_forced(db: Database, paths: Ite
     with pytest.raises(ImportRefused, match=f"{ROWS - ROWS // 10 - 1} rows where {ROWS} were loaded"):
         await load(db, short, as_of=APRIL)
     assert await value(db, "select count(*) from organisation where active") == ROWS
-    assert [one.status for one in await registers_flows.list_loads(db)] == ["quarantined", "loaded"]
+    assert [one.status for one in await registers_flows.list_imports(db)] == ["quarantined", "loaded"]
     made = await load(db, short, as_of=APRIL, force=True)
     assert (made.removed, made.forced) == (ROWS // 10 + 1, True)
 
@@ -222,7 +226,7 @@ async def test_what_is_no_file_of_the_register_changes_nothing(db: Database, pat
     file = write(next(paths), bodies(ROWS))
     with pytest.raises(ImportRefused, match="same content"):
         await load(db, file, file)
-    assert [one.status for one in await registers_flows.list_loads(db)] == ["quarantined"] * 3
+    assert [one.status for one in await registers_flows.list_imports(db)] == ["quarantined"] * 3
     assert await value(db, "select count(*) from register_entry") == 0
 
 
@@ -253,7 +257,7 @@ async def test_the_day_of_the_data_is_read_from_the_folder(db: Database, tmp_pat
 async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Iterator[Path]) -> None:
     reported: list[ImportProgress] = []
     file = write(next(paths), bodies(12_000))
-    await registers_flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, report=reported.append)
+    await registers_flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, on_progress=reported.append)
     stages = [progress.stage for progress in reported]
     assert stages == ["reading"] * 3 + ["merging"] * (len(reported) - 3)
     assert reported[-1].rows == 12_000
@@ -279,8 +283,13 @@ def test_a_large_part_that_shrank_is_found_though_the_whole_did_not() -> None:
 
 
 def test_nine_tenths_of_the_numbers_stay() -> None:
-    assert find_replaced_numbers(100, 10) == find_replaced_numbers(99, 99) == find_replaced_numbers(0, 0) == []
-    assert "11 of the 100 numbers" in find_replaced_numbers(100, 11)[0]
+    assert (
+        find_missing_number_problems(100, 10)
+        == find_missing_number_problems(99, 99)
+        == find_missing_number_problems(0, 0)
+        == []
+    )
+    assert "11 of the 100 numbers" in find_missing_number_problems(100, 11)[0]
 
 
 @pytest.mark.parametrize(

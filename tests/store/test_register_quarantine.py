@@ -119,7 +119,7 @@ async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_
     reported = " ".join(caught.value.load.reasons)
     for part in ("rows are bad", "shrank", "part 'WY'", "ASSET_AMT holds", "data of 2026-04-13 are loaded"):
         assert part in reported
-    stored = (await registers_flows.list_loads(db))[0]
+    stored = (await registers_flows.list_imports(db))[0]
     assert stored.status == "quarantined"
     (file,) = stored.files
     assert file.name == "bad.csv"
@@ -191,7 +191,7 @@ async def test_data_of_a_day_to_come_are_refused_by_force_too(db: Database, tmp_
     for force in (False, True):
         with pytest.raises(ImportRefused, match="2099-01-01, a day to come"):
             await load(db, file, as_of=datetime(2099, 1, 1, tzinfo=UTC), force=force)
-    assert await registers_flows.list_loads(db) == []
+    assert await registers_flows.list_imports(db) == []
 
 
 async def test_a_damaged_file_or_one_without_lines_is_refused_in_one_sentence(db: Database, tmp_path: Path) -> None:

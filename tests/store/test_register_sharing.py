@@ -28,7 +28,7 @@ async def test_a_load_takes_one_processor_of_the_database(empty_database: TestDa
         helpers.append(await tx.fetchval("show max_parallel_workers_per_gather"))
 
     async with serving(empty_database) as service:
-        await registers_flows.import_files(service.db, AnbiReader(), [file], force=True, record=look)
+        await registers_flows.import_files(service.db, AnbiReader(), [file], force=True, record_audit=look)
     assert helpers == ["0"]
 
 

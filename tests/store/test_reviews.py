@@ -196,7 +196,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
         async with service.db.write() as tx:
             explaining = Explaining(tx)
             assert await reviews_store.count_open_at_most(explaining, 20) == (20, first)
-            waits = await reviews_store.count_waiting_at_most(explaining, "operator_3", 20)
+            waits = await reviews_store.count_open_reviews_by_filter(explaining, "operator_3", 20)
             assert {name: of.total for name, of in waits.items()} == {
                 **dict.fromkeys(("claimed", "overdue", "appeal", "validation_request"), 20),
                 **dict.fromkeys(("agent_verification", "match", "screening"), 0),
@@ -206,7 +206,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             assert explaining.scans() == set()
             used = {"review_queue", "review_claimed_by", "review_due", "review_queue_of_kind"}
             assert explaining.indexes() == used
-            whole = await reviews_store.count_waiting_at_most(tx, "operator_3", 5000)
+            whole = await reviews_store.count_open_reviews_by_filter(tx, "operator_3", 5000)
             assert {name: of.total for name, of in whole.items() if of.total} == {
                 "claimed": 30, "overdue": 1500, "appeal": 990, "validation_request": 2010
             }  # fmt: skip

@@ -28,8 +28,8 @@ async def test_entries_are_found_by_list_and_by_load(asked: Explaining) -> None:
     tx = cast("Tx", asked)
     await watchlists_store.list_current_entries(tx, "ofac-sdn", "", 100)
     await watchlists_store.find_entries(tx, "ofac-sdn", ["1"])
-    await watchlists_store.entries_added_by_load(tx, ONE)
-    await watchlists_store.entries_ended_by_load(tx, ONE)
+    await watchlists_store.list_entries_added_by_import(tx, ONE)
+    await watchlists_store.list_entries_ended_by_import(tx, ONE)
     assert asked.scans() <= SHORT
     assert {"watchlist_entry_current", "watchlist_entry_since", "watchlist_entry_until"} <= asked.indexes()
     assert asked.sorts_before_limit() == []
@@ -39,7 +39,7 @@ async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(ask
     tx = cast("Tx", asked)
     await screenings_store.lock_subject(tx, "organisation", ONE)
     await screenings_store.list_watched_subjects(tx, ONE, 100)
-    await screenings_store.list_watched_subjects_until(tx, ONE, ONE)
+    await screenings_store.list_watched_subjects_between(tx, ONE, ONE)
     await screenings_store.list_outdated_subjects(tx, 2, ONE, 100)
     await screenings_store.has_outdated_subjects(tx, 2)
     await screenings_store.list_current_matches(tx, "organisation", ONE)

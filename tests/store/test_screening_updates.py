@@ -163,7 +163,7 @@ async def could_change(service: Service, load: UUID, bodies: dict[int, SubjectDe
             """,
             load,
         )
-        fresh = await screenings.index_of_load(tx, load)
+        fresh = await screenings.build_import_index(tx, load)
     return {row["subject_id"].int for row in rows} | {
         number for number, asked in bodies.items() if fresh.find_hits(asked)
     }

@@ -92,7 +92,7 @@ async def test_a_match_waits_for_a_person_and_explains_itself(desk: Desk, lists:
     async with desk.db.read() as tx:
         shown = await review_handler.REVIEW_HANDLER.load_evidence(tx, match.id)
     facts = dict(shown.facts)
-    assert facts["list"] == f"List ofac-sdn, version {load.version}"
+    assert facts["list"] == f"List ofac-sdn, version {load.version_label}"
     assert facts["listed name, primary"] == AQSA
     assert {step.name for step in shown.steps} >= {"same"}
 
@@ -238,7 +238,7 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        retired = await watchlists_flows.retire_list(tx, "ofac-sdn")
+        retired = await watchlists_flows.retire_watchlist(tx, "ofac-sdn")
     assert (retired.entries, retired.removed, retired.categories) == (0, 1, ())
     await desk.service.drain()
     known = await desk.known()
@@ -246,7 +246,7 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     assert await desk.open(match) is None
     with pytest.raises(WatchlistRefused, match="has no entries"):
         async with desk.db.write() as tx:
-            await watchlists_flows.retire_list(tx, "ofac-sdn")
+            await watchlists_flows.retire_watchlist(tx, "ofac-sdn")
     await lists.load(listing(1, AQSA))
     assert (await desk.look()).status("sanction") == "open"
 
@@ -266,7 +266,7 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        await matches.delete_matches_of_subject(tx, desk.subject)
+        await matches.delete_screened_subject(tx, desk.subject)
         left = await tx.fetchrow("select names, countries, identifiers, address, monitored from screening_subject")
         stored = await tx.fetchrow(
             "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"

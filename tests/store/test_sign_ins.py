@@ -117,7 +117,7 @@ async def add_passkey(who: Account) -> SecurityKey:
     """A passkey of the person."""
     key = SecurityKey(who.service.db.deployment.base_urls.pages)
     async with who.service.db.write() as tx:
-        answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
+        answer = key.create(await passkeys.build_registration_options(tx, who.person, BROWSER))
         await account.add_passkey(tx, who.person, BROWSER, answer, "Laptop", who.home)
     return key
 
@@ -125,7 +125,7 @@ async def add_passkey(who: Account) -> SecurityKey:
 async def answer_of(who: Account, key: SecurityKey) -> str:
     """What the browser posts."""
     async with who.service.db.read() as tx:
-        return key.get(await passkeys.authentication_options(tx, BROWSER))
+        return key.get(await passkeys.build_authentication_options(tx, BROWSER))
 
 
 async def test_a_passkey_alone_signs_in(service: Service) -> None:

@@ -237,7 +237,7 @@ def _counted(telemetry: Telemetry, work: str) -> float:
 async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service: Service, tenant: Tenant) -> None:
     services, route = service.services, "POST /v1/categories"
     hurried = Client(
-        app.create_app(services, b"{}", statement_seconds=ENOUGH),
+        app.create_app(services, b"{}", statement_timeout=ENOUGH),
         services.db.deployment.base_urls.api,
         tenant.secret,
     )
@@ -263,7 +263,7 @@ async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service:
 async def test_a_page_is_told_to_come_again(service: Service, tenant: Tenant) -> None:
     services = service.services
     hurried = Client(
-        app.create_app(services, b"{}", statement_seconds=ENOUGH), services.db.deployment.base_urls.api, None
+        app.create_app(services, b"{}", statement_timeout=ENOUGH), services.db.deployment.base_urls.api, None
     )
     async with locked(service.database, "partner"):
         answer = await hurried.get(f"/account/{services.db.deployment.ids.text('partner', tenant.partner.id)}/sign-in")

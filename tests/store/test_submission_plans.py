@@ -174,10 +174,14 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
         rows, _ = await submissions_store.list_page(reading, partner, Page(25, descending=True), SubmissionFilters())
         assert len(await loader.load_submissions(asking, partner, rows)) == len(rows)
-        assert await submissions_store.list_by_checks(asking, "validation_request", [some["validation_request_id"]])
-        assert await submissions_store.list_by_checks(asking, "agent_verification", [some["agent_verification_id"]])
-        assert await submissions_store.list_by_checks(asking, "compliance", [uuid4()]) == []
-        assert await submissions_store.list_by_checks(asking, "eligibility", [uuid4()]) == []
+        assert await submissions_store.list_open_by_check_records(
+            asking, "validation_request", [some["validation_request_id"]]
+        )
+        assert await submissions_store.list_open_by_check_records(
+            asking, "agent_verification", [some["agent_verification_id"]]
+        )
+        assert await submissions_store.list_open_by_check_records(asking, "compliance", [uuid4()]) == []
+        assert await submissions_store.list_open_by_check_records(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided(asking, partner, some["configuration_id"])
         assert await submissions_store.list_with_unshared_request(asking, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
@@ -205,7 +209,7 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await submissions_store_erasure.first_erasure_due_at(asking, ended, tx.now) == tx.now
+        assert await submissions_store_erasure.oldest_erasable_ended_at(asking, ended, tx.now) == tx.now
         assert await submissions_store_erasure.erase_personal_data(asking, ended, tx.now, 10) == 10
     assert RECORD not in asking.scans()
     assert index in asking.indexes()
@@ -217,7 +221,7 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await agents_store.first_erasure_due_at(asking, ended, tx.now) == tx.now
+        assert await agents_store.oldest_erasable_ended_at(asking, ended, tx.now) == tx.now
         assert len(await agents_store.erase_personal_data(asking, ended, tx.now, 10)) == 10
         waiting = await tx.fetchval(
             f"""
@@ -280,9 +284,9 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
         asking: Any = Explaining(reading)
         known = await status_views.load_application_status(asking, submission)
         assert (known.language, known.appeal is None, known.submission.status) == ("de", False, "failed")
-        assert await status_views.application_language_of(asking, submission) == "de"
+        assert await status_views.get_application_language(asking, submission) == "de"
         assert len(await form_store.list_link_send_times(asking, submission)) == 1
-        assert await form_store.find_previous_submission(asking, submission) is None
+        assert await form_store.find_invite_submission(asking, submission) is None
         assert await submission_documents_store.find_by_file(asking, submission) is None
     # These are small or empty here; tests of their own look at them.
     small = {"partner", "hosted_configuration", "document", "organisation_contact", "organisation"}
@@ -300,10 +304,10 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
 async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: World) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        first = await appeals_store.first_erasure_due_at(asking)
+        first = await appeals_store.oldest_erasable_decided_at(asking)
         assert first is not None
         assert await appeals_store.erase_texts(asking, first, 10) == 1
-        first = await agents_store_mails.first_erasure_due_at(asking)
+        first = await agents_store_mails.oldest_erasable_closed_at(asking)
         assert first is not None
         assert await agents_store_mails.erase_representation_requests(asking, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}

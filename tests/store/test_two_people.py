@@ -174,13 +174,13 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
     """
     live, sandbox = "operator_a", "sandbox_operator_a"
     async with service.db.write() as tx:
-        assert not await operators.requires_dual_control(tx)
+        assert not await operators.requires_two_person_approval(tx)
         await tx.execute(release, organisation, sandbox)
     assert await refused(service, release, organisation, live) == "dual_control", "production takes two unless told"
     for required in (True, False, True):
         async with service.db.write() as tx:
-            await operators.set_dual_control(tx, BY, required=required)
-            assert await operators.requires_dual_control(tx) == required
+            await operators.set_two_person_approval(tx, BY, required=required)
+            assert await operators.requires_two_person_approval(tx) == required
         for who in (live, sandbox):
             if required:
                 assert await refused(service, release, organisation, who) == "dual_control"
@@ -199,7 +199,7 @@ async def test_production_takes_two_unless_told(service: Service) -> None:
     database = await open_database(service.database.dsn, production, size=1)
     try:
         async with database.write() as tx:
-            assert await operators.requires_dual_control(tx)
+            assert await operators.requires_two_person_approval(tx)
             first = await operators.add_operator(tx, BY, "ada@example.org", None, ["administrator"])
             await operators.create_token(tx, BY, first, "first")
             for who in (first, await operators.add_operator(tx, BY, "bo@example.org", None, ["finance"])):
@@ -297,10 +297,10 @@ async def test_an_address_and_a_name_are_corrected(service: Service) -> None:
             "select payload ->> 'to' as \"to\" from job where payload ->> 'kind' = 'email_changed'"
         )
     assert [row["to"] for row in reported] == [bo.email]
-    assert (changed.user_name, changed.email, changed.shown_name) == (
+    assert (changed.user_name, changed.email, changed.display_name) == (
         "bo.okafor@example.org", "bo.okafor@example.org", "Bo Okafor",
     )  # fmt: skip
-    assert (again.user_name, again.shown_name) == ("bo.okafor@example.org", "Bo O.")
+    assert (again.user_name, again.display_name) == ("bo.okafor@example.org", "Bo O.")
     assert again.roles == {"finance"}
     assert [sorted(row["details"]["changed"]) for row in rows] == [["email", "name"], ["name"]]
     with pytest.raises(UserNameTaken):
@@ -315,7 +315,7 @@ async def test_a_stolen_token_gains_no_mailbox(service: Service) -> None:
             await operators.update_details(tx, by(tx, ada), ada.id, email="mallory@example.org")
         named = await operators.update_details(tx, by(tx, ada), ada.id, name="Ada Byron")
         corrected = await operators.update_details(tx, by(tx, new), new.id, email="the.right.one@example.org")
-    assert (named.shown_name, corrected.email) == ("Ada Byron", "the.right.one@example.org")
+    assert (named.display_name, corrected.email) == ("Ada Byron", "the.right.one@example.org")
 
 
 async def test_an_administrator_who_never_came_does_not_count(service: Service) -> None:

@@ -293,7 +293,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             assert await verifications_store.verifications_of_organisations(tx, partner, [organisation])
             assert await verifications_store.find_pending_or_approved(tx, partner, organisation)
             assert await verifications_store.next_expiry_at(tx)
-            await verifications_store.lock_due(tx, 10, ())
+            await verifications_store.lock_due_for_expiry(tx, 10, ())
         for plan in listening.plans:
             assert "Seq Scan" not in plan, plan
         used = [set(re.findall(r'"Index Name": "(\w+)"', plan)) for plan in listening.plans]
@@ -336,10 +336,10 @@ async def test_the_next_moment_is_that_of_the_oldest_pending_one(service: Servic
     service.clock.advance(minutes=1)
     await factories.verification(service, api)
     async with service.db.read() as tx:
-        due = await verifications.next_due_at(tx)
+        due = await verifications.next_expiry_at(tx)
     assert due is not None
     assert due <= first
     service.clock.advance(days=31)
     await service.drain()
     async with service.db.read() as tx:
-        assert await verifications.next_due_at(tx) is None
+        assert await verifications.next_expiry_at(tx) is None

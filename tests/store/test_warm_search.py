@@ -30,7 +30,9 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
         assert found >= least > 0
         assert everything - found >= shown > 0
         await organisations_flows.warm_search_cache(service.db)
-        await organisations_flows.warm_search_cache(service.db, within=0)  # a disk that is too slow is nobody's trouble
+        await organisations_flows.warm_search_cache(
+            service.db, timeout_seconds=0
+        )  # a disk that is too slow is nobody's trouble
 
 
 async def test_nobody_else_may_have_it_read(empty_database: TestDatabase) -> None:

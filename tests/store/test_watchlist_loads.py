@@ -39,12 +39,12 @@ def rows(names: tuple[str, ...] = NAMES) -> list[list[str]]:
 
 
 async def load(db: Database, *files: Path, force: bool = False, source: OfacReader = SDN) -> WatchlistImport:
-    return await watchlists_flows.import_files(db, source, files, force=force)
+    return await watchlists_flows.import_watchlist(db, source, files, force=force)
 
 
 async def current(db: Database, code: str = "ofac-sdn") -> list[str]:
     async with db.read() as tx:
-        return [entry.listed.names[0].text for entry in await service.list_entries(tx, code, "")]
+        return [entry.listed.names[0].text for entry in await service.list_current_entries(tx, code, "")]
 
 
 async def test_a_load_keeps_what_was_loaded_from_where(db: Database, paths: Iterator[Path]) -> None:
@@ -68,7 +68,7 @@ async def test_the_same_files_again_change_nothing_packed_or_not(db: Database, p
     assert (await load(db, file)).status == "unchanged"
     assert (await load(db, packed)).status == "unchanged"
     async with db.read() as tx:
-        assert [one.id for one in await service.list_loads(tx, None, 10)] == [first.id]
+        assert [one.id for one in await service.list_imports(tx, None, 10)] == [first.id]
 
 
 async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Database, paths: Iterator[Path]) -> None:
@@ -77,7 +77,7 @@ async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Data
     second = await load(db, write(next(paths), newer))
     assert (second.added, second.removed, second.changed) == (1, 1, 1)
     async with db.read() as tx:
-        changes = await service.get_load_changes(tx, second.id)
+        changes = await service.get_import_changes(tx, second.id)
         stored = await tx.fetch("select entry_key, since_load_id, until_load_id from watchlist_entry order by id")
     assert [one.listed.key for one in changes.added] == ["9"]
     assert [one.listed.key for one in changes.removed] == ["4"]
@@ -93,12 +93,12 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
 ) -> None:
     first = await load(db, write(next(paths), rows()))
     cut = write(next(paths), rows()[:2])
-    with pytest.raises(WatchlistImportRefused, match="a complete list has at least 3"):
+    with pytest.raises(WatchlistImportChecksFailed, match="a complete list has at least 3"):
         await load(db, cut)
     assert await current(db) == list(NAMES)
     async with db.read() as tx:
         (version,) = await service.list_versions(tx)
-        (refused,) = await service.list_refused_loads(tx)
+        (refused,) = await service.list_latest_refused_imports(tx)
         reported = await tx.fetch("select type from internal_event order by id")
     assert version.load.id == first.id
     assert refused.reasons == ("the list has 2 entries, but a complete list has at least 3",)
@@ -113,13 +113,13 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
 async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, paths: Iterator[Path]) -> None:
     many = [listing(number, f"COMPANY OF TOWN {number}") for number in range(1, 101)]
     days = [datetime(2026, 5, day, tzinfo=UTC) for day in (1, 3)]
-    await watchlists_flows.import_files(db, SDN, [write(next(paths), many)], published=days[1])
-    with pytest.raises(WatchlistImportRefused, match="21 of the 100 current entries are missing from the list"):
+    await watchlists_flows.import_watchlist(db, SDN, [write(next(paths), many)], published_at=days[1])
+    with pytest.raises(WatchlistImportChecksFailed, match="21 of the 100 current entries are missing from the list"):
         await load(db, write(next(paths), many[21:]))
     with pytest.raises(
-        WatchlistImportRefused, match="the list is dated 2026-05-01, but the current version is dated 2026-05-03"
+        WatchlistImportChecksFailed, match="the list is dated 2026-05-01, but the current version is dated 2026-05-03"
     ):
-        await watchlists_flows.import_files(db, SDN, [write(next(paths), many[1:])], published=days[0])
+        await watchlists_flows.import_watchlist(db, SDN, [write(next(paths), many[1:])], published_at=days[0])
 
 
 async def test_files_of_something_else_are_refused_and_leave_no_trace(db: Database, tmp_path: Path) -> None:
@@ -137,14 +137,14 @@ async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database
 
     async def compared(tx: Tx) -> tuple[list[Hit], list[str]]:
         lists = await screener.current_watchlists(tx)
-        return lists.find_hits(asked), [one.version for one in lists.versions]
+        return lists.find_hits(asked), [one.version_label for one in lists.versions]
 
     assert await screener.run_with_watchlists(db, compared) == ([], [])
     first = await load(db, write(next(paths), rows()))
     (hit,), versions = await screener.run_with_watchlists(db, compared)
     assert (hit.list, hit.entry_key, hit.load, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
     assert hit.score == pytest.approx(sum(part.points for part in hit.parts))
-    assert versions == [first.version]
+    assert versions == [first.version_label]
     await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)
     assert (await screener.run_with_watchlists(db, compared))[0] == []
 

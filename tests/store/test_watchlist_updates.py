@@ -32,12 +32,12 @@ TOWNS = ("Beirut", "Casper", "Kovrov")
 
 async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Service) -> None:
     sdn = OfacReader("ofac-sdn", "OFAC SDN, an excerpt", 1)
-    before = await watchlists_flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-01.csv"])
-    after = await watchlists_flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-03.csv"])
+    before = await watchlists_flows.import_watchlist(alone.db, sdn, [DATA / "sdn_2024-05-01.csv"])
+    after = await watchlists_flows.import_watchlist(alone.db, sdn, [DATA / "sdn_2024-05-03.csv"])
     assert (after.added, after.removed, after.changed) == (7, 8, 0)
-    assert (before.version[:10], after.version[:10]) == ("2024-05-01", "2024-05-03")
+    assert (before.version_label[:10], after.version_label[:10]) == ("2024-05-01", "2024-05-03")
     async with alone.db.read() as tx:
-        changes = await service.get_load_changes(tx, after.id)
+        changes = await service.get_import_changes(tx, after.id)
     assert {one.listed.names[0].text for one in changes.removed} >= {"EMPEROR AVIATION LTD", "9H-AMN"}
     assert {one.listed.names[0].text for one in changes.added} >= {"THE CRYSTAL GROUP", "TELEPORT COMPANY SAL"}
     assert (before.organisation_categories, before.person_categories, after.person_categories) == (

@@ -11,7 +11,7 @@ from almoner.kit.states import Lifecycle
 from almoner.platform.http.paging import Page
 from almoner.webhooks.deliveries import store
 from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, Attempt, AttemptResult
-from almoner.webhooks.deliveries.store import AttemptOutcome
+from almoner.webhooks.deliveries.store import EvaluatedAttempt
 from almoner.webhooks.subscriptions import store as subscriptions_store
 from almoner.webhooks.subscriptions.domain import MAX_PREVIOUS_SECRETS, SUBSCRIPTION
 from tests.support.client import Client, data
@@ -174,10 +174,10 @@ async def test_s1_what_has_ended_stays_as_it_ended(service: Service, tenant: Ten
     ]
     cancelled, delivered = [await _runs(service, _DELIVERY, tenant.partner.id, subscription, one) for one in given]
     late = Attempt(1, START, 5, 200, None, None)
-    outcome = AttemptOutcome(cancelled, tenant.partner, subscription, START, late, AttemptResult("succeeded"))
+    outcome = EvaluatedAttempt(cancelled, tenant.partner, subscription, START, late, AttemptResult("succeeded"))
     async with service.db.write() as tx:
         assert await store.record_attempts(tx, [outcome]) == set()
-        await store.end(tx, [delivered], "cancelled")
+        await store.end_deliveries(tx, [delivered], "cancelled")
         for delivery, status in ((cancelled, "cancelled"), (delivered, "succeeded")):
             assert await tx.fetchval("select status from webhook_delivery where id = $1", delivery) == status
 

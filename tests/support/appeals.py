@@ -52,7 +52,7 @@ async def reject_first(service: Service, kind: str, type_: str, text: str, reaso
     assert subject is not None
     case = REVIEW_HANDLERS["validation_request" if kind == "validation_request" else "agent_verification"]
     async with service.db.write() as tx:
-        await case.reject(
+        await case.reject_subject(
             tx, ALL_PARTNERS, subject, ReviewDecision("rejected", reason, by, "The number is another body's.")
         )
 

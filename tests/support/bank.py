@@ -95,7 +95,7 @@ async def account(
 
 async def sent(service_: Service) -> None:
     """Send disbursements as in production: nobody confirms them yet."""
-    await disbursements_flows.collect_all_batches(service_.db, DisbursementRules())
+    await disbursements_flows.fill_all_batches(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
         waiting = await disbursements.ids_with_status(tx, "PENDING")
     for payout in waiting:
@@ -138,7 +138,7 @@ async def heard(service_: Service, content: bytes) -> StatusReportResult:
     async def record(_tx: Tx, _file: PaymentFile, _counts: dict[BankOutcome, int]) -> None:
         return None
 
-    return await payment_files_flows.import_status_report(service_.db, content, by="officer", record=record)
+    return await payment_files_flows.import_status_report(service_.db, content, by="officer", on_finished=record)
 
 
 def all_own(folder: Path) -> Mapping[str, OwnAccount]:
@@ -159,9 +159,9 @@ async def stated(
         service_.db,
         content,
         bank_statements.load_mapping(mapping) if mapping else None,
-        own=ours,
+        own_accounts=ours,
         by="officer",
-        record=record,
+        on_finished=record,
     )
 
 

@@ -28,9 +28,9 @@ class TestClock:
         """How far business time has been moved."""
         return self._now - self._start
 
-    def set_offset(self, ahead: timedelta) -> None:
+    def advance_offset(self, offset: timedelta) -> None:
         """Apply a move of the deployment's clock."""
-        self._now = max(self._now, self._start + ahead)
+        self._now = max(self._now, self._start + offset)
 
     def advance(self, by: timedelta | None = None, **amount: float) -> datetime:
         """Move business time: ``advance(hours=24)``; returns the new time."""

@@ -30,9 +30,9 @@ async def send(
     attempt: int = 1,
 ) -> Answer:
     """Run the job of an email once."""
-    mailer = notifications_jobs.Mailer(db.deployment, TranslationCatalogues(), transport)
+    mailer = notifications_jobs.EmailJobDependencies(db.deployment, TranslationCatalogues(), transport)
     job = Job(1, notification.kind.name, payload, attempt, 0, now, None)
-    return await mailer.handler(notification)(JobContext(db), job)
+    return await mailer.job_handler(notification)(JobContext(db), job)
 
 
 def rendered(

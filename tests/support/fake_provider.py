@@ -60,7 +60,7 @@ class FakeProvider:
     """
 
     name: str = "fake"
-    origin: str = "http://fake.localhost"
+    page_origin: str = "http://fake.localhost"
     payments: dict[str, ProviderPayment] = field(default_factory=dict)
     orders: dict[str, tuple[PaymentOrder, str]] = field(default_factory=dict)
     refunds: dict[str, tuple[str, ProviderRefund]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class FakeProvider:
     fee_schedule: FeeSchedule = TARIFF
     currencies: Collection[str] = tuple(EXPONENTS)
 
-    async def create(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
         """Create a payment, or return the one with this key; other data with the same key is refused."""
         self._called("create")
         if order.key in self.orders:
@@ -86,18 +86,17 @@ class FakeProvider:
             return self._answered(self.payments[made])
         made = f"tp_fake{next(_numbers)}"
         self.orders[order.key] = (order, made)
-        shown = ProviderPayment(
-            made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.money, order.reference, attempts=0, live=False
-        )
+        url = f"{self.page_origin}/pay/{made}"
+        shown = ProviderPayment(made, url, ProviderStatus.OPEN, order.money, order.reference, attempts=0, live=False)
         self.payments[made] = shown
         return self._answered(shown)
 
-    async def fetch(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment: str) -> ProviderPayment:
         """The current payment."""
         self._called("fetch")
         return self._answered(self._known(payment))
 
-    async def cancel(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment: str) -> ProviderPayment:
         """Cancel a payment unless it has ended or is processing."""
         self._called("cancel")
         if self._known(payment).status is ProviderStatus.OPEN:
@@ -155,7 +154,8 @@ class FakeProvider:
         found = next((setup for asked, setup in self.setups.values() if asked.key == order.key), None)
         if found is None:
             made = f"tp_setup{next(_numbers)}"
-            found = ProviderSetup(made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.reference, live=False)
+            url = f"{self.page_origin}/pay/{made}"
+            found = ProviderSetup(made, url, ProviderStatus.OPEN, order.reference, live=False)
             self.setups[made] = (order, found)
         elif self.setups[found.id][0] != order:
             raise ProviderFailure("the key was used with other data")
@@ -168,12 +168,12 @@ class FakeProvider:
             raise NoSuchPayment(setup)
         return self._answered(self.setups[setup][1])
 
-    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund money, once for each key and never more than was paid."""
         self._called("refund")
         paid = self._known(payment)
-        if key in self.refunds:
-            of, made = self.refunds[key]
+        if idempotency_key in self.refunds:
+            of, made = self.refunds[idempotency_key]
             if (of, made.money) != (payment, money):
                 raise ProviderFailure("the key was used with other data")
             return self._answered(made)
@@ -184,10 +184,10 @@ class FakeProvider:
         if gone + money.minor > paid.money.minor:
             raise RefundRefused("less was paid, or it was refunded already")
         made = ProviderRefund(f"tpr_fake{next(_numbers)}", money)
-        self.refunds[key] = (payment, made)
+        self.refunds[idempotency_key] = (payment, made)
         return self._answered(made)
 
-    async def disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of the payment, oldest first."""
         self._called("disputes")
         self._known(payment)

@@ -112,7 +112,9 @@ class World:
         chosen = self.chance.choice(living)
         since = self.service.clock.now() - self.chance.randint(0, 9) * DAY
         async with self.service.db.write() as tx:
-            await gift_aid_claims.cancel_declaration(tx, uuid_of(self.service, "giftaid", chosen.id), since)
+            await gift_aid_claims.cancel_declaration_and_adjust_claims(
+                tx, uuid_of(self.service, "giftaid", chosen.id), since
+            )
         chosen.cancelled = since
         for one in self.gifts:
             if one.declaration == chosen.id and one.made >= since:

@@ -17,7 +17,7 @@ import uvloop
 
 from almoner.adapters.mail_smtp import SmtpTransport
 from almoner.adapters.scanner_clamd import ClamdScanner
-from almoner.adapters.stripe_client import StripeConnection, translate_errors
+from almoner.adapters.stripe_client import StripeConnection, translate_stripe_errors
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.kit.time import SystemClock
 from almoner.platform.outbound.mail import Mail, MailDelayed
@@ -69,7 +69,7 @@ async def main() -> dict[str, float]:
     mail = Mail("key", at, None, "ada@example.org", "Subject", "text", "<p>text</p>", "en")
 
     async def pay() -> None:
-        with translate_errors("payment"):
+        with translate_stripe_errors("payment"):
             await stripe.client.v1.balance.retrieve_async()
 
     began = time.monotonic()

@@ -4,7 +4,7 @@ import html
 import re
 from uuid import uuid4
 
-from almoner.access.accounts.domain import portal_for_member
+from almoner.access.accounts.domain import build_member_portal
 from almoner.access.people.domain import MemberRole, Person, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
@@ -37,7 +37,7 @@ class Desk(Browser):
         """Sign the member in, freshly authenticated."""
         async with self.service.db.write() as tx:
             entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
-        place = portal_for_member(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
+        place = build_member_portal(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
         self.cookies[place.session_cookie_name] = entered.secret
 
     async def wait(self) -> None:

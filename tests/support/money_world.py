@@ -103,30 +103,30 @@ class World(Directly, Back, Claiming, Transferring):
     @property
     def background(self) -> BackgroundWorker:
         """The jobs, sweeps and reactions of everything that moves money."""
-        accounts = payee_bank_accounts.first_approved_account
+        accounts = payee_bank_accounts.find_approved_account
         duties = join_tasks(
             [
                 sessions_jobs.tasks,
                 donations_jobs.tasks,
-                donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(self.provider)),
+                donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(self.provider)),
                 suspense_jobs.tasks,
-                suspense_jobs.provider_tasks.using(self.provider),
+                suspense_jobs.provider_tasks.bind(self.provider),
                 settlements_jobs.tasks,
                 disbursements_jobs.tasks,
-                disbursements_jobs.payout_tasks.using(
+                disbursements_jobs.payout_tasks.bind(
                     disbursements_jobs.JobDependencies(RULES, self.service.services.telemetry)
                 ),
                 disbursements_jobs.sandbox_tasks,
                 verifications_jobs.tasks,
-                verifications_jobs.checking_tasks.using(
+                verifications_jobs.checking_tasks.bind(
                     verifications_jobs.JobDependencies(WatchlistScreening(Screener()), accounts)
                 ),
                 donation_requests_jobs.tasks,
-                refunds_jobs.tasks.using(self.provider),
+                refunds_jobs.tasks.bind(self.provider),
                 disputes_jobs.tasks,
-                disputes_jobs.provider_tasks.using(disputes_jobs.JobDependencies(self.provider, RULES)),
-                disputes_jobs.recovery_tasks.using(RULES),
-                reassignments_jobs.rules_tasks.using(RULES),
+                disputes_jobs.provider_tasks.bind(disputes_jobs.JobDependencies(self.provider, RULES)),
+                disputes_jobs.recovery_tasks.bind(RULES),
+                reassignments_jobs.rules_tasks.bind(RULES),
                 claims_jobs.tasks,
             ]
         )

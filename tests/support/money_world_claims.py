@@ -43,7 +43,7 @@ class Claiming:
             return
         with suppress(DeclarationError):  # cancelled by another action meanwhile
             async with self.db.write() as tx:
-                await gift_aid_claims.cancel_declaration(tx, self.chance.choice(living), None)
+                await gift_aid_claims.cancel_declaration_and_adjust_claims(tx, self.chance.choice(living), None)
 
     async def claim(self) -> None:
         """Draft a claim of all donations until now, if there is anything to claim."""
@@ -132,7 +132,7 @@ class Claiming:
                 ]
                 got = sum(one.minor - one.deducted_minor for one in claims) - sum(one.left_minor for one in left)
                 assert got == sum(standing), name
-            assert await reassignments.donations_of_merged_organisations(tx, None, 10) == []
+            assert await reassignments.donation_ids_of_merged_organisations(tx, None, 10) == []
 
     async def _draft(self, of: UUID) -> GiftAidClaim | None:
         together = self.chance.random() < 0.5

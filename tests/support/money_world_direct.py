@@ -49,7 +49,9 @@ class Directly:
     async def ask(self) -> None:
         """Create donation requests for the partner's direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
-            await donation_requests_flows.invoice_partner(self.db, UninvoicedGroup(found[0], CURRENCY), now_asked=True)
+            await donation_requests_flows.invoice_partner(
+                self.db, UninvoicedGroup(found[0], CURRENCY), immediately=True
+            )
 
     async def partner_pays(self) -> None:
         """Transfer part of a request, more, or other money; an officer records it."""
@@ -84,7 +86,7 @@ class Directly:
                 self.chance.choice(requests),
                 note="by mail",
                 decided_by="officer",
-                record=_unrecorded,
+                on_recorded=_unrecorded,
             )
 
     async def expect_requests(

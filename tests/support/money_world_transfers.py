@@ -185,7 +185,7 @@ class Transferring:
         return self.stated[-1]
 
     async def _state(self, content: bytes) -> None:
-        await bank_statements_flows.import_statements(self.db, content, None, by=BY, record=_unrecorded)
+        await bank_statements_flows.import_statements(self.db, content, None, by=BY, on_finished=_unrecorded)
 
     async def settle_transfers(self) -> None:
         """Import every statement, send back what is waiting, and dismiss what is reported twice."""

@@ -96,7 +96,7 @@ def _mapping() -> Path:
 def _csv(typed: str) -> None:
     quoted = '"' + typed.replace('"', '""') + '"'
     for row in (f"{quoted},1.00,a,b", f"2026-03-02,{quoted},a,b", f"2026-03-02,1.00,{quoted},{quoted}", typed):
-        csv_statements.parse_statement(
+        csv_statements.parse_statements(
             f"day,amount,reference,words\n{row}\n".encode(errors="replace"), load_mapping(_mapping())
         )
 
@@ -126,7 +126,7 @@ def _stripe(typed: str) -> None:
 
 PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "typed": (FORM, text.clean_text),
-    "typed lines": (FORM, lambda typed: text.clean_text(typed, lines=True)),
+    "typed lines": (FORM, lambda typed: text.clean_text(typed, keep_line_breaks=True)),
     "hidden": (LINE, text.hidden_characters),
     "links in mail": (5000, text.defuse_links),
     "one line": (5000, text.to_one_line),
@@ -138,8 +138,8 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "language tag": (HEAD, languages.is_language_tag),
     "Accept-Language": (HEAD, lambda typed: languages.negotiate_language(typed, ["en", "fr", "pt-BR"])),
     "Accept": (HEAD, lambda typed: negotiation.negotiate_media_type(typed, ["application/json", "application/pdf"])),
-    "Authorization": (HEAD, guard.read_authorization),
-    "Basic": (HEAD, lambda typed: guard.read_authorization("Basic " + typed)),
+    "Authorization": (HEAD, guard.parse_key_from_authorization),
+    "Basic": (HEAD, lambda typed: guard.parse_key_from_authorization("Basic " + typed)),
     "Idempotency-Key": (HEAD, lambda typed: idempotency.read_idempotency_key({idempotency.HEADER: typed})),
     "Retry-After": (HEAD, lambda typed: deliveries.parse_retry_after(typed, NOW)),
     "cursor": (LINE, CURSORS.decode),
@@ -150,7 +150,7 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "one-time code": (FORM, credentials.parse_one_time_code),
     "recovery code": (FORM, credentials.parse_recovery_code),
     "passkey's name": (FORM, credentials.clean_passkey_name),
-    "passkey": (FORM, webauthn.parse_authentication),
+    "passkey": (FORM, webauthn.parse_authentication_response),
     "token's name": (FORM, operators.parse_token_name),
     "webhook address": (2048, lambda typed: addresses.parse_target.__wrapped__(typed, addresses.PUBLIC_ONLY)),
     "client": (HEAD, addresses.network_of_client),
@@ -161,7 +161,7 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
         255, lambda typed: [number_formats.parse_number_key(code, typed) for code in number_formats.NUMBER_FORMATS]
     ),
     "registry identifiers": (
-        255, lambda typed: [identifiers.check_identifier(code, typed) for code in number_formats.NUMBER_FORMATS]
+        255, lambda typed: [identifiers.check_registry_number(code, typed) for code in number_formats.NUMBER_FORMATS]
     ),
     "org-id": (LINE, number_formats.parse_org_id),
     "name against a name": (

@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.giving.checkout.donation_requests import domain as donation_requests_domain
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests.domain import RequestPayment
-from almoner.giving.checkout.donation_requests.flows import RunResult
+from almoner.giving.checkout.donation_requests.flows import InvoicingResult
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from tests.support import factories
@@ -38,7 +38,7 @@ async def donations_of(api: Client, request: dict[str, Any]) -> list[dict[str, A
     return found
 
 
-async def run(service: Service) -> RunResult:
+async def run(service: Service) -> InvoicingResult:
     """Create the requests of completed periods."""
     return await donation_requests_flows.run_invoicing(service.db)
 

@@ -51,12 +51,16 @@ class VerificationCase:
         """None."""
         return []
 
-    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /) -> None:
+    async def accept_subject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> None:
         """Approve."""
         approved = await verifications.approve(tx, scope, subject_id, DecisionEvidence(decision.by, decision.note))
         await reviews.record_decision(tx, ReviewSubject(KIND, subject_id, approved.partner_id), decision)
 
-    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /) -> None:
+    async def reject_subject(
+        self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
+    ) -> None:
         """Reject; the reasons of this case are those of the record."""
         evidence = DecisionEvidence(decision.by, decision.note)
         rejected = await verifications.reject(tx, scope, subject_id, decision.reason_code, evidence)  # type: ignore[arg-type]

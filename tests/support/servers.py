@@ -66,7 +66,7 @@ def program(name: str) -> Path:
     """The path of a PostgreSQL program that the server's account can reach."""
     home = tests_cluster.folder()
     home.mkdir(parents=True, exist_ok=True)
-    return PostgresPrograms.find(None).accessible_to(OsAccount.current(), home).folder / name
+    return PostgresPrograms.find(None).copy_if_inaccessible(OsAccount.current(), home).folder / name
 
 
 def run(name: str, *arguments: str | Path) -> str:

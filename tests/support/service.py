@@ -89,7 +89,7 @@ class Service:
         async with self.db.write() as tx:
             account = await partners.create(tx, name)
             partner = Partner(account.id)
-            await partners.set_scim(tx, partner, allowed=True)
+            await partners.set_scim_allowed(tx, partner, allowed=True)
             await configurations.create_default(tx, partner)
             _, secret = await keys.create(
                 tx, partner, "secret", "tests", scopes or frozenset({"*", "sandbox_clock", PERSONAL})
@@ -117,7 +117,7 @@ def _description(services: wiring.Services) -> bytes:
     declared = tuple((endpoint.method, endpoint.path) for group in services.routes for endpoint in group.endpoints)
     same = (services.db.deployment.base_urls.api, services.settings.sandbox, declared, tuple(services.events))
     if same not in _descriptions:
-        _descriptions[same] = application.describe_server_api(services)
+        _descriptions[same] = application.build_server_api_description(services)
     return _descriptions[same]
 
 

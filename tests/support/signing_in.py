@@ -125,7 +125,7 @@ async def person_of(
     if password is not None:
         hashed = await passwords.hash_new_password(service.db.deployment.vault, person, password)
         async with service.db.write() as tx:
-            await passwords.store_password(tx, person, hashed, BY, how="invitation")
+            await passwords.store_password(tx, person, hashed, BY, method="invitation")
     return Account(service, person)
 
 

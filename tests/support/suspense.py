@@ -24,13 +24,13 @@ MOMENT = timedelta(seconds=1)
 async def work(giving: Giving) -> None:
     """Do the due work for unallocated payments, with the test's provider and mailbox."""
     db, mailbox = giving.service.db, SandboxMailbox(giving.service.db, "Giving <giving@almoner.example>")
-    mailer = notifications_jobs.Mailer(db.deployment, TranslationCatalogues(), mailbox)
+    mailer = notifications_jobs.EmailJobDependencies(db.deployment, TranslationCatalogues(), mailbox)
     duties = join_tasks(
         [
-            donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(giving.provider, LOOSE_LIMITS)),
+            donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(giving.provider, LOOSE_LIMITS)),
             suspense_jobs.tasks,
-            suspense_jobs.provider_tasks.using(giving.provider),
-            notifications_jobs.collect(donor_emails_jobs.notifications({}), mailer),
+            suspense_jobs.provider_tasks.bind(giving.provider),
+            notifications_jobs.build_email_tasks(donor_emails_jobs.build_notifications({}), mailer),
         ]
     )
     await BackgroundWorker(db, duties, giving.service.services.telemetry).drain()

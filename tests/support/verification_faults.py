@@ -21,7 +21,7 @@ async def lived(service: Service, api: Client) -> None:
         asked = await organisation_confirmations.request_confirmation(tx, verification_id, contact, by="one")
         page = await organisation_confirmations.load_page(tx, asked.id)
         await organisation_confirmations.record_answer(
-            tx, asked.id, "confirmed", name="A", role="B", seen=page.fingerprint.hex()
+            tx, asked.id, "confirmed", name="A", role="B", page_fingerprint=page.fingerprint.hex()
         )
     await bank.account(service, made["organisationId"], holder="Any name")
 

@@ -52,7 +52,7 @@ class Lists:
         self._made += 1
         files = [write(self.folder / f"list{self._made}.csv", rows)]
         files += [write(self.folder / f"addresses{self._made}.csv", addresses)] if addresses else []
-        return await watchlists_flows.import_files(
+        return await watchlists_flows.import_watchlist(
             self.db, OfacReader(code, f"List {code}", 1, category=category), files, force=True
         )
 

@@ -4,10 +4,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, portal_for_member
+from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, build_member_portal
 from almoner.access.people.domain import OPERATORS, Realm
 
-ACME = portal_for_member(Realm(UUID(int=7)), "partner_7", "Acme")
+ACME = build_member_portal(Realm(UUID(int=7)), "partner_7", "Acme")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def known(*websites: str, confirmed: bool = True, active: bool | None = True) ->
 
 def judged(email: str, *websites: str) -> tuple[str, ...]:
     """Nothing when the rules let the agent through, else why not."""
-    outcome = evaluate.evaluate_agent(email, None, known(*websites), accepts_mail=True)
+    outcome = evaluate.evaluate_agent(email, None, known(*websites), domain_accepts_mail=True)
     assert outcome.passes is (not outcome.reasons)
     return outcome.reasons
 
@@ -97,12 +97,12 @@ def test_everything_else_goes_to_a_person(email: str, website: str, reason: str)
 def test_any_of_several_sites_is_enough_and_the_applicants_own_is_not() -> None:
     assert judged("ada@charity.org", "https://facebook.com/charity", "https://charity.org") == ()
     outcome = evaluate.evaluate_agent(
-        "ada@mine.example", "https://mine.example", known("charity.org"), accepts_mail=True
+        "ada@mine.example", "https://mine.example", known("charity.org"), domain_accepts_mail=True
     )
     assert not outcome.passes
     assert "other_domain" in outcome.reasons
     for stated in (known("mine.example", confirmed=False), known()):
-        alone = evaluate.evaluate_agent("ada@mine.example", "https://mine.example", stated, accepts_mail=True)
+        alone = evaluate.evaluate_agent("ada@mine.example", "https://mine.example", stated, domain_accepts_mail=True)
         assert not alone.passes
     steps = {step.name: step for step in outcome.steps}
     assert (steps["given_website"].verdict, steps["given_website"].code) == ("warn", "given_website_not_confirmed")
@@ -111,7 +111,7 @@ def test_any_of_several_sites_is_enough_and_the_applicants_own_is_not() -> None:
 def test_what_is_not_known_of_the_nonprofit_never_passes() -> None:
     for active, reason in ((None, "validation_request_pending"), (False, "organisation_inactive")):
         outcome = evaluate.evaluate_agent(
-            "ada@charity.org", None, known("charity.org", active=active), accepts_mail=True
+            "ada@charity.org", None, known("charity.org", active=active), domain_accepts_mail=True
         )
         assert (outcome.passes, reason in outcome.reasons) == (False, True)
 
@@ -119,27 +119,27 @@ def test_what_is_not_known_of_the_nonprofit_never_passes() -> None:
 @pytest.mark.parametrize("doubt", ["unverified_source", "stale_data"])
 def test_a_register_that_may_not_decide_confirms_no_website(doubt: str) -> None:
     doubtful = replace(known("charity.org"), unreliable_reason=doubt)
-    outcome = evaluate.evaluate_agent("ada@charity.org", None, doubtful, accepts_mail=True)
+    outcome = evaluate.evaluate_agent("ada@charity.org", None, doubtful, domain_accepts_mail=True)
     assert (outcome.passes, outcome.reasons) == (False, (doubt,))
-    assert evaluate.find_mail_domain("ada@charity.org", doubtful) is None
+    assert evaluate.find_mail_domain_to_check("ada@charity.org", doubtful) is None
 
 
 @pytest.mark.parametrize(("accepts_mail", "reason"), [(False, "no_mail_host"), (None, "mail_host_unknown")])
 def test_a_domain_that_takes_no_mail_never_passes(accepts_mail: bool | None, reason: str) -> None:
-    outcome = evaluate.evaluate_agent("ada@charity.org", None, known("charity.org"), accepts_mail=accepts_mail)
+    outcome = evaluate.evaluate_agent("ada@charity.org", None, known("charity.org"), domain_accepts_mail=accepts_mail)
     assert (outcome.passes, outcome.reasons) == (False, (reason,))
 
 
 def test_a_mail_host_is_looked_up_only_where_it_decides() -> None:
-    assert evaluate.find_mail_domain("ada@mail.bücher.org", known("bücher.org")) == "mail.xn--bcher-kva.org"
+    assert evaluate.find_mail_domain_to_check("ada@mail.bücher.org", known("bücher.org")) == "mail.xn--bcher-kva.org"
     for email in ("ada@gmail.com", "ada@other.org", "nobody"):
-        assert evaluate.find_mail_domain(email, known("bücher.org")) is None
-    assert evaluate.find_mail_domain("ada@charity.org", known()) is None
+        assert evaluate.find_mail_domain_to_check(email, known("bücher.org")) is None
+    assert evaluate.find_mail_domain_to_check("ada@charity.org", known()) is None
 
 
 def test_every_step_says_what_it_saw() -> None:
     outcome = evaluate.evaluate_agent(
-        "ada@charity.org", "www.charity.org", known("https://charity.org"), accepts_mail=True
+        "ada@charity.org", "www.charity.org", known("https://charity.org"), domain_accepts_mail=True
     )
     assert [(step.name, step.verdict) for step in outcome.steps] == [
         ("organisation", "pass"),
@@ -166,8 +166,8 @@ def test_the_lists_are_registrable_and_say_where_they_are_from(name: str) -> Non
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_judged(email: str, website: str) -> None:
-    evaluate.evaluate_agent(email, website, known(website), accepts_mail=True)
-    evaluate.evaluate_agent(f"ada@{email}", website, known(f"https://{website}"), accepts_mail=None)
+    evaluate.evaluate_agent(email, website, known(website), domain_accepts_mail=True)
+    evaluate.evaluate_agent(f"ada@{email}", website, known(f"https://{website}"), domain_accepts_mail=None)
 
 
 @given(st.from_regex(r"[a-z]{4,12}", fullmatch=True), st.integers(0, 30), st.from_regex(r"[a-z]", fullmatch=True))
@@ -176,5 +176,7 @@ def test_one_slip_from_the_own_name_is_a_look_alike(name: str, place: int, lette
     reasons = judged(f"ada@{slipped}.org", f"{name}.org")
     if slipped == name:
         return
-    assert not evaluate.evaluate_agent(f"ada@{slipped}.org", None, known(f"{name}.org"), accepts_mail=True).passes
+    assert not evaluate.evaluate_agent(
+        f"ada@{slipped}.org", None, known(f"{name}.org"), domain_accepts_mail=True
+    ).passes
     assert {"look_alike_domain", "free_mail_domain", "shared_domain", "website_on_shared_host"} & set(reasons)

@@ -187,15 +187,15 @@ def test_codes_are_read_as_people_type_them(typed: str, answer: CodeCheckResult)
 
 
 def test_mails_have_limits_by_minute_day_and_in_all() -> None:
-    assert confirmation_codes.may_send_email([], NOW)
-    assert not confirmation_codes.may_send_email([NOW], NOW + timedelta(seconds=59))
-    assert confirmation_codes.may_send_email([NOW], NOW + timedelta(seconds=60))
+    assert confirmation_codes.may_send_confirmation([], NOW)
+    assert not confirmation_codes.may_send_confirmation([NOW], NOW + timedelta(seconds=59))
+    assert confirmation_codes.may_send_confirmation([NOW], NOW + timedelta(seconds=60))
     day = [NOW + timedelta(hours=hour) for hour in range(MAX_EMAILS_PER_DAY)]
-    assert not confirmation_codes.may_send_email(day, NOW + timedelta(hours=23))
-    assert confirmation_codes.may_send_email(day, NOW + timedelta(days=1))
+    assert not confirmation_codes.may_send_confirmation(day, NOW + timedelta(hours=23))
+    assert confirmation_codes.may_send_confirmation(day, NOW + timedelta(days=1))
     month = [NOW + timedelta(days=day) for day in range(MAX_EMAILS_TOTAL)]
-    assert confirmation_codes.may_send_email(month[1:], month[-1] + timedelta(days=1))
-    assert not confirmation_codes.may_send_email(month, month[-1] + timedelta(days=1))
+    assert confirmation_codes.may_send_confirmation(month[1:], month[-1] + timedelta(days=1))
+    assert not confirmation_codes.may_send_confirmation(month, month[-1] + timedelta(days=1))
 
 
 def test_an_address_gets_five_mails_an_hour_and_twenty_a_day() -> None:

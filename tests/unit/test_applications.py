@@ -57,10 +57,13 @@ def test_the_open_step_is_the_first_that_needs_something() -> None:
         ({"documents": True}, "review"),
     ):
         draft = Draft(**{name: change.get(name, getattr(draft, name)) for name in Draft.__dataclass_fields__})
-        assert drafts.first_open_step(draft, asked) == step
+        assert drafts.first_incomplete_step(draft, asked) == step
     assert drafts.step_after("review", asked) == "review"
     # Nobody looks at it any more.
-    assert drafts.first_open_step(draft, configuration("agent_verification", fields=(field("number"),))) == "nonprofit"
+    assert (
+        drafts.first_incomplete_step(draft, configuration("agent_verification", fields=(field("number"),)))
+        == "nonprofit"
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
     long = UnlistedNonprofit("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
     assert set(drafts.find_unlisted_nonprofit_problems(long)) == {"name", "number", "website"}
     assert list(drafts.find_applicant_problems(ApplicantDetails())) == ["first_name", "email"]
-    assert list(drafts.find_applicant_problems(ApplicantDetails(), named=False)) == ["email"]
+    assert list(drafts.find_applicant_problems(ApplicantDetails(), name_required=False)) == ["email"]
     long_ = ApplicantDetails("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
     assert list(drafts.find_applicant_problems(long_)) == ["first_name", "last_name", "email", "title"]
 

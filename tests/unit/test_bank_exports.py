@@ -31,7 +31,9 @@ def test_m7_a_gift_is_found_in_the_form_of_each_bank(export: Export, tmp_path: P
     if export.mapping is not None:
         mapping = tmp_path / "mapping.toml"
         mapping.write_text(export.mapping, encoding="utf-8")
-    [found], wrong = service.parse_file(export.content, service.load_mapping(mapping) if mapping else None, None, TODAY)
+    [found], wrong = service.parse_statement_file(
+        export.content, service.load_mapping(mapping) if mapping else None, None, TODAY
+    )
     assert wrong == []
     moved = sorted(found.movements, key=lambda one: one.booked_on)
     assert [(one.booked_on, one.minor) for one in moved] == [(date(2026, 3, 2), GIFT), (date(2026, 3, 3), FEE)]
@@ -66,7 +68,7 @@ TAKEN: Final[dict[str, list[int]]] = {
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_m7_whole_test_files_of_others_are_read(name: str) -> None:
-    found, wrong = service.parse_file((SAMPLES / name).read_bytes(), None, None, TODAY)
+    found, wrong = service.parse_statement_file((SAMPLES / name).read_bytes(), None, None, TODAY)
     assert wrong == []
     assert [one.minor for statement in found for one in statement.movements] == TAKEN[name]
 
@@ -74,7 +76,7 @@ def test_m7_whole_test_files_of_others_are_read(name: str) -> None:
 @pytest.mark.parametrize("file", sorted(SAMPLES.rglob("*.*")), ids=lambda one: str(one.relative_to(SAMPLES)))
 def test_m7_every_test_file_is_read_or_refused_in_words(file: Path) -> None:
     try:
-        found, wrong = service.parse_file(file.read_bytes(), None, None, TODAY)
+        found, wrong = service.parse_statement_file(file.read_bytes(), None, None, TODAY)
     except StatementError as refused:
         found, wrong = [], str(refused).splitlines()
     assert found or wrong
@@ -88,7 +90,7 @@ def test_m7_other_messages_are_refused_by_name(kind: str) -> None:
     assert len(files) >= 5
     for file in files:
         with pytest.raises(StatementError, match=rf"camt\.{kind}.*Ask the bank for statements, camt\.053"):
-            service.parse_file(file.read_bytes(), None, None, TODAY)
+            service.parse_statement_file(file.read_bytes(), None, None, TODAY)
 
 
 OWN: Final = AccountNumbers("iban", "DE89370400440532013000")

@@ -13,17 +13,17 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
-    LineReferences,
     OpenLineReason,
     ProviderPayout,
+    ReferencedRecords,
     StatementError,
     donation_references,
     donation_request_references,
     end_to_end_ids,
+    find_new_lines,
     find_statement_problems,
     match_movement,
-    new_movements,
-    without_rejected_lines,
+    reject_unbookable_lines,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.donations.domain import DisbursementBatch
@@ -58,7 +58,7 @@ words = "Text"
 
 def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None = None) -> list[BankStatement]:
     """The statements of a file, on the day that they tell of."""
-    statements, wrong = bank_statements.parse_file(
+    statements, wrong = bank_statements.parse_statement_file(
         content, bank_statements.load_mapping(mapping) if mapping else None, own, TODAY
     )
     assert wrong == []
@@ -90,45 +90,49 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
 @pytest.mark.parametrize(
     ("movement", "named", "found"),
     [
-        (MOVEMENT, LineReferences(), OpenLineReason.UNKNOWN),
-        (MOVEMENT, LineReferences(reports=[REPORT]), ("settlement", REPORT)),
-        (replace(MOVEMENT, minor=999), LineReferences(reports=[REPORT]), OpenLineReason.OTHER_AMOUNT),
-        (replace(MOVEMENT, currency="USD"), LineReferences(reports=[REPORT]), OpenLineReason.OTHER_CURRENCY),
-        (MOVEMENT, LineReferences(reports=[REPORT], disbursements=[PAYOUT]), OpenLineReason.AMBIGUOUS),
-        (MOVEMENT, LineReferences(reports=[REPORT], duplicate=OpenLineReason.SEEN_BEFORE), OpenLineReason.SEEN_BEFORE),
+        (MOVEMENT, ReferencedRecords(), OpenLineReason.UNKNOWN),
+        (MOVEMENT, ReferencedRecords(reports=[REPORT]), ("settlement", REPORT)),
+        (replace(MOVEMENT, minor=999), ReferencedRecords(reports=[REPORT]), OpenLineReason.OTHER_AMOUNT),
+        (replace(MOVEMENT, currency="USD"), ReferencedRecords(reports=[REPORT]), OpenLineReason.OTHER_CURRENCY),
+        (MOVEMENT, ReferencedRecords(reports=[REPORT], disbursements=[PAYOUT]), OpenLineReason.AMBIGUOUS),
         (
             MOVEMENT,
-            LineReferences(reports=[REPORT], matched_targets={("settlement", REPORT.id)}),
+            ReferencedRecords(reports=[REPORT], duplicate=OpenLineReason.SEEN_BEFORE),
+            OpenLineReason.SEEN_BEFORE,
+        ),
+        (
+            MOVEMENT,
+            ReferencedRecords(reports=[REPORT], matched_targets={("settlement", REPORT.id)}),
             OpenLineReason.MATCHED_BEFORE,
         ),
         (
             replace(MOVEMENT, minor=-1000),
-            LineReferences(disbursements=[PAYOUT], released={PAYOUT.id}),
+            ReferencedRecords(disbursements=[PAYOUT], released={PAYOUT.id}),
             ("disbursement", PAYOUT),
         ),
-        (replace(MOVEMENT, minor=-1000), LineReferences(disbursements=[PAYOUT]), OpenLineReason.UNCONFIRMED),
-        (replace(MOVEMENT, minor=-1000), LineReferences(disbursements=[BACK]), OpenLineReason.OTHER_STATE),
+        (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[PAYOUT]), OpenLineReason.UNCONFIRMED),
+        (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[BACK]), OpenLineReason.OTHER_STATE),
         (
             replace(MOVEMENT, minor=-1000),
-            LineReferences(disbursements=[BACK], matched_targets={("disbursement_return", BACK.id)}),
+            ReferencedRecords(disbursements=[BACK], matched_targets={("disbursement_return", BACK.id)}),
             ("disbursement", BACK),
         ),
-        (replace(MOVEMENT, minor=-1000), LineReferences(disbursements=[PAID]), ("disbursement", PAID)),
-        (replace(MOVEMENT, minor=-1001), LineReferences(disbursements=[PAYOUT]), OpenLineReason.OTHER_AMOUNT),
-        (MOVEMENT, LineReferences(disbursements=[PAYOUT]), ("disbursement_return", PAYOUT)),
+        (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[PAID]), ("disbursement", PAID)),
+        (replace(MOVEMENT, minor=-1001), ReferencedRecords(disbursements=[PAYOUT]), OpenLineReason.OTHER_AMOUNT),
+        (MOVEMENT, ReferencedRecords(disbursements=[PAYOUT]), ("disbursement_return", PAYOUT)),
         (
             replace(MOVEMENT, minor=-1000),
-            LineReferences(disbursements=[replace(PAYOUT, status="PENDING")]),
+            ReferencedRecords(disbursements=[replace(PAYOUT, status="PENDING")]),
             OpenLineReason.OTHER_STATE,
         ),
         (
             replace(MOVEMENT, minor=-1000),
-            LineReferences(disbursements=[PAYOUT], matched_targets={("disbursement", PAYOUT.id)}),
+            ReferencedRecords(disbursements=[PAYOUT], matched_targets={("disbursement", PAYOUT.id)}),
             OpenLineReason.MATCHED_BEFORE,
         ),
     ],
 )
-def test_only_what_is_certain_is_matched(movement: BankMovement, named: LineReferences, found: object) -> None:
+def test_only_what_is_certain_is_matched(movement: BankMovement, named: ReferencedRecords, found: object) -> None:
     assert match_movement(movement, named) == found
 
 
@@ -143,7 +147,7 @@ def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
 
 def test_m7_a_line_that_cannot_be_booked_keeps_no_other_one_out() -> None:
     whole = BankStatement("A", "1", "EUR", 500, 1500, bytes(32), (replace(MOVEMENT, currency="USD"), MOVEMENT))
-    left = without_rejected_lines(whole, TODAY)
+    left = reject_unbookable_lines(whole, TODAY)
     assert (left.movements, left.rejected) == ((MOVEMENT,), ("line 1: it is in USD, but the account is in EUR",))
     assert find_statement_problems(left) == []
 
@@ -403,9 +407,9 @@ def test_a_statement_is_known_by_its_lines(
     statement = BankStatement("A", "1", "EUR", None, None, bytes(32), told)
     if new is None:
         with pytest.raises(StatementError, match=r"statement has changed.\nB1 of 2026-03-02: 10.00 EUR"):
-            new_movements(statement, known)
+            find_new_lines(statement, known)
         return
-    assert [one.position for one in new_movements(statement, known)] == new
+    assert [one.position for one in find_new_lines(statement, known)] == new
 
 
 @pytest.mark.parametrize(
@@ -421,7 +425,7 @@ def test_m7_an_export_tells_again_what_others_have_told(
     known: tuple[BankMovement, ...], told: tuple[BankMovement, ...], new: list[int]
 ) -> None:
     export = BankStatement("A", "1", "EUR", None, None, bytes(32), told, export=True)
-    assert [one.position for one in new_movements(export, known)] == new
+    assert [one.position for one in find_new_lines(export, known)] == new
 
 
 def test_all_problems_of_a_mapping_are_told_at_once(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from almoner.kit.bank_text import to_bank_text, unsendable
+from almoner.kit.bank_text import non_sepa_characters, to_sepa_text
 
 TAKEN = frozenset(string.ascii_letters + string.digits + "/-?:().,'+ ")
 
@@ -25,18 +25,18 @@ TAKEN = frozenset(string.ascii_letters + string.digits + "/-?:().,'+ ")
     ],
 )
 def test_m11_a_text_goes_to_the_bank_in_its_characters(text: str, sent: str) -> None:
-    assert to_bank_text(text) == sent
-    assert to_bank_text(sent) == sent.replace("/", "-")
+    assert to_sepa_text(text) == sent
+    assert to_sepa_text(sent) == sent.replace("/", "-")
 
 
 def test_m11_nothing_else_ever_leaves_whatever_is_typed() -> None:
     for code in (*range(0x3000), *range(0xF900, 0x10000), *range(0x1F000, 0x1FB00)):
         one = chr(code)
-        sent = to_bank_text(f"a{one}b")
+        sent = to_sepa_text(f"a{one}b")
         assert set(sent) <= TAKEN
-        assert sent != "ab" or unsendable(one) or unicodedata.category(one) in ("Mn", "Me", "Cf")
+        assert sent != "ab" or non_sepa_characters(one) or unicodedata.category(one) in ("Mn", "Me", "Cf")
 
 
 def test_what_banks_cannot_get_is_named_once() -> None:
-    assert unsendable("北京 🍞🍞 Ada") == ["北", "京", "🍞"]
-    assert to_bank_text("a" * 69 + " b", 70) == "a" * 69
+    assert non_sepa_characters("北京 🍞🍞 Ada") == ["北", "京", "🍞"]
+    assert to_sepa_text("a" * 69 + " b", 70) == "a" * 69

@@ -33,7 +33,9 @@ def _search(typed: str) -> int:
     for word, left in spelling.bounded_two_edit_variants(suspected).items():
         asked += [word, *left]
     asked += [half for word in suspected for pair in spelling.compound_splits(word) for half in pair]
-    groups = spelling.build_query_terms(query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), doubtful=True)
+    groups = spelling.build_query_terms(
+        query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), correct_known_words=True
+    )
     for ways in (
         *spelling.all_terms_query(groups),
         *(spelling.all_but_n_terms_query(groups, missing) or () for missing in (1, 2)),
@@ -58,7 +60,7 @@ WORK: dict[str, tuple[int, Callable[[str], object]]] = {
     "name against a name": (500, _agreement),
     "sub-tags": (4000, lambda typed: suggestions.extract_features(typed[:500], typed, typed)),
     "typed": (2000, text.clean_text),
-    "typed lines": (2000, lambda typed: text.clean_text(typed, lines=True)),
+    "typed lines": (2000, lambda typed: text.clean_text(typed, keep_line_breaks=True)),
     "hidden": (2000, text.hidden_characters),
     "mail": (2000, text.defuse_links),
     "email": (255, email_addresses.is_email_address),

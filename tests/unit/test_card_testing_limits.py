@@ -21,7 +21,7 @@ from almoner.giving.checkout.card_testing.domain import (
     SourceHistory,
     VelocityState,
     WaitReason,
-    allowed_tries_for,
+    max_card_attempts,
 )
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -51,7 +51,7 @@ def declined(times: int, *, left_open: int = 0, at: datetime = NOW - MINUTE) -> 
 def waits_until(seen: VelocityState, at: datetime = NOW) -> datetime:
     """When it may try again."""
     with pytest.raises(RateLimited) as wait:
-        allowed_tries_for(seen, STRICT_LIMITS, at)
+        max_card_attempts(seen, STRICT_LIMITS, at)
     return wait.value.until
 
 
@@ -73,7 +73,7 @@ def test_h6_the_figures_are_those_of_the_requirement() -> None:
     ],
 )
 def test_h6_what_a_calm_source_may_try_without_a_code(seen: tuple[SourceHistory, ...], tries: int) -> None:
-    assert allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW) == tries
+    assert max_card_attempts(sight(*seen), STRICT_LIMITS, NOW) == tries
 
 
 @pytest.mark.parametrize(
@@ -82,21 +82,21 @@ def test_h6_what_a_calm_source_may_try_without_a_code(seen: tuple[SourceHistory,
 )
 def test_h6_three_declines_ask_for_a_code_and_a_code_lets_through(seen: tuple[SourceHistory, ...], tries: int) -> None:
     with pytest.raises(CodeRequired):
-        allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW)
-    assert allowed_tries_for(sight(*seen, code_passed=True), STRICT_LIMITS, NOW) == tries
+        max_card_attempts(sight(*seen), STRICT_LIMITS, NOW)
+    assert max_card_attempts(sight(*seen, code_passed=True), STRICT_LIMITS, NOW) == tries
 
 
 @pytest.mark.parametrize("changed", [{"code_forced": True}, {"device_known": False}])
 def test_h6_h7_an_attacked_partner_or_a_browser_without_cookie_asks_for_a_code(changed: dict[str, bool]) -> None:
     with pytest.raises(CodeRequired):
-        allowed_tries_for(sight(**changed), STRICT_LIMITS, NOW)
-    assert allowed_tries_for(sight(**changed, code_passed=True), STRICT_LIMITS, NOW) == 3
-    assert allowed_tries_for(sight(**changed), LOOSE_LIMITS, NOW) == 5
+        max_card_attempts(sight(**changed), STRICT_LIMITS, NOW)
+    assert max_card_attempts(sight(**changed, code_passed=True), STRICT_LIMITS, NOW) == 3
+    assert max_card_attempts(sight(**changed), LOOSE_LIMITS, NOW) == 5
 
 
 def test_partners_tests_in_the_sandbox_are_not_held_up() -> None:
     busy = declined(5_000, left_open=500)
-    assert allowed_tries_for(sight(busy, busy, code_forced=True, device_known=False), LOOSE_LIMITS, NOW) == 5
+    assert max_card_attempts(sight(busy, busy, code_forced=True, device_known=False), LOOSE_LIMITS, NOW) == 5
 
 
 def test_h6_a_used_up_budget_waits_even_with_a_code() -> None:
@@ -109,7 +109,7 @@ def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_
         later = tuple(declined_at + MOMENT * number for number in range(declines))
         seen = SourceHistory(later, 6 - declines, None, since)
         with pytest.raises(RateLimited) as raised:
-            allowed_tries_for(sight(seen, code_passed=True), STRICT_LIMITS, NOW)
+            max_card_attempts(sight(seen, code_passed=True), STRICT_LIMITS, NOW)
         return raised.value.until, raised.value.why
 
     recent, old = NOW - MINUTE, NOW - timedelta(minutes=59)
@@ -129,15 +129,15 @@ def test_h6_beginnings_are_limited_to_the_moment(begun: str, most: int, window: 
     gap = (window - MOMENT) / most
     moments = tuple(first + gap * number for number in range(most))
     assert waits_until(sight(**{begun: moments})) == first + window
-    assert allowed_tries_for(sight(**{begun: moments}), STRICT_LIMITS, first + window) == 3
-    assert allowed_tries_for(sight(**{begun: moments[1:]}), STRICT_LIMITS, NOW) == 3
+    assert max_card_attempts(sight(**{begun: moments}), STRICT_LIMITS, first + window) == 3
+    assert max_card_attempts(sight(**{begun: moments[1:]}), STRICT_LIMITS, NOW) == 3
 
 
 def test_h6_a_pause_ends_thirty_minutes_later_to_the_moment() -> None:
     paused = SourceHistory((), 0, NOW + BLOCK_DURATION)
     for seen in ((paused, CALM), (CALM, paused)):
         assert waits_until(sight(*seen, code_passed=True), NOW + BLOCK_DURATION - MOMENT) == NOW + BLOCK_DURATION
-        assert allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW + BLOCK_DURATION) == 3
+        assert max_card_attempts(sight(*seen), STRICT_LIMITS, NOW + BLOCK_DURATION) == 3
 
 
 def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
@@ -171,7 +171,7 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
         with contextlib.suppress(RateLimited):
             left_open.append(
                 (
-                    allowed_tries_for(sight(seen, code_passed=True), STRICT_LIMITS, now),
+                    max_card_attempts(sight(seen, code_passed=True), STRICT_LIMITS, now),
                     now + STRICT_LIMITS.payment_lifetime,
                 )
             )
@@ -228,4 +228,4 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     ],
 )
 def test_h6_the_network_of_an_ipv6_address_is_one_source(address: str, source: str) -> None:
-    assert card_testing_domain.source_of_address(address) == source
+    assert card_testing_domain.source_network(address) == source

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 import typer
 
-from almoner.cli.tables import Failure, Fields, Table, print_output
+from almoner.cli.tables import ErrorOutput, FieldList, Table, print_output
 
 DONATIONS = Table(
     ("donation", "given on", "note"),
@@ -53,14 +53,14 @@ def test_an_empty_table_shows_its_titles(monkeypatch: pytest.MonkeyPatch, capsys
 def test_json_has_one_value_or_an_array_of_all_parts(capsys: pytest.CaptureFixture[str]) -> None:
     print_output(DONATIONS, as_json=True)
     assert json.loads(capsys.readouterr().out)[0] == {"donation": "donation_1", "given_on": "2026-03-02", "note": None}
-    print_output([Fields([("key", "apikey_1")]), "Store it now."], as_json=True)
+    print_output([FieldList([("key", "apikey_1")]), "Store it now."], as_json=True)
     assert json.loads(capsys.readouterr().out) == [{"key": "apikey_1"}, {"message": "Store it now."}]
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_failure_is_told_and_ends_with_status_1(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit) as ended:
-        print_output(["One was paid.", Failure("One was not.")], as_json=as_json)
+        print_output(["One was paid.", ErrorOutput("One was not.")], as_json=as_json)
     assert ended.value.exit_code == 1
     out, err = capsys.readouterr()
     assert "One was paid." in out

@@ -8,7 +8,7 @@ import pytest
 from almoner.adapters.registers_cra import (
     CraIdentificationReader,
     CraReader,
-    parse_registry_number,
+    parse_registration_number,
     split_bilingual_name,
 )
 from almoner.nonprofits.registers.domain import ImportRefused
@@ -105,14 +105,14 @@ def test_a_quote_that_is_never_closed_costs_its_own_row() -> None:
     ],
 )
 def test_a_number_is_never_completed(written: str, reason: str) -> None:
-    number, wrong = parse_registry_number(written)
+    number, wrong = parse_registration_number(written)
     assert number is None
     assert reason in wrong
 
 
 @pytest.mark.parametrize("written", ["119219814RR0001", "119219814 RR 0001", "119219814rr0001"])
 def test_spellings_of_one_number(written: str) -> None:
-    assert parse_registry_number(written)[0] == "119219814RR0001"
+    assert parse_registration_number(written)[0] == "119219814RR0001"
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_no_hour_has_more_guesses_than_the_standard_allows(brake: ThrottlePolicy
         while at < AT + 6 * HOUR:
             at = attempts.next_allowed_at(brake, at) or at
             made.append(at)
-            attempts = FailedAttempts(attempts.unexpired_failures(brake, at) + 1, at)
+            attempts = FailedAttempts(attempts.count_unexpired(brake, at) + 1, at)
             if seed and chance.random() < 0.1:
                 at += timedelta(minutes=chance.random() * 30)
         busiest = max(sum(one <= other < one + HOUR for other in made) for one in made)
@@ -209,7 +209,7 @@ def test_no_hour_has_more_guesses_than_the_standard_allows(brake: ThrottlePolicy
 
 def test_wrong_tries_fade() -> None:
     attempts = FailedAttempts(7, AT)
-    assert [attempts.unexpired_failures(PASSWORD_THROTTLE, AT + HOUR * n) for n in range(9)] == [
+    assert [attempts.count_unexpired(PASSWORD_THROTTLE, AT + HOUR * n) for n in range(9)] == [
         7,
         6,
         5,
@@ -220,7 +220,7 @@ def test_wrong_tries_fade() -> None:
         0,
         0,
     ]
-    assert attempts.unexpired_failures(PASSWORD_THROTTLE, AT - HOUR) == 7, "a clock that is behind forgives nothing"
+    assert attempts.count_unexpired(PASSWORD_THROTTLE, AT - HOUR) == 7, "a clock that is behind forgives nothing"
 
 
 def test_the_cost_of_hashes_is_that_of_today() -> None:
@@ -234,9 +234,9 @@ def test_the_cost_of_hashes_is_that_of_today() -> None:
 async def test_hashes_are_argon2id_of_today_and_tell_right_from_wrong(hashes_of_today: None) -> None:
     made = await hashing.hash_secret(b"secret")
     assert made.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
-    assert await hashing.verify_hash(made, b"secret", known=True)
-    assert not await hashing.verify_hash(made, b"other", known=True)
-    assert not await hashing.verify_hash("$argon2id$broken", b"secret", known=False)
+    assert await hashing.verify_hash(made, b"secret", is_known_source=True)
+    assert not await hashing.verify_hash(made, b"other", is_known_source=True)
+    assert not await hashing.verify_hash("$argon2id$broken", b"secret", is_known_source=False)
     assert not hashing.needs_rehash(made)
     assert not hashing.needs_rehash(hashing.dummy_hash()), "what stands for nobody's hash takes as long as others"
     assert hashing.needs_rehash(made.replace("t=2", "t=1"))

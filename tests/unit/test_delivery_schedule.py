@@ -163,11 +163,11 @@ def test_settled_11_nothing_is_tried_again_three_days_after_the_event() -> None:
 
 
 def test_a_redirect_tells_where_it_leads_and_that_nobody_goes_there() -> None:
-    told = deliveries_domain.redirect_text(308, "https://hooks.example.com/new\x00\udcff" + "é" * 900)
+    told = deliveries_domain.redirect_error(308, "https://hooks.example.com/new\x00\udcff" + "é" * 900)
     assert told is not None
     assert told.startswith("Redirects are not followed.")
     assert "https://hooks.example.com/new" in told
     assert len(told.encode()) <= 1000
     assert [
-        deliveries_domain.redirect_text(*one) for one in ((304, None), (200, "https://x.example"), (301, None))
+        deliveries_domain.redirect_error(*one) for one in ((304, None), (200, "https://x.example"), (301, None))
     ] == [None] * 3

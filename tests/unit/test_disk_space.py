@@ -16,7 +16,7 @@ from almoner.platform.database.disk_space import (
     FreeSpace,
     is_space_low,
     measure_free_space,
-    refusable_writes,
+    refuse_writes_when_low,
 )
 from almoner.platform.database.disk_watch import DiskWatch
 from almoner.platform.observability.telemetry import Telemetry
@@ -62,13 +62,13 @@ def test_only_requests_are_refused() -> None:
     space = DiskSpace()
     space.low_since = SystemClock().real_now()
     space.ensure_writable()
-    with refusable_writes():
+    with refuse_writes_when_low():
         with pytest.raises(DiskSpaceLow):
             space.ensure_writable()
-        with refusable_writes(refusable=False):
+        with refuse_writes_when_low(enabled=False):
             space.ensure_writable()
     space.low_since = None
-    with refusable_writes():
+    with refuse_writes_when_low():
         space.ensure_writable()
 
 
@@ -78,12 +78,12 @@ def test_the_watch_says_it_once_and_measures_it_always(tmp_path: Path) -> None:
     strict = DiskWatch(space, [tmp_path], MORE_THAN_THERE_IS, SystemClock(), telemetry)
     for _ in range(3):
         strict.check()
-    assert strict.notice is not None
-    assert "writes are refused until" in strict.notice
+    assert strict.low_space_warning is not None
+    assert "writes are refused until" in strict.low_space_warning
     assert b"almoner_writes_refused 1.0" in telemetry.render_metrics()
     lenient = DiskWatch(space, [tmp_path], 0, SystemClock(), telemetry)
     lenient.check()
-    assert lenient.notice is None
+    assert lenient.low_space_warning is None
     assert [json.loads(line)["event"] for line in lines] == ["writes_refused", "writes_resumed"]
     metrics = telemetry.render_metrics()
     assert b"almoner_writes_refused 0.0" in metrics

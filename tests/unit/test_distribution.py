@@ -40,6 +40,6 @@ def test_ranges_hold_what_was_tested_and_no_next_major_version() -> None:
 
 
 def test_the_commit_is_told() -> None:
-    found = build.commit()
+    found = build.source_commit()
     assert found is None or re.fullmatch("[0-9a-f]{40,64}", found)
     assert "commit.txt export-subst" in (PROJECT / ".gitattributes").read_text()

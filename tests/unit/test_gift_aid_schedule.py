@@ -35,7 +35,7 @@ def rows(made: hmrc_schedule.ClaimSchedule) -> list[list[str]]:
 
 
 def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
-    made = hmrc_schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, aggregate=False)
+    made = hmrc_schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, aggregate_small_donations=False)
     assert hmrc_schedule.schedule_csv(made.listed) == (
         "Title,First name or initial,Last name,House name or number,Postcode,Aggregated donations,Sponsored event,"
         "Donation date,Amount\r\nMs,Ada,Byron,12,SW1Y 4JH,,,02/03/26,1234.56\r\n"
@@ -70,7 +70,7 @@ def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
     ],
 )  # fmt: skip
 def test_fields_are_made_what_hmrc_takes(told: dict[str, str], taken: dict[str, str]) -> None:
-    person, problems = hmrc_schedule.schedule_donor_of(replace(ADA, **told))
+    person, problems = hmrc_schedule.schedule_donor_or_problems(replace(ADA, **told))
     assert problems == ()
     assert person is not None
     assert {name: getattr(person, name) for name in taken} == taken
@@ -81,7 +81,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     wrong = replace(
         ADA, first_name=None, last_name="@" + "x" * 40, building_name_number="=" + "y" * 40, postcode="75001"
     )
-    assert hmrc_schedule.schedule_donor_of(wrong) == (
+    assert hmrc_schedule.schedule_donor_or_problems(wrong) == (
         None,
         (
             "the first name is missing, and needed to claim Gift Aid",
@@ -90,10 +90,12 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
             "the postcode must be a full UK postcode such as SW1A 1AA, or the country must not be the United Kingdom",
         ),
     )
-    made = hmrc_schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, aggregate=False)
+    made = hmrc_schedule.build_schedule(
+        [gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, aggregate_small_donations=False
+    )
     assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
     assert [one.donation_id.int for one in made.left_out] == [2]
-    assert "Byron" not in made.left_out[0].reported
+    assert "Byron" not in made.left_out[0].problems_text
     with pytest.raises(ValueError, match="the first name is missing"):
         hmrc_schedule.schedule_csv([gift_aid_claims_domain.ScheduleEntry(1, gift(2, declarer=wrong))])
 
@@ -112,7 +114,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
 def test_m10_m11_what_no_claim_takes_is_refused_where_it_is_typed(told: dict[str, str]) -> None:
     wrong = replace(ADA, **told)
     assert set(claimable.find_declarer_problems(wrong)) & {*told, "country", "postcode"}
-    assert hmrc_schedule.schedule_donor_of(wrong)[0] is None
+    assert hmrc_schedule.schedule_donor_or_problems(wrong)[0] is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_people_who_only_look_like_something_else_may_declare(told: dict[str, st
 @pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%"])
 def test_no_cell_is_a_formula(begin: str) -> None:
     for name in ("first_name", "last_name", "building_name_number"):
-        person, problems = hmrc_schedule.schedule_donor_of(replace(ADA, **{name: f"{begin}cmd"}))
+        person, problems = hmrc_schedule.schedule_donor_or_problems(replace(ADA, **{name: f"{begin}cmd"}))
         assert person is None
         assert len(problems) == 1
 
@@ -171,8 +173,10 @@ def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(
 
 def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
     old = gift(1, made_at=datetime(2021, 6, 1, tzinfo=UTC))
-    assert hmrc_schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, aggregate=False).lines == 1
-    late = hmrc_schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, aggregate=False)
+    assert (
+        hmrc_schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, aggregate_small_donations=False).line_count == 1
+    )
+    late = hmrc_schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, aggregate_small_donations=False)
     assert [one.problems for one in late.left_out] == [("the deadline for claiming was 2026-04-05",)]
 
 
@@ -194,29 +198,32 @@ def test_days_are_those_of_london(moment: datetime, day: date) -> None:
 def test_small_gifts_share_lines_without_names() -> None:
     bob = replace(ADA, first_name="Bob")
     gifts = [gift(1, 2000), gift(2, 2001), gift(3, 1500, NOW + timedelta(days=1), bob), gift(4, 500)]
-    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate=True)
+    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate_small_donations=True)
     assert rows(made) == [
         ["", "", "", "", "", AGGREGATED, "", "03/03/26", "35.00"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "20.01"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "5.00"],  # another of Ada's: a line of her own
     ]
-    assert len(rows(hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate=False))) == 4
+    assert len(rows(hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate_small_donations=False))) == 4
 
 
 def test_no_line_holds_gifts_of_two_accounting_years() -> None:
     bob = replace(ADA, first_name="Bob")
     before = datetime(2025, 4, 5, 12, tzinfo=UTC)
     made = hmrc_schedule.build_schedule(
-        [gift(1, 100, before), gift(2, 100, before + timedelta(days=1), bob)], TODAY, TAX_YEAR, aggregate=True
+        [gift(1, 100, before), gift(2, 100, before + timedelta(days=1), bob)],
+        TODAY,
+        TAX_YEAR,
+        aggregate_small_donations=True,
     )
     assert [row[7] for row in rows(made)] == ["05/04/25", "06/04/25"]
 
 
 def test_what_has_no_room_waits() -> None:
     made = hmrc_schedule.build_schedule(
-        [gift(number) for number in range(7)], TODAY, TAX_YEAR, aggregate=False, max_count=5
+        [gift(number) for number in range(7)], TODAY, TAX_YEAR, aggregate_small_donations=False, max_lines=5
     )
-    assert (made.lines, len(made.listed), made.waiting) == (5, 5, 2)
+    assert (made.line_count, len(made.listed), made.waiting) == (5, 5, 2)
 
 
 @st.composite
@@ -238,11 +245,11 @@ def some_gifts(draw: st.DrawFn) -> list[ClaimableDonation]:
 def test_every_gift_is_listed_once_or_left_out_or_waits(
     gifts: list[ClaimableDonation], aggregate: bool, most: int
 ) -> None:
-    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate=aggregate, max_count=most)
+    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate_small_donations=aggregate, max_lines=most)
     seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.left_out]
     assert len(seen) == len(set(seen)) == len(gifts) - made.waiting
     found = rows(made)
-    assert len(found) == made.lines <= most
+    assert len(found) == made.line_count <= most
     listed = sum(one.gift.minor for one in made.listed)
     assert sum(round(float(row[8]) * 100) for row in found) == listed
     for number, row in enumerate(found, 1):
@@ -262,7 +269,7 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
 
 def test_tax_is_a_quarter_and_what_goes_back_is_rounded_up() -> None:
     assert [gift_aid_claims_domain.basic_rate_tax(minor) for minor in (3, 4, 1000, 1003)] == [0, 1, 250, 250]
-    assert [gift_aid_claims_domain.overclaimed_tax(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
+    assert [gift_aid_claims_domain.tax_to_repay(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
     assert gift_aid_claims_domain.allocate_deductions(
         [(UUID(int=1), 30), (UUID(int=2), 90), (UUID(int=3), 5)], 100
     ) == [

@@ -14,7 +14,7 @@ from almoner.giving.checkout.giving_links.domain import is_slug, slug_of_title
 from almoner.giving.checkout.hosted_page import prefill
 from almoner.giving.checkout.hosted_page.domain import donation_amounts_for
 from almoner.giving.checkout.sessions.domain import DonationSession
-from almoner.platform.pages.headers import hash_sources
+from almoner.platform.pages.headers import replace_nonce_with_hashes
 
 _ID, _AT = UUID(int=1), datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = DonationSession(_ID, _ID, _ID, None, "open", None, None, None, None, _AT, _AT)
@@ -73,7 +73,7 @@ def test_an_amount_of_the_address_is_shown_as_the_language_writes_it() -> None:
 
 def test_only_what_has_the_nonce_is_named_by_its_hash() -> None:
     body = '<style nonce="abc">a{}</style><script>evil()</script><script nonce="abc">ours()</script>'
-    shared, inline = hash_sources(body, "abc")
+    shared, inline = replace_nonce_with_hashes(body, "abc")
     assert shared == "<style>a{}</style><script>evil()</script><script>ours()</script>"
     assert inline.styles == [f"'sha256-{b64encode(sha256(b'a{}').digest()).decode()}'"]
     assert inline.scripts == [f"'sha256-{b64encode(sha256(b'ours()').digest()).decode()}'"]

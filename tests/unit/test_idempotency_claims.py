@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.kit.errors import IncorrectParams, KeyInUse, SameKeyDifferentData
+from almoner.kit.errors import IdempotencyKeyInUse, IncorrectParams, SameKeyDifferentData
 from almoner.platform import idempotency
 from almoner.platform.crypto import DecryptionFailed, Vault, sha256_digest
 from almoner.platform.database.transactions import Partner
@@ -24,7 +24,7 @@ def claim(
     payload: object = None, *, partner: Partner = FIRST, key: str | None = "k", route: str = ROUTE
 ) -> IdempotencyClaim:
     """A claim with one thing changed."""
-    return idempotency.make_claim(VAULT, partner, key, route, payload)
+    return idempotency.build_claim(VAULT, partner, key, route, payload)
 
 
 def test_i3_key_order_makes_no_difference() -> None:
@@ -32,7 +32,7 @@ def test_i3_key_order_makes_no_difference() -> None:
 
 
 def test_k7_publishable_calls_are_marked_and_those_of_secret_keys_stay_readable_to_earlier_releases() -> None:
-    publicly = idempotency.make_claim(VAULT, FIRST, "k", ROUTE, {"a": 1}, publicly=True)
+    publicly = idempotency.build_claim(VAULT, FIRST, "k", ROUTE, {"a": 1}, with_publishable_key=True)
     secretly = claim({"a": 1})
     assert secretly.fingerprint == sha256_digest(b'POST /v1/users\n{"a":1}')
     assert publicly.key_hash == secretly.key_hash
@@ -77,7 +77,7 @@ def test_the_stored_hash_does_not_show_the_key() -> None:
     assert made.key_hash == VAULT.keyed_hash("idempotency-key", FIRST.id.bytes + b"customer-4711")
     assert len(made.key_hash) == 32
     assert b"4711" not in made.key_hash
-    assert idempotency.make_claim(Vault(os.urandom(32)), FIRST, "customer-4711", ROUTE, None).key_hash != made.key_hash
+    assert idempotency.build_claim(Vault(os.urandom(32)), FIRST, "customer-4711", ROUTE, None).key_hash != made.key_hash
 
 
 def sealed(made: IdempotencyClaim, body: bytes) -> bytes:
@@ -89,22 +89,22 @@ def sealed(made: IdempotencyClaim, body: bytes) -> bytes:
 def test_i2_the_same_call_again_gets_the_stored_bytes() -> None:
     made = claim({"a": 1})
     with pytest.raises(Replayed) as replayed:
-        made.raise_stored_answer(VAULT, made.route, made.fingerprint, sealed(made, b'{"data":1}'))
+        made.replay_stored_response(VAULT, made.route, made.fingerprint, sealed(made, b'{"data":1}'))
     assert replayed.value.body == b'{"data":1}'
 
 
 def test_another_route_is_told_before_other_data() -> None:
     made = claim({"a": 1})
-    with pytest.raises(KeyInUse):
-        made.raise_stored_answer(VAULT, "POST /v1/categories", b"\0" * 32, sealed(made, b""))
+    with pytest.raises(IdempotencyKeyInUse):
+        made.replay_stored_response(VAULT, "POST /v1/categories", b"\0" * 32, sealed(made, b""))
     with pytest.raises(SameKeyDifferentData):
-        made.raise_stored_answer(VAULT, made.route, b"\0" * 32, sealed(made, b""))
+        made.replay_stored_response(VAULT, made.route, b"\0" * 32, sealed(made, b""))
 
 
 def test_a_stored_answer_moved_to_another_key_does_not_open() -> None:
     made, other = claim(key="one"), claim(key="two")
     with pytest.raises(DecryptionFailed):
-        made.raise_stored_answer(VAULT, made.route, made.fingerprint, sealed(other, b"{}"))
+        made.replay_stored_response(VAULT, made.route, made.fingerprint, sealed(other, b"{}"))
 
 
 @pytest.mark.parametrize("key", ["!", "~", "a" * 255, "0-9_A.z"])

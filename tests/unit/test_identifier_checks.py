@@ -72,7 +72,7 @@ def spelled(draw: st.DrawFn, code: str, number: str) -> str:
 def test_every_spelling_of_a_number_is_the_same_number(code: str, data: st.DataObject) -> None:
     number = data.draw(valid(code))
     text = data.draw(spelled(code, number))
-    result = registries_domain.check_identifier(code, text)
+    result = registries_domain.check_registry_number(code, text)
     assert (result.verdict, result.key) == ("ok", number)
     assert registries_domain.parse_number_key(code, text) == number
     assert number in registries_domain.possible_number_keys(text)
@@ -91,7 +91,7 @@ def test_one_wrong_digit_is_never_in_order(code: str, data: st.DataObject) -> No
     mistyped = number[:place] + digit + number[place + 1 :]
     # There the rule itself is blind: both sums may move between 0 and 10, which are written alike.
     assume(code != "CNPJ" or place not in (0, 4, 8))
-    result = registries_domain.check_identifier(code, mistyped)
+    result = registries_domain.check_registry_number(code, mistyped)
     assert result.verdict in ("wrong_check_digit", "malformed", "refused")
 
 
@@ -104,13 +104,13 @@ def test_one_wrong_digit_is_never_in_order(code: str, data: st.DataObject) -> No
 @example(text="N" * 100)
 @example(text="REGNO" * 20)
 def test_no_text_raises_and_only_numbers_have_keys(code: str, text: str) -> None:
-    result = registries_domain.check_identifier(code, text)
+    result = registries_domain.check_registry_number(code, text)
     assert result.key == registries_domain.parse_number_key(code, text)
     assert result.reason.endswith(".")
     assert (result.key is None) == (result.formatted is None) == (result.verdict in ("malformed", "refused"))
     if result.key is not None:
         assert registries_domain.parse_number_key(code, result.key) == result.key
-        assert registries_domain.check_identifier(code, result.key).verdict == result.verdict
+        assert registries_domain.check_registry_number(code, result.key).verdict == result.verdict
     registries_domain.possible_number_keys(text)
 
 
@@ -156,7 +156,7 @@ def test_no_text_raises_and_only_numbers_have_keys(code: str, text: str) -> None
 def test_what_is_no_number_is_told_with_its_reason(
     code: str, text: str, verdict: str, words: str, hint: str | None
 ) -> None:
-    result = registries_domain.check_identifier(code, text)
+    result = registries_domain.check_registry_number(code, text)
     assert result.verdict == verdict
     assert words in result.reason
     assert (hint is None and result.hints == ()) or (hint is not None and result.hints[0].startswith(hint))
@@ -177,19 +177,19 @@ def test_what_is_no_number_is_told_with_its_reason(
     ],
 )
 def test_numbers_with_forms_of_their_own(code: str, text: str, key: str) -> None:
-    assert registries_domain.check_identifier(code, text).verdict == "ok"
-    assert registries_domain.check_identifier(code, text).key == key
+    assert registries_domain.check_registry_number(code, text).verdict == "ok"
+    assert registries_domain.check_registry_number(code, text).key == key
 
 
 @pytest.mark.parametrize("ein", ["00-0000001", "69-0000001", "78-0000001", "96-0000001", "97-0000001"])
 def test_rare_prefixes_of_eins_are_in_order_with_a_hint(ein: str) -> None:
-    result = registries_domain.check_identifier("IRS", ein)
+    result = registries_domain.check_registry_number("IRS", ein)
     assert result.verdict == "ok"
     assert result.hints == (f"few EINs begin with {ein[:2]}",)
 
 
 def test_a_number_grouped_like_a_persons_is_flagged() -> None:
-    result = registries_domain.check_identifier("IRS", "123-45-6789")
+    result = registries_domain.check_registry_number("IRS", "123-45-6789")
     assert result.verdict == "ok"
     assert "social security" in result.hints[0]
 
@@ -214,8 +214,8 @@ def test_an_org_id_names_its_register() -> None:
 
 
 def test_of_a_register_that_a_mapping_declares_any_number_has_the_form() -> None:
-    assert registries_domain.check_identifier("NOBODY", "ab-1").key == "AB1"
-    assert registries_domain.check_identifier("NOBODY", "ab-1").verdict == "ok"
-    assert {registries_domain.check_identifier("NOBODY", text).verdict for text in ("", " - ", "1" * 101)} == {
+    assert registries_domain.check_registry_number("NOBODY", "ab-1").key == "AB1"
+    assert registries_domain.check_registry_number("NOBODY", "ab-1").verdict == "ok"
+    assert {registries_domain.check_registry_number("NOBODY", text).verdict for text in ("", " - ", "1" * 101)} == {
         "malformed"
     }

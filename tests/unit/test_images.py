@@ -31,7 +31,7 @@ FILES += [picture("PNG", mode) for mode in ("RGB", "RGBA", "L", "LA", "P", "1", 
 def shown(file: bytes, longest_side: int = images.LONGEST_SIDE) -> tuple[str, Image.Image]:
     """The image as it is shown."""
     written = BytesIO()
-    media_type = image_checks.rewrite_image(
+    media_type = image_checks.reencode_image(
         file, image_checks.JPEG if file[0] == 0xFF else image_checks.PNG, written, longest_side
     )
     assert b"Home Street" not in written.getvalue()
@@ -63,7 +63,7 @@ def test_an_image_to_show_is_small_and_a_jpeg_unless_it_is_transparent() -> None
 @pytest.mark.parametrize("file", FILES)
 def test_a_square_is_made_of_what_is_none(file: bytes) -> None:
     written = BytesIO()
-    assert image_checks.rewrite_image(
+    assert image_checks.reencode_image(
         file, image_checks.JPEG if file[0] == 0xFF else image_checks.PNG, written, 20, pad_to_square=True
     )
     made = Image.open(written)
@@ -71,7 +71,7 @@ def test_a_square_is_made_of_what_is_none(file: bytes) -> None:
     assert made.getpixel((0, 10)) == (0, 0, 0, 0) or made.getpixel((10, 0)) == (0, 0, 0, 0)
     again = BytesIO()
     assert (
-        image_checks.rewrite_image(picture(size=(8, 8)), image_checks.JPEG, again, 20, pad_to_square=True)
+        image_checks.reencode_image(picture(size=(8, 8)), image_checks.JPEG, again, 20, pad_to_square=True)
         == image_checks.JPEG
     )
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.access.guard import read_authorization
+from almoner.access.guard import parse_key_from_authorization
 from almoner.access.keys import domain as keys_domain
 from almoner.kit.errors import Unauthorised
 
@@ -58,10 +58,10 @@ def test_k4_overlap_is_at_most_seven_days() -> None:
     [("k", "k"), ("Bearer k", "k"), ("bearer  k", "k"), ("Basic azo=", "k"), ("Basic azpwYXNz", "k")],
 )
 def test_three_forms_of_the_header_are_read(header: str, key: str) -> None:
-    assert read_authorization(header) == key
+    assert parse_key_from_authorization(header) == key
 
 
 @pytest.mark.parametrize("header", [None, "", "Digest abc", "Basic !!", "Basic /w=="])
 def test_other_headers_are_refused(header: str | None) -> None:
     with pytest.raises(Unauthorised):
-        read_authorization(header)
+        parse_key_from_authorization(header)

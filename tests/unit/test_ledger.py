@@ -53,11 +53,11 @@ def _refunds_of_gifts() -> list[tuple[list[LedgerTransfer], list[tuple[str, str,
             [("donation_refund_sent", by_bank, bank, 2500)],
         ),
         (
-            ledger_domain.transfers_for_reversed_refund(OWNER, "test", CAUSE, GIFT, net),
+            ledger_domain.donation_refund_reversed_transfers(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_reversed", back, owed, 2425), ("donation_refund_fee_restored", back, fees, 75)],
         ),
         (
-            ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, charged=Money(50, "USD")),
+            ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, charged_fee=Money(50, "USD")),
             [
                 ("settled", bank, clearing, 2425),
                 ("provider_fee", fees, clearing, 75),
@@ -160,7 +160,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
             [("unallocated_written_off", suspense, clearing, 2500)],
         ),
         (
-            ledger_domain.transfers_for_allocating_payment(OWNER, "test", GIFT),
+            ledger_domain.unallocated_payment_applied_transfers(OWNER, "test", GIFT),
             [("unallocated_applied", suspense, clearing, 2500)],
         ),
         (
@@ -250,7 +250,7 @@ ANY_MOVES: list[Move] = [
     lambda n, currency, minor: ledger_domain.unallocated_write_off_transfers(
         UUID(int=n), "test", Money(minor, currency)
     ),
-    lambda n, currency, minor: ledger_domain.transfers_for_allocating_payment(
+    lambda n, currency, minor: ledger_domain.unallocated_payment_applied_transfers(
         UUID(int=n), "test", Money(minor, currency)
     ),
     lambda n, currency, minor: ledger_domain.dispute_debited_transfers(UUID(int=n), "test", Money(minor, currency)),

@@ -141,7 +141,7 @@ def letters(typed: str) -> list[dict[str, Any]]:
     values = dict.fromkeys(named, typed)
     return [
         {
-            "letter": security_emails.compose_email(kind, values, {"Device": typed}),
+            "letter": security_emails.build_security_email(kind, values, {"Device": typed}),
             "name": typed,
             "place": typed,
             "url": OWN,

@@ -126,8 +126,8 @@ def test_where_everybody_is_at_home_to_be_there_is_no_evidence_for_a_slip() -> N
     home = frozenset(("USA",))
     slip = prepare_subject(["POTRIKO"], ["USA"])
     assert match_entry(slip, listed).flagged
-    assert not match_entry(sought, listed, home=home).flagged
-    assert match_entry(prepare_subject(["POTRICO"], ["USA"]), listed, home=home).flagged
+    assert not match_entry(sought, listed, home_countries=home).flagged
+    assert match_entry(prepare_subject(["POTRICO"], ["USA"]), listed, home_countries=home).flagged
 
 
 def test_another_number_is_never_flagged() -> None:
@@ -179,7 +179,7 @@ def test_at_home_an_organisation_matches_what_comparing_with_every_entry_matches
         PreparedEntry(str(number), (name,), frozenset(countries)) for number, (name, countries) in enumerate(listed)
     ]
     asked = prepare_subject([sought], HOME)
-    every = [match_entry(asked, one, home=HOME) for one in entries]
+    every = [match_entry(asked, one, home_countries=HOME) for one in entries]
     found = WatchlistMatcher(entries, HOME).find_matches(asked)
     assert {one.entry for one in found} == {one.entry for one in every if one.flagged}
 

@@ -64,14 +64,14 @@ def test_the_very_name_of_who_is_listed_without_a_country_is_found(files: list[P
 @pytest.mark.parametrize("name", ["HAMAS", "AL-QAIDA", "AL-QAIDA IN MESOPOTAMIA", "VTB BANK BELARUS", "KACH"])
 def test_who_everybody_knows_is_seen_without_a_country(name: str) -> None:
     listed = compared("1", "organisation", (Name(name, "primary"),))
-    assert match_entry(prepare_subject([name.title()], ["USA"]), listed, home=HOME_COUNTRIES).flagged
+    assert match_entry(prepare_subject([name.title()], ["USA"]), listed, home_countries=HOME_COUNTRIES).flagged
     elsewhere = compared("1", "organisation", (Name(name, "primary"),), told=("RUS",))
-    assert not match_entry(prepare_subject([name.title()], ["USA"]), elsewhere, home=HOME_COUNTRIES).flagged
+    assert not match_entry(prepare_subject([name.title()], ["USA"]), elsewhere, home_countries=HOME_COUNTRIES).flagged
 
 
 def test_a_weak_alias_of_one_word_needs_more() -> None:
     weak = compared("1", "organisation", (Name("HAMAS", "weak_alias"),))
-    assert not match_entry(prepare_subject(["Hamas"], ["USA"]), weak, home=HOME_COUNTRIES).flagged
+    assert not match_entry(prepare_subject(["Hamas"], ["USA"]), weak, home_countries=HOME_COUNTRIES).flagged
 
 
 @pytest.mark.parametrize("name", ["THE YOUTH", "PKK", "ALEPH", "JEWISH LEGION", "KNIGHTS OF COLUMBUS", "313"])
@@ -111,12 +111,12 @@ def test_there_are_twelve_of_them() -> None:
 
 
 def test_a_programme_speaks_for_its_country_and_against_nobody() -> None:
-    assert programmes.countries_of_programmes(["SDGT", "IRGC", "DPRK3", "BELARUS"]) == {"IRN", "PRK", "BLR"}
+    assert programmes.countries_of_sanctions_programmes(["SDGT", "IRGC", "DPRK3", "BELARUS"]) == {"IRN", "PRK", "BLR"}
     one_word = (Name("PHOENIX", "primary"),)
     listed = compared("1", "organisation", one_word, "IRAN")
-    assert match_entry(prepare_subject(["Phoenix"], ["IRN"]), listed, home=HOME_COUNTRIES).flagged
-    assert not match_entry(prepare_subject(["Phoenix"], ["USA"]), listed, home=HOME_COUNTRIES).flagged
+    assert match_entry(prepare_subject(["Phoenix"], ["IRN"]), listed, home_countries=HOME_COUNTRIES).flagged
+    assert not match_entry(prepare_subject(["Phoenix"], ["USA"]), listed, home_countries=HOME_COUNTRIES).flagged
     very = compared("2", "organisation", (Name("VTB BANK BELARUS", "primary"),), "BELARUS")
-    found = match_entry(prepare_subject(["VTB Bank Belarus"], ["USA"]), very, home=HOME_COUNTRIES)
+    found = match_entry(prepare_subject(["VTB Bank Belarus"], ["USA"]), very, home_countries=HOME_COUNTRIES)
     assert found.flagged
     assert all(part.finding != "country" for part in found.parts)

@@ -33,5 +33,5 @@ def test_a_value_that_is_no_string_is_told_with_the_rest() -> None:
         reported,
         f"body.metadata.{key} {text}",
     ]
-    merged = metadata_rules.find_metadata_problems(wrong, merged=True)
+    merged = metadata_rules.find_metadata_problems(wrong, is_patch=True)
     assert merged == [f"body.metadata.a {text} or null", reported, f"body.metadata.{key} {text} or null"]

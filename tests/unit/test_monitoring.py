@@ -58,7 +58,7 @@ def test_results_follow_from_what_was_seen(
     active: monitoring_domain.RegistrationActive | None,
     flags: frozenset[Category],
 ) -> None:
-    results = results_from_evidence(MonitoringEvidence(tuple(found), tuple(lists), active), flags=flags)
+    results = results_from_evidence(MonitoringEvidence(tuple(found), tuple(lists), active), compliance_flags=flags)
     by: dict[Category, set[MatchDecision]] = {
         category: {one.decision for one in found if one.category == category} for category in CATEGORIES
     }
@@ -99,7 +99,7 @@ known = st.builds(
 
 @given(known)
 def test_results_are_kept_as_they_are(results: MonitoringResults) -> None:
-    assert monitoring_domain.parse_results(results.as_json()) == results
+    assert monitoring_domain.results_from_json(results.as_json()) == results
 
 
 @given(known, matches, sources)

@@ -18,7 +18,7 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import TEST_SUFFIX, IdString, PathId
-from almoner.platform.http.openapi import build_description
+from almoner.platform.http.openapi import build_openapi_document
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.http.wire import DayOrMoment, Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord, Text255
@@ -134,7 +134,7 @@ async def show_user(call: ApiCall, name: str) -> UserResponse:
 
 
 EVENTS = [EventType("user.made", "user", "a user is made"), EventType("cat.made", "cat", "a cat is made")]
-DESCRIBED = build_description(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS)
+DESCRIBED = build_openapi_document(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS)
 SCHEMAS = with_shared_parts(DESCRIBED)["components"]["schemas"]
 
 
@@ -384,4 +384,4 @@ def test_a_webhook_carries_the_record_of_its_event() -> None:
 
 
 def test_the_description_is_the_same_every_time() -> None:
-    assert build_description(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS) == DESCRIBED
+    assert build_openapi_document(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS) == DESCRIBED

@@ -64,7 +64,9 @@ def test_words_of_words_are_the_same_words(anything: str) -> None:
 @given(text(max_size=60), booleans())
 def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful: bool) -> None:
     query = SearchQuery.parse(anything)
-    made = spelling.build_query_terms(query, WordSuggestions(dict.fromkeys(query.words, 1)), doubtful=doubtful)
+    made = spelling.build_query_terms(
+        query, WordSuggestions(dict.fromkeys(query.words, 1)), correct_known_words=doubtful
+    )
     for asked in (asked for ways in spelling.all_terms_query(made) for way in ways for asked in way):
         outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
         assert set(outside) <= set("()|&!:* ")

@@ -18,7 +18,7 @@ FULL = {"amount": "2500", "first_name": "Amina", "last_name": "El-Sayed", "email
 
 
 def read(**changes: str) -> DonationDetails | dict[str, str]:
-    return DonationForm.from_form(FULL | changes).parse(USD, ENGLISH, TARIFF)
+    return DonationForm.from_fields(FULL | changes).parse(USD, ENGLISH, TARIFF)
 
 
 def test_a_full_form_is_a_gift() -> None:
@@ -32,7 +32,7 @@ def test_a_full_form_is_a_gift() -> None:
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_the_page() -> None:
-    assert DonationForm.from_form({}).parse(USD, ENGLISH, TARIFF) == {
+    assert DonationForm.from_fields({}).parse(USD, ENGLISH, TARIFF) == {
         "amount-1000": "give.problem.amount.missing",
         "first_name": "give.problem.name.missing",
         "email": "give.problem.email.missing",
@@ -175,8 +175,8 @@ HOME = {"title": "Ms", "house": "12", "road": "St James's Square", "city": "Lond
 
 
 def declared(*, aid: bool = True, **changes: str) -> DonationDetails | dict[str, str]:
-    return DonationForm.from_form({**FULL, "gift_aid": "yes", **HOME, **changes}).parse(
-        POUNDS, ENGLISH, TARIFF, aid=aid
+    return DonationForm.from_fields({**FULL, "gift_aid": "yes", **HOME, **changes}).parse(
+        POUNDS, ENGLISH, TARIFF, offers_gift_aid=aid
     )
 
 

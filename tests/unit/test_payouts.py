@@ -76,7 +76,7 @@ def test_why_a_bucket_waits(
 
 
 def test_every_reason_has_its_sentence() -> None:
-    assert len({reason.sentence for reason in WaitingReason}) == len(WaitingReason)
+    assert len({reason.description for reason in WaitingReason}) == len(WaitingReason)
     assert {standing.value for standing in EligibilityStatus} - {reason.value for reason in WaitingReason} == {
         "approved"
     }
@@ -87,7 +87,7 @@ def test_every_reason_has_its_sentence() -> None:
     [(0, "USD", 1), (0, "JPY", 1), (1, "USD", 100), (10, "JPY", 1000), (5, "KWD", 5000)],
 )
 def test_the_least_payout_is_counted_in_least_gifts(gifts: int, currency: str, minimum: int) -> None:
-    assert DisbursementRules(gifts).minimum_payout_minor(currency) == minimum
+    assert DisbursementRules(gifts).minimum_disbursement_minor(currency) == minimum
 
 
 def test_s1_the_moves_of_a_payout() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from almoner.kit.text import without_pictures
+from almoner.kit.text import replace_pictographs
 from almoner.nonprofits.organisations.normalisation import normalise_search_text
 from almoner.screening.matching.spelling import normalise_text
 
@@ -39,4 +39,4 @@ def test_letters_in_squares_and_circles_are_letters(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["\u0645\u0624\u0633\u0633\u0629", "\u6148\u5584", "\u0baa\u0bb3", "caf\u00e9", "4-H"])
 def test_letters_of_any_script_are_left(text: str) -> None:
-    assert without_pictures(text) == text
+    assert replace_pictographs(text) == text

@@ -21,7 +21,7 @@ def answered(
     began: datetime | None = None,
 ) -> ReceiverHealth:
     """The health after an answer; business and real time are one here."""
-    return health.record_answer(ReceiverAnswer(began or at, took, ok), at, at)
+    return health.with_answer(ReceiverAnswer(began or at, took, ok), at, at)
 
 
 def failed(times: int, at: datetime = START, health: ReceiverHealth | None = None) -> ReceiverHealth:
@@ -75,23 +75,23 @@ def test_who_answers_within_a_second_may_get_more_at_once(took: timedelta, burst
 
 def test_a_day_of_failures_alone_is_a_reason_to_warn_once() -> None:
     health = failed(1)
-    assert health.concern(START + DAY - SECOND) is None
-    assert health.concern(START + DAY) == "warn"
-    assert replace(health, warned_at=START + DAY).concern(START + 2 * DAY) is None
+    assert health.required_action(START + DAY - SECOND) is None
+    assert health.required_action(START + DAY) == "warn"
+    assert replace(health, warned_at=START + DAY).required_action(START + 2 * DAY) is None
 
 
 def test_five_days_with_failures_on_three_of_them_suspend() -> None:
     two_days = failed(1, START + DAY, failed(1))
-    assert two_days.concern(START + 6 * DAY) == "warn"
+    assert two_days.required_action(START + 6 * DAY) == "warn"
     three_days = failed(1, START + 2 * DAY, two_days)
-    assert three_days.concern(START + 5 * DAY - SECOND) == "warn"
-    assert three_days.concern(START + 5 * DAY) == "suspend"
+    assert three_days.required_action(START + 5 * DAY - SECOND) == "warn"
+    assert three_days.required_action(START + 5 * DAY) == "suspend"
     assert failed(9, START + 2 * DAY, two_days).failing_days == 3
-    assert answered(three_days, START + 3 * DAY, ok=True).concern(START + 9 * DAY) is None
+    assert answered(three_days, START + 3 * DAY, ok=True).required_action(START + 9 * DAY) is None
 
 
 def test_days_are_of_real_time_and_failing_since_is_of_business_time() -> None:
     ahead = START + 100 * DAY
-    health = ReceiverHealth().record_answer(ReceiverAnswer(ahead, SECOND, succeeded=False), ahead, START)
+    health = ReceiverHealth().with_answer(ReceiverAnswer(ahead, SECOND, succeeded=False), ahead, START)
     assert (health.failing_since, health.failing_since_real) == (ahead, START)
-    assert health.concern(START + DAY / 2) is None
+    assert health.required_action(START + DAY / 2) is None

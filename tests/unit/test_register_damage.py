@@ -19,7 +19,7 @@ from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.adapters.registers_mapped import MappedReader
 from almoner.adapters.registers_mapping import load_mapping
 from almoner.adapters.registers_values import ValueReader as Values
-from almoner.adapters.registers_values import clean_text, parse_amount, parse_date, redact_value
+from almoner.adapters.registers_values import clean_text, parse_amount, parse_date, redact_unreadable_value
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.sources import REGISTER_SOURCES
@@ -387,4 +387,4 @@ def test_what_nobody_sees_is_left_out() -> None:
 def test_no_person_and_no_contact_is_shown(text: str) -> None:
     values = Values()
     assert values.read_amount("column", text) is None or text.isdigit()
-    assert redact_value(text) == f"(a text of {len(text)} characters)"
+    assert redact_unreadable_value(text) == f"(a text of {len(text)} characters)"

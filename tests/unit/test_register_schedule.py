@@ -29,12 +29,14 @@ urls = ["https://data.gov.au/acnc.csv"]
 
 def problems(text: str, policy: AddressPolicy = PUBLIC_ONLY) -> Sequence[str]:
     with pytest.raises(ScheduleInvalid) as invalid:
-        refresh_schedule.parse_schedule(text, sources.get_register_source, policy, ImportRefused)
+        refresh_schedule.parse_refresh_schedule(text, sources.get_register_source, policy, ImportRefused)
     return invalid.value.problems
 
 
 def test_a_schedule_names_sources_their_interval_and_their_addresses() -> None:
-    first, second = refresh_schedule.parse_schedule(GOOD, sources.get_register_source, PUBLIC_ONLY, ImportRefused)
+    first, second = refresh_schedule.parse_refresh_schedule(
+        GOOD, sources.get_register_source, PUBLIC_ONLY, ImportRefused
+    )
     assert (first.source, first.every, len(first.urls)) == ("irs-bmf", timedelta(days=7), 2)
     assert (second.source, second.every) == ("acnc", timedelta(days=1))
 
@@ -72,7 +74,7 @@ def test_the_sandbox_may_fetch_from_this_machine() -> None:
     assert "must use https" in problems(text)[0]
     assert (
         len(
-            refresh_schedule.parse_schedule(
+            refresh_schedule.parse_refresh_schedule(
                 text, sources.get_register_source, AddressPolicy(loopback=True), ImportRefused
             )
         )

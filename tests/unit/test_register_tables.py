@@ -16,15 +16,15 @@ from almoner.adapters.registers_tables import (
     read_lines,
 )
 from almoner.adapters.registers_values import (
+    drop_care_of_lines,
     parse_compact_date,
     parse_date,
     parse_iso_date,
     parse_slashed_date,
     parse_websites,
-    redact_number,
+    redact_unless_number,
     single_line_address,
     strip_contact_details,
-    strip_person_names,
     two_line_address,
 )
 from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
@@ -164,14 +164,14 @@ def test_websites(written: str, found: list[str]) -> None:
      "t.a.v. J. Roe", "Mrs J Roe", "jane@a.example", "p/a: Roe"],
 )  # fmt: skip
 def test_lines_that_name_a_person_are_no_address(line: str) -> None:
-    assert strip_person_names([line, "1 Invented Road"]) == ["1 Invented Road"]
+    assert drop_care_of_lines([line, "1 Invented Road"]) == ["1 Invented Road"]
 
 
 @pytest.mark.parametrize(
     "line", ["Chezwick Lane 1", "Attnang 3", "Drury Lane", "Mission House", "Corner of A and B", "Moore St"]
 )
 def test_other_lines_stay(line: str) -> None:
-    assert strip_person_names([line]) == [line]
+    assert drop_care_of_lines([line]) == [line]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_other_lines_stay(line: str) -> None:
     ],
 )
 def test_what_names_a_person_at_the_end_of_a_line_is_cut(line: str, kept: str) -> None:
-    assert strip_person_names([line]) == [kept]
+    assert drop_care_of_lines([line]) == [kept]
 
 
 def test_addresses_of_one_and_of_many_columns() -> None:
@@ -222,8 +222,8 @@ def test_days_in_their_spellings() -> None:
 
 
 def test_what_stands_in_the_place_of_a_number_is_shown_only_if_it_looks_like_one() -> None:
-    assert redact_number("119219814RR0001") == "119219814RR0001"
-    assert redact_number("Jane Roe") == "(no number)"
+    assert redact_unless_number("119219814RR0001") == "119219814RR0001"
+    assert redact_unless_number("Jane Roe") == "(no number)"
 
 
 def test_any_mixture_of_quotes_gives_rows_or_reasons() -> None:

@@ -28,7 +28,7 @@ PARTLY = replace(SUNNY, donor=("Bo", "Okafor"), message=None, refunded_minor=100
 
 
 def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0) -> Remittance:
-    totals = RemittanceTotals().remittance_with_lines([*lines, *[SUNNY] * further])
+    totals = RemittanceTotals().with_lines([*lines, *[SUNNY] * further])
     bucket = DisbursementBatch(UUID(int=1), UUID(int=2), "GBP")
     payout = replace(
         disbursements_domain.new_disbursement(ID, bucket, AT),

@@ -4,7 +4,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.dashboard.search_terms import MOST_WORDS, SearchableRecord, query_terms, query_words, terms_of
+from almoner.dashboard.search_terms import (
+    MOST_WORDS,
+    SearchableRecord,
+    query_term_hashes,
+    query_words,
+    record_term_hashes,
+)
 
 PARTNER = UUID(int=1)
 
@@ -12,8 +18,8 @@ PARTNER = UUID(int=1)
 def finds(typed: str, *texts: str, personal: bool = False, asked: bool = True, partner: UUID = PARTNER) -> bool:
     """Whether what is typed finds a record with these texts; ``personal``: whether they are personal data."""
     parts = (texts, ()) if personal else ((), texts)
-    terms = set(terms_of(SearchableRecord(PARTNER, "donation", UUID(int=2), *parts)))
-    words = query_terms(partner, "donation", typed, personal=asked)
+    terms = set(record_term_hashes(SearchableRecord(PARTNER, "donation", UUID(int=2), *parts)))
+    words = query_term_hashes(partner, "donation", typed, personal=asked)
     return bool(words) and all(terms.intersection(word) for word in words)
 
 
@@ -61,4 +67,4 @@ def test_a_record_and_a_search_have_a_limit() -> None:
     assert len(query_words("one two three four five six")) == MOST_WORDS
     assert query_words(" \t ") == []
     long = " ".join(f"word{number}" for number in range(1000))
-    assert len(terms_of(SearchableRecord(PARTNER, "donation", PARTNER, (), (long,)))) < 500
+    assert len(record_term_hashes(SearchableRecord(PARTNER, "donation", PARTNER, (), (long,)))) < 500

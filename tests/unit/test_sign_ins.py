@@ -96,7 +96,7 @@ def test_a_link_is_open_until_its_very_end() -> None:
 def test_names_in_mails_are_short_and_in_one_line() -> None:
     """An invitation is sent to whoever an owner wishes; what they are called must not become the message."""
     values = {"place": "Ferns\r\nBcc: eve@example.net", "user_name": "w" * 255}
-    letter = security_emails_domain.compose_email("invitation", values, {})
+    letter = security_emails_domain.build_security_email("invitation", values, {})
     assert letter.subject == "Your invitation to Ferns Bcc: eve@example.net"
     assert "w" * 79 + "…" in letter.text
     assert "w" * 80 not in letter.text
@@ -107,7 +107,7 @@ def test_names_in_mails_are_short_and_in_one_line() -> None:
 def test_every_mail_has_its_words(kind: Kind) -> None:
     values = {"place": "Ferns {& Co}", "user_name": "ada", "name": "Laptop", "left": "3", "until": "tomorrow"}
     values |= {"issuer": "https://id.example.org", "roles": "owner", "source": "irs-bmf", "amount": "GBP 12.34"}
-    letter = security_emails_domain.compose_email(kind, values, {})
+    letter = security_emails_domain.build_security_email(kind, values, {})
     assert "Ferns {& Co}" in letter.subject
     for text in (letter.subject, letter.text, letter.action, letter.after):
         assert text

@@ -54,7 +54,7 @@ def provider(**changed: Any) -> Provider:
 
 
 def keys(*some: Any) -> Any:
-    return tokens.parse_keys({"keys": [key.as_dict(private=False) for key in some or (KEY,)]})
+    return tokens.parse_key_set({"keys": [key.as_dict(private=False) for key in some or (KEY,)]})
 
 
 def read(token: str, known: Any = None) -> Any:
@@ -210,9 +210,9 @@ def test_shared_secrets_short_keys_and_keys_for_encryption_are_no_keys() -> None
         SHORT,
         "no key",
     ]
-    assert list(tokens.parse_keys({"keys": listed})) == []
-    assert list(tokens.parse_keys({"keys": "none"})) == []
-    assert list(tokens.parse_keys({})) == []
+    assert list(tokens.parse_key_set({"keys": listed})) == []
+    assert list(tokens.parse_key_set({"keys": "none"})) == []
+    assert list(tokens.parse_key_set({})) == []
 
 
 def test_groups_give_roles_and_no_claim_gives_none() -> None:

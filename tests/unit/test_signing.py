@@ -32,7 +32,13 @@ VERIFIER = _script()
 
 def _document(text: bytes = b"what was found") -> bytes:
     return SIGNER.sign(
-        b"head " + SIGNER.placeholder_seal.encode() + b" " + text + b" " + SIGNER.placeholder_seal.encode() + b" tail"
+        b"head "
+        + SIGNER.blank_signature_block.encode()
+        + b" "
+        + text
+        + b" "
+        + SIGNER.blank_signature_block.encode()
+        + b" tail"
     )
 
 
@@ -60,7 +66,7 @@ def test_what_is_added_or_cut_off_is_found(cut: bytes) -> None:
 
 def test_another_key_signs_nothing_here() -> None:
     other = Signer(Vault(b"o" * 32), DOSSIERS)
-    document = other.sign(other.placeholder_seal.encode())
+    document = other.sign(other.blank_signature_block.encode())
     assert not has_valid_signature(document, SIGNER.public)
     assert "key" in VERIFIER.fault_of(document, SIGNER.public)
     assert Signer(Vault(b"k" * 32), "receipts").public != SIGNER.public

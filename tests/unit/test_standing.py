@@ -13,9 +13,9 @@ from almoner.nonprofits.legal_status.domain import (
     PUB_78,
     REVOCATIONS,
     SourceReport,
-    entry_rows,
     latest_revocation,
-    parse_list_date,
+    parse_irs_date,
+    source_rows_of_entry,
     status_of_listed_organisation,
     status_of_us_organisation,
 )
@@ -245,11 +245,11 @@ def test_other_registers_say_it_themselves() -> None:
 
 def test_days_and_rows_are_read_in_every_form() -> None:
     assert (
-        parse_list_date("15-NOV-2017")
-        == parse_list_date("2017-11-15")
-        == parse_list_date("2017-11-15T00:00:00Z")
+        parse_irs_date("15-NOV-2017")
+        == parse_irs_date("2017-11-15")
+        == parse_irs_date("2017-11-15T00:00:00Z")
         == date(2017, 11, 15)
     )
-    assert [parse_list_date(text) for text in ("", None, "31-FEB-2017", "15-XXX-2017")] == [None] * 4
-    assert entry_rows({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
-    assert entry_rows({"a": 1}) == ({"a": 1},)
+    assert [parse_irs_date(text) for text in ("", None, "31-FEB-2017", "15-XXX-2017")] == [None] * 4
+    assert source_rows_of_entry({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
+    assert source_rows_of_entry({"a": 1}) == ({"a": 1},)

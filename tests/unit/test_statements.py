@@ -135,7 +135,7 @@ def test_totals_lose_nothing() -> None:
     assert [one.currency for one in found] == ["GBP", "JPY", "USD"]
     for one in found:
         mine = [each for each in lines if each.receipt.money.currency == one.currency]
-        assert one.left_minor == sum(each.receipt.money.minor - each.refunded_minor for each in mine)
+        assert one.unrefunded_minor == sum(each.receipt.money.minor - each.refunded_minor for each in mine)
         assert one.given_minor == sum(each.receipt.money.minor for each in mine)
 
 

@@ -35,7 +35,7 @@ def test_a_currency_of_other_decimals_keeps_stripe_from_starting() -> None:
         "XQQ has 2 decimals at Stripe and none here"
     )
     with pytest.raises(CurrencyTableMismatch, match="EUR has 2 decimals at Stripe and 4 here"):
-        stripe_currencies.check_currency_table(ours={**EXPONENTS, "EUR": 4})
+        stripe_currencies.check_currency_table(local_exponents={**EXPONENTS, "EUR": 4})
 
 
 @given(st.sampled_from(sorted(UNIT_FACTORS)), st.integers(0, MAX_MINOR))

@@ -32,7 +32,7 @@ from almoner.validation.applications.submissions.domain import (
     Submission,
     SubmissionOrganisation,
     SubmissionStatus,
-    check_statuses,
+    statuses_by_check,
     submission_status_of,
 )
 from almoner.validation.applications.submissions.requirements import Requirement, requirements_of
@@ -243,11 +243,11 @@ REJECTED = request(status="rejected", rejection_reason_code="other")
     ],
 )
 def test_how_a_check_stands(check: Check, parts: dict[str, Any], standing: CheckStatus) -> None:
-    assert check_statuses(submission(**parts))[check] == standing
+    assert statuses_by_check(submission(**parts))[check] == standing
 
 
 def test_only_the_checks_of_the_submission_stand() -> None:
-    assert list(check_statuses(submission(checks=("agent_verification", "compliance")))) == [
+    assert list(statuses_by_check(submission(checks=("agent_verification", "compliance")))) == [
         "compliance",
         "agent_verification",
     ]

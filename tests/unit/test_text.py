@@ -10,7 +10,7 @@ ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
 def test_a_typed_text_has_no_control_characters_and_keeps_joiners() -> None:
     assert clean_text(f" Ada{ESCAPE}\x00Example ") == "Ada[2JExample"
-    assert clean_text("one\r\ntwo\x00", lines=True) == "one\ntwo"
+    assert clean_text("one\r\ntwo\x00", keep_line_breaks=True) == "one\ntwo"
     assert clean_text(f"क्{JOINER}ष") == f"क्{JOINER}ष"
 
 
@@ -20,7 +20,7 @@ def test_what_parts_words_is_a_blank_between_them(gap: str) -> None:
 
 
 def test_a_text_of_several_lines_keeps_them_and_its_tabs_are_blanks() -> None:
-    assert clean_text("one\ttwo\n\nthree  four\n", lines=True) == "one two\n\nthree  four"
+    assert clean_text("one\ttwo\n\nthree  four\n", keep_line_breaks=True) == "one two\n\nthree  four"
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x1b", "\x9b", OVERRIDE, JOINER, LINE, "\u2029", "\ufeff"])

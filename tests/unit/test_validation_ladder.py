@@ -25,7 +25,7 @@ from almoner.nonprofits.legal_status.domain import (
     status_of_us_organisation,
 )
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
-from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_identifier
+from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_registry_number
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.validation.requests import register_rules
 from almoner.validation.requests import rules as ladder
@@ -84,7 +84,7 @@ def seen(code: str = "IRS", **members: Any) -> RequestFacts:
     given: dict[str, Any] = {
         "asked": asked,
         "registry": registry,
-        "check": check_identifier(code, number),
+        "check": check_registry_number(code, number),
         "now": NOW,
         **usual,
     }
@@ -207,7 +207,7 @@ def test_revoked_is_told_of_what_is_not_listed_too() -> None:
 def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> None:
     number = "52093617381"
     asked = replace(ASKED, registry_number=number)
-    wrong = seen("ACNC", asked=asked, check=check_identifier("ACNC", number), legal_status=elsewhere({"PBI": "Y"}))
+    wrong = seen("ACNC", asked=asked, check=check_registry_number("ACNC", number), legal_status=elsewhere({"PBI": "Y"}))
     assert codes(ladder.evaluate_rules(wrong, RULES))["identifier"] == ("warn", "wrong_check_digit")
     assert ladder.evaluate_rules(wrong, RULES).outcome.verdict == "accept"
     unlisted = replace(wrong, listed=None, legal_status=NumberStatus({}, SourceReport("x", APRIL), LegalStatus(())))
@@ -302,7 +302,9 @@ def test_every_step_of_an_unverified_source_is_shown_as_such() -> None:
         climbed = ladder.evaluate_rules(seen("RNA", legal_status=status), RULES)
         made = Evaluation(UUID(int=3), climbed.steps, NOW)
         assert made.unverified_sources == marked
-        shown = [step.source for step in made.marked_steps if step.source and step.source.startswith("x")]
+        shown = [
+            step.source for step in made.steps_with_sources_labelled if step.source and step.source.startswith("x")
+        ]
         assert set(shown) == {"x (unverified)" if marked else "x"}
 
 
@@ -434,7 +436,7 @@ def test_a_name_that_another_body_may_bear_is_asked_about(name: str, listed_name
 def test_the_facts_of_a_step_are_words_and_not_json() -> None:
     facts = {"listed": [], "scripts": ["CYRILLIC", "LATIN"], "parts": [["same", 1.0, "a", ""], ["city", 0.5]], "n": 62}
     step = EvaluationStep("x", "pass", facts=facts)
-    assert step.text_facts == [
+    assert step.facts_as_text == [
         ("listed", ""),
         ("scripts", "CYRILLIC, LATIN"),
         ("parts", "same, 1.0, a; city, 0.5"),

@@ -38,7 +38,7 @@ def received() -> MonetaryDonationVerification:
 
 def registered() -> MonetaryDonationVerification:
     """One whose register lists it."""
-    return received().with_ended_check("registration", "succeeded", NOW)
+    return received().with_check_outcome("registration", "succeeded", NOW)
 
 
 STATES: dict[str, Callable[[], MonetaryDonationVerification]] = {
@@ -76,27 +76,27 @@ def test_s1_every_move_is_made_or_refused_as_settled(source: str, target: str) -
 def test_checks_end_once_and_while_pending_only(source: str, check: CheckType, outcome: Outcome) -> None:
     one = STATES[source]()
     if source == "pending" and check != "registration":
-        ended = one.with_ended_check(check, outcome, NOW)
+        ended = one.with_check_outcome(check, outcome, NOW)
         assert ended.checks[check] == outcome
         assert ended.status == ("pending" if outcome == "succeeded" else "rejected")
         assert ended.rejection_reason == (None if outcome == "succeeded" else REASON_OF_FAILED[check])
         one = replace(ended, status="pending")
     for again in ("succeeded", "failed"):
         with pytest.raises(InvalidState):
-            one.with_ended_check("registration" if source == "pending" else check, again, NOW)
+            one.with_check_outcome("registration" if source == "pending" else check, again, NOW)
 
 
 @pytest.mark.parametrize("order", list(permutations(CHECKS)))
 def test_the_last_success_approves_in_any_order(order: tuple[CheckType, ...]) -> None:
     one = received()
     for number, check in enumerate(order, 1):
-        one = one.with_ended_check(check, "succeeded", NOW + number * MS)
+        one = one.with_check_outcome(check, "succeeded", NOW + number * MS)
         assert one.status == ("approved" if number == 4 else "pending")
     assert (one.processed_at, one.expires_at, one.remaining_checks) == (NOW + 4 * MS, None, ())
 
 
 def test_nobody_is_approved_without_the_register() -> None:
-    for one in (received(), received().with_ended_check("registration", "failed", NOW)):
+    for one in (received(), received().with_check_outcome("registration", "failed", NOW)):
         with pytest.raises(InvalidState, match="register lists as active"):
             one.as_approved(NOW)
     approved = registered().as_approved(NOW)
@@ -106,21 +106,21 @@ def test_nobody_is_approved_without_the_register() -> None:
 def test_s3_expiry_is_exact_and_recording_it_changes_nothing() -> None:
     one, ends = received(), NOW + LIFETIME
     assert timedelta(days=30) == LIFETIME
-    assert one.as_at(ends - MS) is one
+    assert one.with_expiry_applied(ends - MS) is one
     for late in (timedelta(), MS, timedelta(days=400)):
-        seen = one.as_at(ends + late)
+        seen = one.with_expiry_applied(ends + late)
         assert (seen.status, seen.processed_at, seen.updated_at) == ("expired", ends, ends)
         assert seen == one.as_expired(ends + late)
-        assert seen.as_at(ends + 2 * late) == seen
+        assert seen.with_expiry_applied(ends + 2 * late) == seen
     for target in ("approved", "rejected"):
-        assert STATES[target]().as_at(ends + MS).status == target
+        assert STATES[target]().with_expiry_applied(ends + MS).status == target
 
 
 def test_one_that_is_expired_early_or_was_changed_late_says_so() -> None:
     early = received().as_expired(NOW + MS)
     assert (early.expires_at, early.processed_at) == (NOW + MS, NOW + MS)
     changed = replace(received(), updated_at=NOW + 2 * LIFETIME)
-    assert changed.as_at(NOW + 3 * LIFETIME).updated_at == changed.updated_at
+    assert changed.with_expiry_applied(NOW + 3 * LIFETIME).updated_at == changed.updated_at
 
 
 def test_a_reopened_one_has_a_whole_lifetime_and_every_check_to_make() -> None:
@@ -134,14 +134,16 @@ def test_a_reopened_one_has_a_whole_lifetime_and_every_check_to_make() -> None:
 
 def test_whose_turn_it_is() -> None:
     one = received()
-    assert not one.awaits_answer, "the register comes first"
-    one = one.with_ended_check("registration", "succeeded", NOW)
-    assert one.awaits_answer
+    assert not one.awaits_answer_from_organisation, "the register comes first"
+    one = one.with_check_outcome("registration", "succeeded", NOW)
+    assert one.awaits_answer_from_organisation
     for check in ("bank_details", "organisation_confirmation"):
-        assert one.awaits_answer
-        one = one.with_ended_check(check, "succeeded", NOW)
-    assert (one.status, one.awaits_answer) == ("pending", False), "compliance is not the organisation's to answer"
-    assert not any(STATES[state]().awaits_answer for state in ("approved", "rejected", "expired"))
+        assert one.awaits_answer_from_organisation
+        one = one.with_check_outcome(check, "succeeded", NOW)
+    assert (one.status, one.awaits_answer_from_organisation) == ("pending", False), (
+        "compliance is not the organisation's to answer"
+    )
+    assert not any(STATES[state]().awaits_answer_from_organisation for state in ("approved", "rejected", "expired"))
 
 
 def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:

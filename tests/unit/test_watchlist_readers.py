@@ -265,12 +265,12 @@ def test_folders_and_zips_stand_for_the_files_in_them(tmp_path: Path) -> None:
     packed = tmp_path / "sdn_2024-05-04.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         archive.write(folder / "sdn.csv", "../deep/sdn.csv")
-    with files.open_files([folder]) as plain, files.open_files([packed]) as unpacked:
+    with files.open_import_files([folder]) as plain, files.open_import_files([packed]) as unpacked:
         assert plain.sha256 == unpacked.sha256
         assert (plain.data_date, unpacked.data_date) == (
             datetime(2024, 5, 3, tzinfo=UTC),
             datetime(2024, 5, 4, tzinfo=UTC),
         )
         assert [path.name for path in unpacked.paths] == ["sdn.csv"]
-    with pytest.raises(WatchlistRefused), files.open_files([tmp_path / "none.csv"]):
+    with pytest.raises(WatchlistRefused), files.open_import_files([tmp_path / "none.csv"]):
         pass

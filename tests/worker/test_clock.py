@@ -28,7 +28,7 @@ def pulse(ground: Ground, db: Database, role: processes.Role = "server") -> tupl
 
 
 async def advance(ground: Ground, clock: SandboxClock, by: timedelta) -> ClockReading:
-    async with ground.db.around() as tx:
+    async with ground.db.outer_transaction() as tx:
         return await clock.advance(tx, by)
 
 
@@ -36,8 +36,8 @@ def test_the_business_clock_is_real_time_and_what_it_was_moved_never_back() -> N
     real = TestClock()
     clock = BusinessClock(real)
     assert abs(clock.now() - clock.real_now()) < HOUR
-    clock.set_offset(HOUR)
-    clock.set_offset(timedelta())
+    clock.advance_offset(HOUR)
+    clock.advance_offset(timedelta())
     assert clock.offset == HOUR
     assert timedelta(seconds=-1) < clock.now() - clock.real_now() - HOUR < timedelta(seconds=1)
     assert abs(BusinessClock(SystemClock()).real_now() - SystemClock().now()) < timedelta(seconds=5)
@@ -82,7 +82,7 @@ async def test_a_new_process_begins_in_the_moved_time(ground: Ground) -> None:
     )
     clock = TestClock(ground.clock.now() - HOUR)
     mine, _ = pulse(ground, ground.db)
-    await ClockSynchroniser(ground.db, clock, mine, ground.telemetry).synchronise()
+    await ClockSynchroniser(ground.db, clock, mine, ground.telemetry).apply_stored_offset()
     assert clock.offset == HOUR
     async with ground.db.read() as tx:
         assert await processes.count_processes_behind(tx, (await business_clock.read_offset(tx)).version) == 0

@@ -18,7 +18,7 @@ from almoner.access.people.domain import MemberRole
 from almoner.adapters.storage_objects import open_storage
 from almoner.dashboard import exports
 from almoner.dashboard.api_request_source import ApiRequestSource
-from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles
+from almoner.dashboard.list_files import MAX_DOWNLOAD, RecordListReader
 from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import API_REQUESTS
 from almoner.platform.database.counters import add_to_list_total
@@ -162,7 +162,7 @@ async def test_the_sweep_of_the_storage_leaves_it_there(alone: Service) -> None:
         moment = (here.service.clock.real_now() - timedelta(days=2)).timestamp()
         os.utime(file, (moment, moment))
         async with here.service.db.write() as tx:
-            await documents_jobs.SWEEP.enqueue(tx, queue.Nothing())
+            await documents_jobs.SWEEP.enqueue(tx, queue.NoDetails())
         await here.service.drain()
         assert here.files() == [file]
 
@@ -177,7 +177,7 @@ async def test_what_was_cut_off_starts_over_and_leaves_no_half_file(alone: Servi
         job = Job(1, exports.PREPARE.name, details(here, row["id"]), 1, 0, here.service.clock.now(), None)
 
         async def prepare() -> None:
-            handlers = exports.file_tasks.using(parts_of(here.service)).handlers
+            handlers = exports.file_tasks.bind(parts_of(here.service)).handlers
             await handlers[exports.PREPARE.name](JobContext(here.service.db), job)
 
         running = asyncio.create_task(prepare())
@@ -248,5 +248,7 @@ def parts_of(service: Service) -> exports.JobDependencies:
     blobs = BlobStore(open_storage(folder, Path()), service.db.deployment.vault, service.db.deployment.identity)
     calls = MemberApiClient(service.services.api)
     return exports.JobDependencies(
-        ListFiles(service.db, calls, {API_REQUESTS: ApiRequestSource(service.db)}), blobs, TranslationCatalogues()
+        RecordListReader(service.db, calls, {API_REQUESTS: ApiRequestSource(service.db)}),
+        blobs,
+        TranslationCatalogues(),
     )

@@ -323,7 +323,7 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
 
 def delivering(service: Service, client: OutboundClient) -> BackgroundTasks:
     """What makes attempts by a client."""
-    return deliveries_jobs.delivery_tasks.using(DeliveryWorker(service.db, client, service.services.telemetry))
+    return deliveries_jobs.delivery_tasks.bind(DeliveryWorker(service.db, client, service.services.telemetry))
 
 
 class _DiesAfterTheAnswer(OutboundClient):
@@ -439,7 +439,7 @@ async def test_w1_an_event_is_fanned_out_once_however_often_it_is_reacted_to(
         await service.drain()
         async with service.db.write() as tx:
             rows = await tx.fetch(f"select {outbox.COLUMNS} from event where partner_id = $1", tenant.partner.id)
-            for reaction in deliveries_jobs.tasks.collected.reactions:
+            for reaction in deliveries_jobs.tasks.declared_tasks.reactions:
                 await reaction.react(tx, [outbox.event_from_row(row) for row in rows])
         await service.drain()
         assert len(sink.received) == 1

@@ -89,7 +89,7 @@ class Ground:
     async def sweep(self) -> None:
         """Sweep now."""
         async with self.service.db.write() as tx:
-            await documents_jobs.SWEEP.enqueue(tx, queue.Nothing())
+            await documents_jobs.SWEEP.enqueue(tx, queue.NoDetails())
         await self.service.drain()
 
     async def findings(self) -> set[str]:
@@ -188,7 +188,7 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(alone: 
         blobs = BlobStore(
             open_storage(here.service.services.settings.documents_url, Path()), here.service.db.deployment.vault
         )
-        scan = documents_jobs.scan_tasks.using(documents_jobs.ScanDependencies(blobs, None)).handlers[
+        scan = documents_jobs.scan_tasks.bind(documents_jobs.ScanDependencies(blobs, None)).handlers[
             documents.SCAN.name
         ]
         async with here.service.db.write() as tx:

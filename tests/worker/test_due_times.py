@@ -40,7 +40,7 @@ async def test_all_are_asked_in_one_statement_when_they_are_due(ground: Ground) 
     connection = await asyncpg.connect(ground.database.dsn)
     try:
         connection.add_query_logger(lambda query: asked.append(query.query))
-        tx = ground.db.begin(connection, "read")  # type: ignore[arg-type]
+        tx = ground.db.build_transaction(connection, "read")  # type: ignore[arg-type]
         assert len(await sweeper.next_due_times(tx)) == len(hours)
     finally:
         await connection.close()

@@ -50,7 +50,7 @@ class Ground:
 async def ground(alone: Service) -> AsyncIterator[Ground]:
     """The ground, with nothing on it."""
     provider = FakeProvider()
-    asking = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(provider))
+    asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(provider))
     duties = join_tasks([sessions_jobs.tasks, donations_jobs.tasks, asking])
     background = BackgroundWorker(alone.db, duties, alone.services.telemetry)
     api = alone.client((await alone.tenant()).secret)

@@ -58,7 +58,7 @@ async def test_a_register_is_uploaded_and_imported(service: Service, admin: Brow
     content = published(tmp_path, 200)
     assert "Loaded" in await imported(admin, service, content)
     async with service.db.read() as tx:
-        [load] = await registers.list_loads(tx, 5)
+        [load] = await registers.list_imports(tx, 5)
         trail = await tx.fetch("select action, actor_kind from audit_entry where action like 'register.%' order by id")
     assert (load.rows, f"{load.data_as_of:%Y-%m-%d}", load.status) == (200, "2026-04-13", "loaded")
     assert [tuple(row) for row in trail] == [("register.uploaded", "operator"), ("register.imported", "operator")]
@@ -77,10 +77,10 @@ async def test_what_looks_damaged_is_quarantined_until_it_is_forced(
     assert "looks damaged, so it was not imported" in said
     assert "Load checks Applied" in said
     async with service.db.read() as tx:
-        assert await registers.count_undecided(tx) == 1
+        assert await registers.count_undecided_imports(tx) == 1
     assert "Load checks Overridden" in await imported(admin, service, few, day="2026-05-13", force="yes")
     async with service.db.read() as tx:
-        assert await registers.count_undecided(tx) == 0
+        assert await registers.count_undecided_imports(tx) == 0
         assert await tx.fetchval("select count(*) from organisation where active") == 20
 
 

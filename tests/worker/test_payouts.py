@@ -182,5 +182,5 @@ async def test_a_gift_that_somebody_held_is_looked_for_again(ground: Ground) -> 
 
 
 def test_in_production_a_person_runs_payouts() -> None:
-    assert [one.name for one in disbursements_jobs.tasks.collected.schedules] == ["disbursements.propagate_status"]
-    assert [one.name for one in disbursements_jobs.sandbox_tasks.collected.schedules] == ["disbursements.run"]
+    assert [one.name for one in disbursements_jobs.tasks.declared_tasks.schedules] == ["disbursements.propagate_status"]
+    assert [one.name for one in disbursements_jobs.sandbox_tasks.declared_tasks.schedules] == ["disbursements.run"]

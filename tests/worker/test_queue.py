@@ -23,7 +23,7 @@ async def claim(db: Database, limit: int = 10) -> list[Job]:
 
 async def claim_lanes(db: Database, limit: int = 100) -> list[Job]:
     async with db.write() as tx:
-        await queue.promote_lane_jobs(tx)
+        await queue.mark_due_lane_jobs_ready(tx)
         return (await queue.claim_lane_jobs(tx, "", limit))[0]
 
 
@@ -285,7 +285,7 @@ async def test_a_paused_lane_is_left_alone_until_its_moment(ground: Ground) -> N
     assert await claim_lanes(ground.db) == []
     assert (await figures(ground))[:2] == (0, 1)
     async with ground.db.read() as tx:
-        assert not (await queue.find_claimable_jobs(tx)).ready
+        assert not (await queue.find_claimable_work(tx)).ready
         assert await queue.next_job_due_at(tx) == until
     ground.clock.advance(minutes=1)
     assert len(await claim_lanes(ground.db)) == 1

@@ -26,7 +26,7 @@ class Servers:
     async def share(self) -> None:
         """All exchange, twice: what the last one told the first hears then."""
         for sharing in (*self.sharings, *self.sharings):
-            await sharing.share()
+            await sharing.exchange_usage_once()
 
 
 async def test_h13_one_server_of_four_grants_the_whole_limit(ground: Ground) -> None:

@@ -224,7 +224,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         def worker(limit: timedelta) -> JobRunner:
             return JobRunner(
                 JobContext(services.db),
-                registers_jobs.refresh_tasks.using(parts).handlers,
+                registers_jobs.refresh_tasks.bind(parts).handlers,
                 services.services.telemetry,
                 limits={registers_jobs.REFRESH.name: limit},
             )

@@ -20,7 +20,7 @@ NOTE = {"note": "The publisher says that it is right"}
 async def quarantined(service: Service) -> tuple[str, RegisterImport]:
     """The newest import, which waits for a person."""
     async with service.db.read() as tx:
-        [load] = await registers.list_loads_page(tx, "irs-bmf", "quarantined", None, 1)
+        [load] = await registers.list_imports_page(tx, "irs-bmf", "quarantined", None, 1)
         return tx.ids.text("registerload", load.id), load
 
 
@@ -63,7 +63,7 @@ async def test_a_quarantined_import_is_decided_by_a_person_once(
         assert NOTE["note"] in page
         if released:
             async with service.db.read() as tx:
-                [newest] = await registers.list_loads_page(tx, "irs-bmf", "loaded", None, 1)
+                [newest] = await registers.list_imports_page(tx, "irs-bmf", "loaded", None, 1)
             own = f"{IMPORTS}/{service.db.deployment.ids.text('registerload', newest.id)}?compare=previous"
             assert "180 removed" in (await browser.open(own)).text
         await browser.close()

@@ -79,9 +79,9 @@ class World:
 
     def worker(self) -> BackgroundWorker:
         """What charges plans, and who hears what donors are told; nothing else."""
-        asking, hearing = donations_jobs.provider_tasks.using(donations_jobs.JobDependencies(self.provider)), Tasks()
+        asking, hearing = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(self.provider)), Tasks()
 
-        @hearing.reacts_to(NOTICE)
+        @hearing.on_internal_event(NOTICE)
         async def on_notice(_tx: Tx, notices: Sequence[SubscriptionNotice]) -> None:
             self.told.update(notice.kind for notice in notices)
 
@@ -135,7 +135,7 @@ class World:
                 await subscriptions.resume(tx, self.partner, plan_id)
                 model.resume(self.now)
             elif action == "skip" and live:
-                await subscriptions.skip(tx, self.partner, plan_id, "donor")
+                await subscriptions.skip_next_date(tx, self.partner, plan_id, "donor")
                 model.skip("donor")
             elif action == "card" and model.status != "cancelled":
                 plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, plan_id)
@@ -346,13 +346,13 @@ async def test_the_clock_stops_at_a_date_that_cannot_be_worked_off(
     assert due is not None
     world.provider.refuse = 1_000_000
     clock = SandboxClock(world.worker(), service.clock, patience_seconds=0.5)
-    async with service.db.around() as tx:
+    async with service.db.outer_transaction() as tx:
         stopped = await clock.advance_to(tx, target)
     assert stopped.remaining > 0
     assert due <= stopped.now < due + timedelta(hours=1)
     world.provider.refuse = 0
     patient = SandboxClock(world.worker(), service.clock)
-    async with service.db.around() as tx:
+    async with service.db.outer_transaction() as tx:
         moved = await patient.advance_to(tx, target)
     assert (moved.now, moved.remaining) == (target, 0)
     async with service.db.read() as tx:

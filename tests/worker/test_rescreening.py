@@ -49,7 +49,7 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
         [progress] = found
         stages.append((progress.stage, progress.after is not None))
         assert isinstance(
-            await matches_jobs.rescreen_after_load(screener, JobContext(alone.db), progress, at_most=1), JobDone
+            await matches_jobs.rescreen_after_import(screener, JobContext(alone.db), progress, max_subjects=1), JobDone
         )
     assert stages.count(("ended", True)) == 3
     assert stages.count(("brought", True)) == 1
@@ -57,7 +57,7 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     assert {statuses(await shown(api, one))["sanction"] for one in ended} == {"clear"}
     assert {statuses(await shown(api, one))["sanction"] for one in came} == {None}
     assert {one["version"] for record in (*ended, *came) for one in (await shown(api, record))["sources"]} == {
-        load.version
+        load.version_label
     }
 
 

@@ -62,7 +62,7 @@ async def _reject_an_email(service: Service) -> None:
 
 async def _view_a_donor(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await dashboard_store.insert_donor_views(tx, tenant.partner, uuid4(), [uuid4()])
+        await dashboard_store.insert_donor_data_accesses(tx, tenant.partner, uuid4(), [uuid4()])
 
 
 async def _request_a_file(service: Service, tenant: Tenant) -> None:

@@ -425,7 +425,7 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
     assert await worker().sweeper.run_due() == 1
     assert [line["schedule"] for line in ground.log if line["event"] == "schedule_failed"] == ["a.broken"]
     async with ground.db.read() as tx:
-        failed, other = await worker().sweeper.list_jobs(tx)
+        failed, other = await worker().sweeper.list_periodic_jobs(tx)
     assert (failed.last_run_at, other.last_error) == (None, None)
     assert failed.last_error is not None
     assert failed.last_error.startswith("RuntimeError at ")
@@ -433,7 +433,7 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
     broken = False
     await worker().sweeper.run_due()
     async with ground.db.read() as tx:
-        mended, _ = await worker().sweeper.list_jobs(tx)
+        mended, _ = await worker().sweeper.list_periodic_jobs(tx)
     assert (mended.last_error, mended.failed_at) == (None, None)
     assert mended.last_run_at is not None
 
@@ -447,7 +447,7 @@ async def test_a_requested_run_does_not_wait_for_the_end_of_its_period(ground: G
         await request_run(tx, "records.tidy")
     assert await sweeper.run_due() == 1
     async with ground.db.read() as tx:
-        (done,) = await sweeper.list_jobs(tx)
+        (done,) = await sweeper.list_periodic_jobs(tx)
     assert (done.requested, done.last_run_at) == (False, now)
 
 

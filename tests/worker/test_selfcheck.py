@@ -24,7 +24,7 @@ TIMES = ConsistencyCheck(
 def background(ground: Ground, *checks: ConsistencyCheck) -> BackgroundWorker:
     """What one process does at night."""
     duties = join_tasks(
-        [selfcheck.tasks, selfcheck.run_tasks.using(selfcheck.JobDependencies(checks, ground.telemetry))]
+        [selfcheck.tasks, selfcheck.run_tasks.bind(selfcheck.JobDependencies(checks, ground.telemetry))]
     )
     return BackgroundWorker(ground.db, duties, ground.telemetry)
 

@@ -15,7 +15,7 @@ from starlette.routing import Router
 
 from almoner.access.people.domain import OPERATORS
 from almoner.console import service_status
-from almoner.console.health_facts import load_lines
+from almoner.console.health_facts import load_health_lines
 from almoner.console.service_status_page import RenderedStatus, StatusPage, StatusRenderer
 from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.transactions import Database, open_pool
@@ -108,7 +108,7 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
         soon = CheckResult("certificate", "warning", "give.example.org: expires on 2026-03-09", "Renew it.")
         await beat(service, CheckResult("mail server", "failed", "no answer"), soon)
         async with service.db.read() as tx:
-            lines = {one.name: one.state for one in await load_lines(tx)}
+            lines = {one.name: one.state for one in await load_health_lines(tx)}
         assert (lines["Mail server"], lines["Certificate"]) == ("failing", "attention")
         response = await service.client(None).get("/status.json")
         assert states(response.json()) == {

@@ -185,4 +185,5 @@ def _simulation_actions() -> dict[str, list[str]]:
     unused = cast(
         "Any", SimpleNamespace(db=SimpleNamespace(deployment=SimpleNamespace(ids=Ids(sandbox=True))), provider=None)
     )
-    return wiring.build_simulation(unused, cast("Any", None), DisbursementRules(), TranslationCatalogues()).actions
+    simulation = wiring.build_simulation(unused, cast("Any", None), DisbursementRules(), TranslationCatalogues())
+    return simulation.action_names_by_type

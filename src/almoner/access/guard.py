@@ -32,11 +32,11 @@ class RateLimits:
     wrong_keys: RateLimit
     scim: RateLimit
 
-    def of_key(self, kind: KeyKind, own: Rate | None) -> RateLimit:
-        """The limit of a key; ``own``: the partner's own limit for this kind of key, if any."""
+    def limit_for_key(self, kind: KeyKind, partner_rate: Rate | None) -> RateLimit:
+        """The limit of a key; ``partner_rate``: the partner's own limit for this kind of key, if any."""
         publishable = self.publishable if kind is KeyKind.PUBLISHABLE else self.secret
         limit = self.scim if kind is KeyKind.SCIM else publishable
-        return limit if own is None else RateLimit(limit.policy, own.per_second, own.burst)
+        return limit if partner_rate is None else RateLimit(limit.policy, partner_rate.per_second, partner_rate.burst)
 
 
 class TooManyInvalidKeys(RateExceeded):
@@ -76,7 +76,7 @@ class KeyGuard:
 
         Raises Unauthorised; TooManyInvalidKeys if the address has sent too many invalid keys.
         """
-        secret = read_authorization(authorization)
+        secret = parse_key_from_authorization(authorization)
         real_now = self._clock.real_now()
         known = self._known.get(secret)
         if known is None:
@@ -131,7 +131,7 @@ class KeyGuard:
         limits, limiter, network = self._limits, self._limiter, network_of_client(ip_address)
         if caller is None:
             return limiter.count_call(limits.publishable_address, network, now)
-        limit = limits.of_key(caller.kind, caller.rate)
+        limit = limits.limit_for_key(caller.kind, caller.rate)
         if caller.kind is not KeyKind.PUBLISHABLE:
             return limiter.count_call(limit, caller.key_id, now)
         by_address = limiter.count_call(limits.publishable_address, (caller.key_id, network), now)
@@ -141,13 +141,13 @@ class KeyGuard:
         return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
 
     def record_use(self, caller: Caller, ip_address: str, route: str) -> None:
-        """Buffer the use of a key, at most once a minute, until ``flush_uses``."""
+        """Buffer the use of a key, at most once a minute, until ``flush_key_uses``."""
         real_now = self._clock.real_now()
         if real_now.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
             self._noted[caller.key_id] = real_now.timestamp()
             self._uses[caller.key_id] = (caller.key_id, real_now, ip_address, route)
 
-    async def flush_uses(self) -> None:
+    async def flush_key_uses(self) -> None:
         """Store the remembered key uses; the server calls it every few seconds."""
         if self._uses:
             uses, self._uses = list(self._uses.values()), {}
@@ -155,7 +155,7 @@ class KeyGuard:
                 await keys.record_uses(tx, uses)
 
 
-def read_authorization(header: str | None) -> str:
+def parse_key_from_authorization(header: str | None) -> str:
     """The key in an Authorization header (settled 2). Raises Unauthorised."""
     if not header:
         raise Unauthorised("header.Authorization is required")

@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiRequest
-from almoner.platform.database.disk_space import DiskSpaceLow, refusable_writes
+from almoner.platform.database.disk_space import DiskSpaceLow, refuse_writes_when_low
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
@@ -37,26 +37,26 @@ class ApiRequestRecorder:
             registry=telemetry.registry,
         )
 
-    def record(self, scope: Scope, line: RequestLine) -> None:
+    def record(self, asgi_scope: Scope, log_line: RequestLine) -> None:
         """Record one answered request, if it had an API key."""
-        if line.partner is None or line.key is None:
+        if log_line.partner is None or log_line.key is None:
             return
         if len(self._waiting) >= _MOST_WAITING:
             self._waiting.popleft()
             self._dropped.inc()
         self._waiting.append(
             ApiRequest(
-                line.partner,
-                UUID(line.request_id.removeprefix("req_")),
-                line.key,
-                line.method,
-                line.route.rpartition(" ")[2],
-                scope.get("almoner.path"),
-                scope.get("almoner.parameters"),
-                line.status,
-                line.ms,
-                scope.get("almoner.error"),
-                _cut_network(line.address),
+                log_line.partner,
+                UUID(log_line.request_id.removeprefix("req_")),
+                log_line.key,
+                log_line.method,
+                log_line.route.rpartition(" ")[2],
+                asgi_scope.get("almoner.path"),
+                asgi_scope.get("almoner.parameters"),
+                log_line.status,
+                log_line.ms,
+                asgi_scope.get("almoner.error"),
+                _cut_network(log_line.address),
             )
         )
 
@@ -75,7 +75,7 @@ class ApiRequestRecorder:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
             try:
-                with refusable_writes():
+                with refuse_writes_when_low():
                     async with self._db.write() as tx:
                         await keys.insert_requests(tx, batch)
             except DiskSpaceLow:

@@ -108,7 +108,7 @@ def format_iso_date(year: str, month: int, day: str) -> str | None:
         return None
 
 
-class ListFormat(NamedTuple):
+class IrsFileFormat(NamedTuple):
     """The line format of one IRS list. ``fits``: whether a line's fields have this format."""
 
     source: str
@@ -116,7 +116,7 @@ class ListFormat(NamedTuple):
     matches: Callable[[Sequence[str]], bool]
 
 
-PUB78: Final = ListFormat(
+PUB78: Final = IrsFileFormat(
     "irs-pub78",
     "Publication 78",
     lambda fields: (
@@ -126,12 +126,12 @@ PUB78: Final = ListFormat(
         and _CODES.fullmatch(fields[-1].strip()) is not None
     ),
 )
-REVOCATIONS: Final = ListFormat(
+REVOCATIONS: Final = IrsFileFormat(
     "irs-revocations",
     "the list of automatic revocations",
     lambda fields: 12 <= len(fields) < 26 and is_ein(fields[0]) and _DAY.fullmatch(fields[-3].strip()) is not None,
 )
-NOTICES: Final = ListFormat(
+NOTICES: Final = IrsFileFormat(
     "irs-990n",
     "the list of 990-N notices",
     lambda fields: len(fields) >= 26 and is_ein(fields[0]) and _YEAR.fullmatch(fields[1].strip()) is not None,
@@ -139,16 +139,16 @@ NOTICES: Final = ListFormat(
 _LIST_FORMATS: Final = (PUB78, REVOCATIONS, NOTICES)
 
 
-def read_rows(file: SourceFile, form: ListFormat) -> Iterator[tuple[int, list[str]]]:
+def read_rows(file: SourceFile, file_format: IrsFileFormat) -> Iterator[tuple[int, list[str]]]:
     """(line, fields) of each line that is not blank.
 
-    Raises ImportRefused if the file is not in ``form``, is empty, or ends in the middle of a line.
+    Raises ImportRefused if the file is not in ``file_format``, is empty, or ends in the middle of a line.
     """
     numbered = _lines(file)
     first = list(islice(numbered, _LOOKED_AT))
-    _check_format(file, form, [fields for _, fields, _ in first])
+    _check_format(file, file_format, [fields for _, fields, _ in first])
     for line, fields, ended in chain(first, numbered):
-        if not ended and not form.matches(fields):
+        if not ended and not file_format.matches(fields):
             raise ImportRefused(f"{file.name} ends in the middle of line {line}: it was cut off, download it again")
         yield line, fields
 
@@ -160,7 +160,7 @@ def _lines(file: SourceFile) -> Iterator[tuple[int, list[str], bool]]:
             yield nth, bare.split("|"), bare != text
 
 
-def _check_format(file: SourceFile, form: ListFormat, first: Sequence[Sequence[str]]) -> None:
+def _check_format(file: SourceFile, form: IrsFileFormat, first: Sequence[Sequence[str]]) -> None:
     if not first:
         raise ImportRefused(f"{file.name} is empty: download it again")
     if sum(form.matches(fields) for fields in first) * 2 > len(first):
@@ -172,33 +172,33 @@ def _check_format(file: SourceFile, form: ListFormat, first: Sequence[Sequence[s
                 f"load it with `almoner registers import {other.source}`"
             )
     raise ImportRefused(
-        f"{file.name} is not {form.title}, or its format has changed: {guess_file_format('|'.join(first[0]))}"
+        f"{file.name} is not {form.title}, or its format has changed: {explain_unknown_format('|'.join(first[0]))}"
     )
 
 
-def guess_file_format(line: str) -> str:
+def explain_unknown_format(first_line: str) -> str:
     """The guessed format of a file by its first line, for the sentence that refuses it."""
-    if not line:
+    if not first_line:
         return "it is empty"
-    if "\x00" in line or "\ufffd" in line:
+    if "\x00" in first_line or "\ufffd" in first_line:
         return "it is not UTF-8 text; if it is UTF-16, save it as UTF-8"
-    if line.lstrip().startswith(("<", "{")):
+    if first_line.lstrip().startswith(("<", "{")):
         return "it is a web page or an answer of a service; fetch the file again"
-    if line.upper().startswith("EIN,"):
+    if first_line.upper().startswith("EIN,"):
         return "it is a business master file, to be loaded with `almoner registers import irs-bmf`"
-    if line.startswith("PK"):
+    if first_line.startswith("PK"):
         return "it is a zip without its ending .zip"
     return "check its first lines, or download it again"
 
 
 def build_rejected_row(
-    line: int, reason: str, stored: Sequence[str], *, file: int, number: str = "", name: str = ""
+    line: int, reason: str, fields: Sequence[str], *, file_index: int, number: str = "", name: str = ""
 ) -> RejectedRow:
     """The quarantined form of a row: only fields that are certainly not personal, its number and its name."""
-    safe = [field for field in map(strip_care_of_line, stored) if "@" not in field]
+    safe = [field for field in map(strip_care_of_line, fields) if "@" not in field]
     content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
     ein, called = number if is_ein(number) else None, "" if has_invalid_characters(name) else strip_care_of_suffix(name)
-    return RejectedRow(line, reason, content, file, ein, called)
+    return RejectedRow(line, reason, content, file_index, ein, called)
 
 
 def leading_number_fields(fields: Sequence[str]) -> list[str]:

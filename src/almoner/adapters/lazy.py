@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def make_on_first_use(make: Callable[[], _T], ready: object = None) -> _T:
-    """Return a proxy that calls ``make`` when an attribute is first used that ``ready`` does not have."""
-    return cast("_T", _MadeOnFirstUse(make, ready))
+def lazy_proxy(factory: Callable[[], _T], preset: object = None) -> _T:
+    """Return a proxy that calls ``factory`` when an attribute is first used that ``preset`` does not have."""
+    return cast("_T", _MadeOnFirstUse(factory, preset))
 
 
 class _MadeOnFirstUse:
@@ -37,10 +37,10 @@ class _MadeOnFirstUse:
 
 
 def build_stripe_provider(
-    key: str,
+    api_key: str,
     webhook_secret: str,
-    tariff: FeeSchedule,
-    mark: str,
+    fee_schedule: FeeSchedule,
+    deployment_id: str,
     api_url: str,
     pages_url: str,
     identity: DeploymentIdentity,
@@ -49,8 +49,10 @@ def build_stripe_provider(
     from almoner.adapters.payments_stripe import StripeProvider  # only with a Stripe account: 36 MB
     from almoner.adapters.stripe_client import StripeConnection
 
-    line = StripeConnection(key, api_url, identity=identity)
-    return StripeProvider(line, webhook_secret=webhook_secret, tariff=tariff, mark=mark, pages_url=pages_url)
+    line = StripeConnection(api_key, api_url, identity=identity)
+    return StripeProvider(
+        line, webhook_secret=webhook_secret, tariff=fee_schedule, mark=deployment_id, pages_url=pages_url
+    )
 
 
 def build_storage(url: str | None, folder: Path, endpoint: str | None = None) -> Storage:
@@ -64,7 +66,7 @@ def build_storage(url: str | None, folder: Path, endpoint: str | None = None) ->
     parts = urlsplit(url or "")
     if parts.scheme not in {"", "file"}:
         return make()  # deployment records are read at once
-    return make_on_first_use(make, FolderDeploymentRecords((Path(parts.path) if url else folder).absolute()))
+    return lazy_proxy(make, FolderDeploymentRecords((Path(parts.path) if url else folder).absolute()))
 
 
 def build_mail_hosts() -> MailHosts:
@@ -75,4 +77,4 @@ def build_mail_hosts() -> MailHosts:
 
         return DnsMailHosts()
 
-    return make_on_first_use(make)
+    return lazy_proxy(make)

@@ -26,7 +26,7 @@ from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_currencies, stripe_saved_methods, stripe_webhooks
 from almoner.adapters.provider_payouts_stripe import StripePayoutReports
-from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_errors
+from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_stripe_errors
 from almoner.adapters.stripe_responses import (
     ChargeList,
     CheckoutSession,
@@ -40,17 +40,17 @@ from almoner.adapters.stripe_responses import (
     Refund,
     RefundList,
     StripeFile,
-    WebhookEndpoints,
+    WebhookEndpointList,
 )
-from almoner.adapters.stripe_saved_methods import StripeSavedMethods
+from almoner.adapters.stripe_saved_methods import StripeSavedPaymentMethods
 from almoner.adapters.stripe_values import (
     AGREEMENT_KEY,
     DEPLOYMENT_KEY,
     REFERENCE_KEY,
+    checkout_locale,
     from_stripe_amount,
-    is_own,
-    page_locale,
-    saved_method_of,
+    is_created_by_deployment,
+    to_saved_payment_method,
     to_stripe_amount,
 )
 from almoner.adapters.stripe_webhooks import EVENTS
@@ -149,7 +149,7 @@ class StripeProvider:
         self._tariff = tariff
         self._mark = mark
         self._origin = pages_url
-        self._saved_methods = StripeSavedMethods(line, mark, pages_url)
+        self._saved_methods = StripeSavedPaymentMethods(line, mark, pages_url)
 
     @property
     def name(self) -> str:
@@ -157,7 +157,7 @@ class StripeProvider:
         return _NAME
 
     @property
-    def origin(self) -> str:
+    def page_origin(self) -> str:
         """Scheme and host of its pages."""
         return self._origin
 
@@ -171,19 +171,19 @@ class StripeProvider:
         """The currencies in which Stripe accepts every amount."""
         return stripe_currencies.UNIT_FACTORS.keys()
 
-    async def describe_webhook_endpoint(self, url: str) -> tuple[bool, str]:
+    async def check_webhook_endpoint(self, url: str) -> tuple[bool, str]:
         """Whether the webhook endpoint ``url`` at Stripe receives all required events, and what was found.
 
         Raises ProviderFailure.
         """
         try:
-            with translate_errors("the webhook endpoints"):
+            with translate_stripe_errors("the webhook endpoints"):
                 answer = await self._line.client.v1.webhook_endpoints.list_async({"limit": 100})
         except ProviderFailure as failure:
             if isinstance(failure.__cause__, stripe.PermissionError):
                 return True, "the key may not read webhook endpoints, so they were not looked at"
             raise
-        ours = [one for one in parse_response(answer, WebhookEndpoints).data if one.url == url]
+        ours = [one for one in parse_response(answer, WebhookEndpointList).data if one.url == url]
         if not ours:
             return False, f"Stripe has no webhook endpoint for {url}"
         enabled = [one for one in ours if one.status == "enabled"]
@@ -194,17 +194,17 @@ class StripeProvider:
             return False, f"the webhook endpoint for {url} does not receive {', '.join(missing)}"
         return True, f"told at {url}"
 
-    async def create(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
         """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         params = _session_params(order, self._mark)
-        with translate_errors("a new payment"):
+        with translate_stripe_errors("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
         result = self._to_provider_payment(parse_response(answer, CheckoutSession), 0)
         if result.money != order.money or result.reference != order.reference or result.url is None:
             raise ProviderFailure("Stripe returned a different payment")
         return result
 
-    async def fetch(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment: str) -> ProviderPayment:
         """Fetch the current state of a payment.
 
         If its card attempts are used up, it is closed (H6). Raises NoSuchPayment, ProviderFailure.
@@ -217,7 +217,7 @@ class StripeProvider:
             session = await self._expire(session)
         return self._to_provider_payment(session, attempts)
 
-    async def cancel(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment: str) -> ProviderPayment:
         """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
         session = (await self._find(payment)).paid_on
         if isinstance(session, OffSessionIntent):
@@ -239,7 +239,7 @@ class StripeProvider:
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
         """Fetch the current data of a saved card. Raises ProviderFailure."""
-        return await self._saved_methods.fetch(customer, payment_method)
+        return await self._saved_methods.fetch_payment_method(customer, payment_method)
 
     async def delete_payment_method(self, customer: str, payment_method: str) -> None:  # noqa: ARG002
         """Delete a saved card with its customer. Raises ProviderFailure."""
@@ -253,13 +253,13 @@ class StripeProvider:
         """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
         return await self._saved_methods.fetch_setup(setup)
 
-    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund part or all of a paid payment. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
         paid = await self._find(payment)
         intent = paid.intent
         if intent is None or paid.currency.upper() != money.currency:
             raise RefundRefused("Stripe has no money for this payment in this currency")
-        result = await self._refunded(intent, key) or await self._send_back(intent, key, money)
+        result = await self._refunded(intent, idempotency_key) or await self._send_back(intent, idempotency_key, money)
         if result.payment_intent != intent.id or from_stripe_amount(result.amount, result.currency) != money:
             raise ProviderFailure("Stripe returned a different refund")
         if result.status in _NOT_ARRIVED:
@@ -270,7 +270,7 @@ class StripeProvider:
         """The refund made with this key: Stripe forgets keys after a day, but a lost response may be older (I6)."""
         more, asked = True, RefundListParams(payment_intent=intent.id, limit=_PAGE)
         while more:
-            with translate_errors("refunds"):
+            with translate_stripe_errors("refunds"):
                 page = parse_response(await self._line.client.v1.refunds.list_async(asked), RefundList)
             if result := next((one for one in page.data if (one.metadata or {}).get(REFERENCE_KEY) == key), None):
                 return result
@@ -284,7 +284,7 @@ class StripeProvider:
             "amount": to_stripe_amount(money),
             "metadata": {REFERENCE_KEY: key},
         }
-        with translate_errors("a refund"):
+        with translate_stripe_errors("a refund"):
             try:
                 answer = await self._line.client.v1.refunds.create_async(params, {"idempotency_key": key})
             except stripe.InvalidRequestError as error:
@@ -296,7 +296,7 @@ class StripeProvider:
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
         """Fetch the current state of a refund. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         paid = await self._find(payment)
-        with translate_errors(refund):
+        with translate_stripe_errors(refund):
             result = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
         own = paid.intent is not None and result.payment_intent == paid.intent.id
         failed = result.status in _NOT_ARRIVED
@@ -312,13 +312,13 @@ class StripeProvider:
         """The reader of refund statuses, including refunds that fail later."""
         return self
 
-    async def disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
         paid = await self._find(payment)
         if paid.intent is None:
             return []
         asked: DisputeListParams = {"payment_intent": paid.intent.id, "limit": _PAGE}
-        with translate_errors("disputes"):
+        with translate_stripe_errors("disputes"):
             answer = await self._line.client.v1.disputes.list_async(asked)
         found = [one for one in parse_response(answer, DisputeList).data if one.status in _DISPUTES]
         if any(one.payment_intent != paid.intent.id for one in found):
@@ -365,7 +365,7 @@ class StripeProvider:
         """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""
         return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, at)
 
-    def payout_reports(self) -> StripePayoutReports:
+    def payout_report_reader(self) -> StripePayoutReports:
         """The reports of Stripe's payouts to us."""
         return StripePayoutReports(_NAME, self._line, self._stored_id)
 
@@ -384,7 +384,7 @@ class StripeProvider:
         """Find our payment by any Stripe payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
         session = await self._session(payment)
         if session is None:
-            intent = await self._saved_methods.find_intent(payment)
+            intent = await self._saved_methods.fetch_intent(payment)
             return _OwnPayment(intent.id, intent.currency, intent.livemode, intent, intent)
         return _OwnPayment(session.id, session.currency, session.livemode, session.payment_intent, session)
 
@@ -396,7 +396,7 @@ class StripeProvider:
         if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
         sessions = self._line.client.v1.checkout.sessions
-        with translate_errors(payment):
+        with translate_stripe_errors(payment):
             if payment.startswith("cs_"):
                 answer: object = await sessions.retrieve_async(payment, {"expand": [_EXPAND]})
                 marks = [parse_response(answer, CheckoutSessionOwner)]
@@ -405,7 +405,7 @@ class StripeProvider:
                 marks = parse_response(answer, CheckoutSessionOwnerList).data
         if not marks:
             return None
-        if len(marks) != 1 or not is_own(marks[0].metadata or {}, self._mark):
+        if len(marks) != 1 or not is_created_by_deployment(marks[0].metadata or {}, self._mark):
             raise ForeignPaymentError(payment)
         return (
             parse_response(answer, CheckoutSession)
@@ -419,14 +419,14 @@ class StripeProvider:
         if intent is None:
             return 0
         asked: ChargeListParams = {"payment_intent": intent.id, "limit": _PAGE}
-        with translate_errors("tries"):
+        with translate_stripe_errors("tries"):
             answer = await self._line.client.v1.charges.list_async(asked)
         return max(len(parse_response(answer, ChargeList).data), int(intent.last_payment_error is not None))
 
     async def _expire(self, session: CheckoutSession) -> CheckoutSession:
         """Expire an open session; if it was paid at the same moment, return it as paid."""
         try:
-            with translate_errors(session.id):
+            with translate_stripe_errors(session.id):
                 answer = await self._line.client.v1.checkout.sessions.expire_async(session.id, {"expand": [_EXPAND]})
         except ProviderFailure:
             ended = await self._session(session.id)
@@ -445,7 +445,7 @@ class StripeProvider:
             money = from_stripe_amount(intent.amount_received, intent.currency)
         saved = None
         if intent is not None and intent.setup_future_usage == _SAVED and status is ProviderStatus.SUCCEEDED:
-            saved = saved_method_of(intent.payment_method)
+            saved = to_saved_payment_method(intent.payment_method)
         others = intent is not None and any((intent.on_behalf_of, intent.transfer_data, intent.application))
         return ProviderPayment(
             session.id,
@@ -482,7 +482,7 @@ def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
         "payment_intent_data": {"metadata": marks},
         "success_url": order.return_url,
         "cancel_url": order.cancel_url,
-        "locale": page_locale(order.language),
+        "locale": checkout_locale(order.language),
         "expand": [_EXPAND],
     }
     if (use := order.save_for) is not None:
@@ -526,7 +526,7 @@ def _translate_evidence_errors(what: str, refused: str) -> Iterator[None]:
 
     ``what``: what was requested.
     """
-    with translate_errors(what):
+    with translate_stripe_errors(what):
         try:
             yield
         except stripe.PermissionError as error:

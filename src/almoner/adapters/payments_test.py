@@ -31,7 +31,7 @@ from almoner.giving.checkout.payments.domain import (
 )
 from almoner.giving.checkout.payments.ports import (
     DisputeEvidence,
-    FutureUse,
+    FutureUseConsent,
     OffSessionCharge,
     PaymentOrder,
     SetupOrder,
@@ -39,7 +39,7 @@ from almoner.giving.checkout.payments.ports import (
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.jobs.outside import waiting_outside
+from almoner.platform.jobs.outside import waiting_for_external_system
 from almoner.platform.outbound.lookups import open_http_session
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -168,7 +168,7 @@ class TestProvider:
         return _NAME
 
     @property
-    def origin(self) -> str:
+    def page_origin(self) -> str:
         """Scheme, host and port of its pages."""
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.netloc}"
@@ -183,7 +183,7 @@ class TestProvider:
         """All currencies."""
         return EXPONENTS.keys()
 
-    async def create(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
         """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         body = {
             "amount": order.money.minor,
@@ -254,24 +254,24 @@ class TestProvider:
         """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
         return _parse_setup(await self._request("GET", f"/v1/payments/{quote(setup, safe='')}"))
 
-    async def fetch(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment: str) -> ProviderPayment:
         """Fetch the current state of a payment. Raises NoSuchPayment, ProviderFailure."""
         return _parse_payment(await self._request("GET", f"/v1/payments/{quote(payment, safe='')}"))
 
-    async def cancel(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment: str) -> ProviderPayment:
         """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
         return _parse_payment(await self._request("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
 
-    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund part or all of a paid payment. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
         path = f"/v1/payments/{quote(payment, safe='')}/refunds"
         body = {"amount": money.minor, "currency": money.currency}
-        result = _parse_response(await self._create(path, key, body), _Refund)
+        result = _parse_response(await self._create(path, idempotency_key, body), _Refund)
         if (result.payment, result.amount, result.currency) != (payment, money.minor, money.currency):
             raise ProviderFailure("the provider returned a different refund")
         return ProviderRefund(result.id, money)
 
-    async def disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
         shown = _parse_response(
             await self._request("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes
@@ -335,7 +335,7 @@ class TestProvider:
     def refund_status_reader(self) -> None:
         """None: refunds of the test provider never fail later."""
 
-    def payout_reports(self) -> None:
+    def payout_report_reader(self) -> None:
         """None: the test provider pays out nothing; settlements are simulated."""
 
     async def close(self) -> None:
@@ -358,7 +358,7 @@ class TestProvider:
         self._identity.ensure_active()
         sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}
         try:
-            with waiting_outside():
+            with waiting_for_external_system():
                 async with self._session.request(
                     method, self._url + path, data=body, headers=sent, allow_redirects=False
                 ) as response:
@@ -425,7 +425,7 @@ def _saved(method: _PaymentMethod) -> SavedPaymentMethod:
     )
 
 
-def _agreement(use: FutureUse) -> dict[str, str]:
+def _agreement(use: FutureUseConsent) -> dict[str, str]:
     return {"text": use.text, "version": use.version, "email": use.email}
 
 

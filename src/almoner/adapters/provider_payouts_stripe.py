@@ -11,7 +11,7 @@ from stripe.params import BalanceTransactionListParams, PayoutListParams
 
 from almoner.adapters import stripe_currencies
 from almoner.adapters.stripe_client import StripeConnection as Wire
-from almoner.adapters.stripe_client import parse_response, translate_errors
+from almoner.adapters.stripe_client import parse_response, translate_stripe_errors
 from almoner.adapters.stripe_currencies import UnsupportedAmount
 from almoner.giving.accounting.settlements.domain import LineKey, LineKind, ReportLine, SettlementReport
 from almoner.giving.checkout.payments.domain import ProviderFailure
@@ -92,7 +92,7 @@ class StripePayoutReports:
             }
             if found:
                 asked["starting_after"] = found[-1].id
-            with translate_errors("payouts"):
+            with translate_stripe_errors("payouts"):
                 page = parse_response(await self._wire.client.v1.payouts.list_async(asked), _Payouts)
             found += page.data
             more = page.has_more and bool(page.data)
@@ -100,7 +100,7 @@ class StripePayoutReports:
 
     async def fetch_report(self, reference: str) -> SettlementReport:
         """All lines of one payout; their sum is its amount. Raises ProviderFailure."""
-        with translate_errors(reference):
+        with translate_stripe_errors(reference):
             payout = parse_response(await self._wire.client.v1.payouts.retrieve_async(reference), _Payout)
         moves = [move for move in await self._transactions(reference) if not _is_payout_itself(move, reference)]
         if sum(move.net for move in moves) != payout.amount:
@@ -125,7 +125,7 @@ class StripePayoutReports:
             asked: BalanceTransactionListParams = {"payout": reference, "limit": _PAGE, "expand": ["data.source"]}
             if found:
                 asked["starting_after"] = found[-1].id
-            with translate_errors(reference):
+            with translate_stripe_errors(reference):
                 page = parse_response(await self._wire.client.v1.balance_transactions.list_async(asked), _Transactions)
             found += page.data
             more = page.has_more and bool(page.data)

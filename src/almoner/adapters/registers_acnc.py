@@ -15,13 +15,13 @@ from almoner.adapters.registers_tables import DelimitedTable, TableRow
 from almoner.adapters.registers_values import (
     ValueReader,
     clean_text,
-    distinct_names,
-    drop_empty_facts,
+    distinct_other_names,
+    drop_falsy_facts,
     fold_name,
     format_date,
+    format_rejected_row_content,
     parse_websites,
-    redact_number,
-    rejected_row_content,
+    redact_unless_number,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -140,7 +140,7 @@ class _Columns:
                 continue
             reported = dict(zip(_NAMES, (row.fields[at] for at in self._needed), strict=True))
             reported |= {name: row.fields[at] if at is not None else "" for name, at in optional.items()}
-            yield from self._row(row, self._reading.read_texts(reported))
+            yield from self._row(row, self._reading.clean_texts_in_place(reported))
             yield from self._reading.pop_unreadable_values(row.line)
 
     def _row(self, row: TableRow, more: dict[str, str]) -> Iterator[registers_ports.SourceRow]:
@@ -152,13 +152,13 @@ class _Columns:
         if (number := _parse_abn(written_abn)) is None:
             self._reading.discard_unreadable_values()
             reason = "the ABN is not eleven digits with a right check digit"
-            content = rejected_row_content(ABN=redact_number(written_abn), Charity_Legal_Name=name)
+            content = format_rejected_row_content(ABN=redact_unless_number(written_abn), Charity_Legal_Name=name)
             yield RejectedRow(row.line, reason, content, self._file, name=name)
             return
         if not name:
             self._reading.discard_unreadable_values()
             reason = "Charity_Legal_Name is empty or damaged"
-            yield RejectedRow(row.line, reason, rejected_row_content(ABN=number), self._file, number)
+            yield RejectedRow(row.line, reason, format_rejected_row_content(ABN=number), self._file, number)
             return
         written = more["Other_Organisation_Names"]
         first, second = two_line_address(more[f"Address_Line_{nth}"] for nth in (1, 2, 3))
@@ -177,7 +177,7 @@ class _Columns:
             postcode=postcode or None,
             registration_date=self._reading.read_date("Registration_Date", registered),
             prominence=_PROMINENCE.get(size, 0),
-            facts=drop_empty_facts({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
+            facts=drop_falsy_facts({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
         )
         for before in _ABN_BEFORE.findall(written):
             if (old := "".join(before.split())) != number and abn.is_valid(old):
@@ -241,16 +241,17 @@ def _parse_abn(text: str) -> str | None:
     return number if _ABN.fullmatch(number) and abn.is_valid(number) else None
 
 
-def other_organisation_names(name: str, written: str) -> list[str]:
+def other_organisation_names(legal_name: str, other_names: str) -> list[str]:
     """An organisation's other names, without those that may be a person's.
 
     Kept: names with a word typical of organisations, names made of the words or initials of the legal name, and single
     words. Omitted: persons, email addresses, remarks.
     """
-    words = [word.casefold() for word in _WORDS.findall(name)]
+    words = [word.casefold() for word in _WORDS.findall(legal_name)]
     initials = "".join(word[0] for word in words)
-    return distinct_names(
-        name, [each for each in written.split(",") if _is_organisation_name(each.strip(), set(words), initials)]
+    return distinct_other_names(
+        legal_name,
+        [each for each in other_names.split(",") if _is_organisation_name(each.strip(), set(words), initials)],
     )
 
 

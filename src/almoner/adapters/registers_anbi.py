@@ -12,16 +12,16 @@ from xml.parsers import expat  # nosec: documents with a DTD, where entities are
 
 from stdnum.nl import bsn
 
-from almoner.adapters.registers_rulings import latest_rulings
+from almoner.adapters.registers_rulings import select_latest_rulings
 from almoner.adapters.registers_values import (
     ValueReader,
-    distinct_names,
-    drop_empty_facts,
+    distinct_other_names,
+    drop_falsy_facts,
     format_date,
+    format_rejected_row_content,
     parse_date,
     parse_websites,
-    redact_number,
-    rejected_row_content,
+    redact_unless_number,
 )
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
@@ -58,7 +58,7 @@ class AnbiReader:
         """Read the records. Raises ImportRefused if the file is no such XML, or has a DTD."""
         for place, file in enumerate(files):
             seen: set[str] = set()
-            yield from latest_rulings(_read_rulings(file, place, seen))
+            yield from select_latest_rulings(_read_rulings(file, place, seen))
             if missing := [name for name in (NUMBER, _NAME) if name not in seen]:
                 raise ImportRefused(
                     f"{file.name} is not this register: it has no <{_RECORD}> with {', '.join(missing)}. Fetch it again"
@@ -70,7 +70,7 @@ def _read_rulings(file: SourceFile, place: int, seen: set[str]) -> Iterator[tupl
     reading = ValueReader(place)
     for line, record in _read_records(file):
         seen.update(record)
-        found = _entry(line, reading.read_texts(record), place, reading)
+        found = _entry(line, reading.clean_texts_in_place(record), place, reading)
         if not isinstance(found, RegisterEntry):
             reading.discard_unreadable_values()
         yield found, found.until if isinstance(found, RegisterEntry) else None
@@ -161,13 +161,15 @@ def _entry(
             number=number,
             part="all",
             name=name,
-            other_names=distinct_names(name, [stated.get("aliasNaam", "")]),
+            other_names=distinct_other_names(name, [stated.get("aliasNaam", "")]),
             types=["nonprofit"],
             active=not ended,
             websites=parse_websites(stated.get("webSite", "")),
             city=stated.get("vestigingsPlaats") or None,
             registration_date=reading.read_date("ingangsDatum", stated.get("ingangsDatum", "")),
             until=ends,
-            facts=drop_empty_facts({_END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
+            facts=drop_falsy_facts({_END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )
-    return RejectedRow(line, reason, rejected_row_content(number=redact_number(number), naam=name), file, known, name)
+    return RejectedRow(
+        line, reason, format_rejected_row_content(number=redact_unless_number(number), naam=name), file, known, name
+    )

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from almoner.adapters import registers_uk
-from almoner.adapters.registers_ccew_join import JoinedCharity, TableJoin, open_table_join
+from almoner.adapters.registers_ccew_join import CharityTableJoin, JoinedCharity, open_table_join
 from almoner.adapters.registers_ccew_tables import (
     AREAS,
     CHARITY,
@@ -27,8 +27,8 @@ from almoner.adapters.registers_ccew_tables import (
     TABLES,
     ExtractRow,
     ExtractTable,
-    charity_key,
-    locate_tables,
+    find_table_file_indexes,
+    parse_charity_number,
     read_rows,
 )
 from almoner.adapters.registers_values import ValueReader, format_date, parse_amount, parse_date, parse_websites
@@ -46,7 +46,7 @@ from almoner.nonprofits.registers.ports import SourceFile
 _REGISTRY: Final = "CCEW"
 _WHOLE_PART: Final = "all"
 _ORGANISATION: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
-_Adder = Callable[[TableJoin, int, list[str], int, ValueReader], None]
+_Adder = Callable[[CharityTableJoin, int, list[str], int, ValueReader], None]
 _CLASS: Final = re.compile(r"[0-9]{3}", re.ASCII)
 _SAYS: Final = {"true": True, "false": False}
 _WORKING, _PREVIOUS = "Working name", "Previous name"
@@ -87,7 +87,7 @@ class CcewReader:
 
     def data_date(self, files: Sequence[SourceFile]) -> datetime | None:
         """The date on which the extract was made, from its first row."""
-        first = next(read_rows(EXTRACT, files[locate_tables(files)[CHARITY.name]], 0), None)
+        first = next(read_rows(EXTRACT, files[find_table_file_indexes(files)[CHARITY.name]], 0), None)
         return parse_date(first.values[0]) if isinstance(first, ExtractRow) else None
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
@@ -95,21 +95,21 @@ class CcewReader:
 
         Missing tables are noted in the load.
         """
-        places = locate_tables(files)
+        places = find_table_file_indexes(files)
         with open_table_join() as join:
             for name, table in TABLES.items():
                 if name in places:
                     yield from _read_table(join, table, files[places[name]], places[name])
                 else:
                     yield RegisterFileRemark(f"the table {name} is not among the files; not known: {table.absent}")
-            join.finish_loading()
+            join.join_rows()
             for charity in join.read_charities():
                 yield _entry(charity)
             yield from _links(join)
 
 
 def _read_table(
-    join: TableJoin, table: ExtractTable, file: SourceFile, place: int
+    join: CharityTableJoin, table: ExtractTable, file: SourceFile, place: int
 ) -> Iterator[RejectedRow | UnreadableValue]:
     """Store a table's rows for the join; invalid rows are reported and kept without their content."""
     reading = ValueReader(place)
@@ -117,7 +117,7 @@ def _read_table(
         if isinstance(row, RejectedRow):
             yield row
             continue
-        reported = list(reading.read_texts(dict(zip(table.columns, row.values, strict=True))).values())
+        reported = list(reading.clean_texts_in_place(dict(zip(table.columns, row.values, strict=True))).values())
         try:
             if not _ORGANISATION.fullmatch(reported[0]):
                 raise ValueError("organisation_number is not a number")
@@ -131,7 +131,7 @@ def _read_table(
 
 
 def _with_charity_number(
-    join: TableJoin, table: ExtractTable, reported: Sequence[str], row: RejectedRow
+    join: CharityTableJoin, table: ExtractTable, reported: Sequence[str], row: RejectedRow
 ) -> RejectedRow:
     """The row with the number of its charity added, unless it has one."""
     if table is not CHARITY:
@@ -142,14 +142,16 @@ def _with_charity_number(
         linked.lstrip("0") or "0",
     ):
         return row._replace(lists=False)
-    return row._replace(number=charity_key(number, linked), name=registers_uk.clean_name(name))
+    return row._replace(number=parse_charity_number(number, linked), name=registers_uk.clean_name(name))
 
 
-def _add_charity(join: TableJoin, organisation: int, reported: list[str], line: int, reading: ValueReader) -> None:
+def _add_charity(
+    join: CharityTableJoin, organisation: int, reported: list[str], line: int, reading: ValueReader
+) -> None:
     number, linked, name = reported[1:4]
-    if charity_key(number, "0") is None:
+    if parse_charity_number(number, "0") is None:
         raise ValueError("registered_charity_number has not 6 or 7 digits")
-    if charity_key(number, linked) is None:
+    if parse_charity_number(number, linked) is None:
         raise ValueError("linked_charity_number is not a number")
     if not name:
         raise ValueError("charity_name is empty or damaged")
@@ -178,53 +180,61 @@ def _amount(column: str, text: str, reading: ValueReader) -> str:
     return "" if found is None else str(found)
 
 
-def _add_class(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
+def _add_class(
+    join: CharityTableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader
+) -> None:
     if not _CLASS.fullmatch(reported[1]):
         raise ValueError("classification_code has not three digits")
-    join.add_table_row(organisation, CLASSES.name, reported[1:])
+    join.add_related_row(organisation, CLASSES.name, reported[1:])
 
 
-def _add_event(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
+def _add_event(
+    join: CharityTableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader
+) -> None:
     _, kind, day, reason, taker, taker_number = reported
     day = _day("date_of_event", day, reading)
-    join.add_table_row(organisation, EVENTS.name, (kind, day, reason, taker_number))
+    join.add_related_row(organisation, EVENTS.name, (kind, day, reason, taker_number))
     incorporated = "incor" in reason.lower()  # "Funds transferred (incor)"
     if kind == "Removed" and incorporated:
         join.mark_incorporated(organisation)
     other = int(taker) if _ORGANISATION.fullmatch(taker) else None
     if other is None:
         return
-    number = taker_number if charity_key(taker_number, "0") else ""
+    number = taker_number if parse_charity_number(taker_number, "0") else ""
     if kind == "Asset transfer out":
         join.add_asset_transfer(organisation, other, number, day, incorporated)
     elif kind == "Asset transfer in":
         join.add_asset_transfer(other, organisation, "", day, incorporated)
 
 
-def _add_report(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
-    join.add_table_row(organisation, REPORTS.name, (reported[1], _day("date_published", reported[2], reading)))
+def _add_report(
+    join: CharityTableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader
+) -> None:
+    join.add_related_row(organisation, REPORTS.name, (reported[1], _day("date_published", reported[2], reading)))
 
 
-def _add_return(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
+def _add_return(
+    join: CharityTableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader
+) -> None:
     columns = RETURNS.columns
     days = [_day(columns[at], reported[at], reading) for at in (2, 3, 4)]
     amounts = [_amount(columns[at], reported[at], reading) for at in (5, 6)]
-    join.add_table_row(organisation, RETURNS.name, (reported[1], *days, *amounts, reported[7]))
+    join.add_related_row(organisation, RETURNS.name, (reported[1], *days, *amounts, reported[7]))
 
 
 def _add_latest(table: ExtractTable) -> _Adder:
     """Keep the latest annual return."""
 
-    def add(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
+    def add(join: CharityTableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
         if reported[1].lower() == "true":
-            join.add_table_row(organisation, table.name, reported)
+            join.add_related_row(organisation, table.name, reported)
 
     return add
 
 
 def _add_verbatim(table: ExtractTable) -> _Adder:
-    def add(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
-        join.add_table_row(organisation, table.name, reported[1:])
+    def add(join: CharityTableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
+        join.add_related_row(organisation, table.name, reported[1:])
 
     return add
 
@@ -241,11 +251,11 @@ _ADDERS: Final[Mapping[str, _Adder]] = {
 
 
 def _key(number: str, linked: int) -> str:
-    return charity_key(number, str(linked)) or number
+    return parse_charity_number(number, str(linked)) or number
 
 
-def _links(join: TableJoin) -> Iterator[RegisterLink]:
-    for gone in join.read_successor_charities():
+def _links(join: CharityTableJoin) -> Iterator[RegisterLink]:
+    for gone in join.read_successors():
         kind: Literal["reregistered", "merged"] = "reregistered" if gone.incorporated else "merged"
         numbers = _key(gone.number, gone.linked), _key(gone.to_number, gone.to_linked)
         yield RegisterLink(kind, _REGISTRY, numbers[0], _REGISTRY, numbers[1], parse_date(gone.data_date))
@@ -282,7 +292,7 @@ def _entry(charity: JoinedCharity) -> RegisterEntry:
         registration_date=parse_date(reported["date_of_registration"]),
         is_branch_parent=charity.has_linked,
         parent_number=main if linked else None,
-        prominence=registers_uk.prominence_of_income(income),
+        prominence=registers_uk.prominence_from_income(income),
         facts={**_charity_facts(reported, income), **_further_facts(charity, reported, names)},
         until=parse_date(reported["date_of_removal"]),
     )

@@ -90,7 +90,7 @@ class CharitySuccessor(NamedTuple):
     incorporated: bool
 
 
-class TableJoin:
+class CharityTableJoin:
     """Joins the rows of all tables: add them first, then read them by charity."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -98,11 +98,11 @@ class TableJoin:
         self._waiting: list[tuple[int, str, str]] = []
 
     def add_charity(
-        self, key: tuple[str, int], organisation: int, registered: bool, days: tuple[str, str], line: int,
-        reported: Sequence[str],
+        self, key: tuple[str, int], organisation: int, registered: bool, dates: tuple[str, str], line: int,
+        values: Sequence[str],
     ) -> bool:  # fmt: skip
         """Add a charity; False if its organisation number was added before."""
-        row = (organisation, *key, registered, *days, line, _join_values(reported))
+        row = (organisation, *key, registered, *dates, line, _join_values(values))
         return (
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
         )
@@ -114,26 +114,28 @@ class TableJoin:
         ).fetchone()
         return found and (found[0], found[1])
 
-    def add_table_row(self, organisation: int, kind: str, reported: Sequence[str]) -> None:
+    def add_related_row(self, organisation: int, table_name: str, values: Sequence[str]) -> None:
         """Add a charity's row of another table."""
-        self._waiting.append((organisation, kind, _join_values(reported)))
+        self._waiting.append((organisation, table_name, _join_values(values)))
         if len(self._waiting) >= _TOGETHER:
             self._write()
 
-    def add_asset_transfer(self, giver: int, taker: int, taker_number: str, day: str, incorporated: bool) -> None:
+    def add_asset_transfer(
+        self, from_organisation: int, to_organisation: int, to_charity_number: str, date: str, incorporated: bool
+    ) -> None:
         """Add a transfer of assets from one organisation to another."""
-        row = (giver, taker, taker_number, day, incorporated)
+        row = (from_organisation, to_organisation, to_charity_number, date, incorporated)
         self._connection.execute("insert into transfer values (?, ?, ?, ?, ?)", row)
 
-    def mark_incorporated(self, giver: int) -> None:
+    def mark_incorporated(self, organisation: int) -> None:
         """Record that a charity was removed because it became an incorporated one."""
-        self._connection.execute("insert or ignore into incorporated values (?)", (giver,))
+        self._connection.execute("insert or ignore into incorporated values (?)", (organisation,))
 
     def _write(self) -> None:
         self._connection.executemany("insert into said values (?, ?, ?)", self._waiting)
         self._waiting.clear()
 
-    def finish_loading(self) -> None:
+    def join_rows(self) -> None:
         """Finish adding rows. Among charities with one number, the registered or newest one stays."""
         self._write()
         self._connection.executescript(_ARRANGE)
@@ -151,7 +153,7 @@ class TableJoin:
         if charity is not None:
             yield charity
 
-    def read_successor_charities(self) -> Iterator[CharitySuccessor]:
+    def read_successors(self) -> Iterator[CharitySuccessor]:
         """Read which charity received the assets of each removed one."""
         for number, linked, to_number, to_linked, day, incorporated in self._connection.execute(_SUCCESSORS):
             yield CharitySuccessor(number, linked, to_number, to_linked, day, bool(incorporated))
@@ -165,14 +167,14 @@ def _join_values(reported: Sequence[str]) -> str:
 
 
 @contextmanager
-def open_table_join() -> Iterator[TableJoin]:
+def open_table_join() -> Iterator[CharityTableJoin]:
     """A table join whose file is deleted afterwards. Raises ImportRefused if the disk is full."""
     # Rows may be read from different threads, one after the other.
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     try:
         connection.executescript(_CREATE)
         connection.execute("begin")
-        yield TableJoin(connection)
+        yield CharityTableJoin(connection)
     except sqlite3.OperationalError as error:
         raise ImportRefused(
             f"the tables could not be joined in a temporary file ({error}): give it room, TMPDIR says where it lies"

@@ -129,7 +129,7 @@ _SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
 """Trustees are persons; the extract has only the names of policies."""
 
 
-def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
+def find_table_file_indexes(files: Sequence[SourceFile]) -> dict[str, int]:
     """Find the file of each table by the publisher's names. Raises ImportRefused."""
     places: dict[str, int] = {}
     for place, file in enumerate(files):
@@ -149,13 +149,13 @@ def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
     return places
 
 
-def read_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:
+def read_rows(table: ExtractTable, file: SourceFile, file_index: int) -> Iterator[ExtractRow | RejectedRow]:
     """Read the rows of one table. Raises ImportRefused if a column is missing, or the file is damaged."""
     try:
         if ".json" in file.name.lower():
-            yield from _json_rows(table, file, place)
+            yield from _json_rows(table, file, file_index)
         else:
-            yield from _text_rows(table, file, place)
+            yield from _text_rows(table, file, file_index)
     except _DAMAGED as error:
         raise ImportRefused(f"{file.name} is cut off or damaged ({error}): download it again") from error
 
@@ -230,15 +230,15 @@ def _safe_content(record: str) -> str:
 def _key(table: ExtractTable, header: Sequence[str], record: str) -> str | None:
     """The charity number of a row with too few or too many fields: it is among the first fields."""
     fields = dict(zip(header, record.split("\t"), strict=False))
-    return charity_key(fields.get(NUMBER, ""), fields.get(LINKED, "")) if table is CHARITY else None
+    return parse_charity_number(fields.get(NUMBER, ""), fields.get(LINKED, "")) if table is CHARITY else None
 
 
-def charity_key(number: str, linked: str) -> str | None:
+def parse_charity_number(number: str, linked_number: str) -> str | None:
     """The key of a charity: linked charities share the main one's number, and have a further number of their own."""
-    number, linked = clean_text(number), clean_text(linked)
-    if not _CHARITY_NUMBER.fullmatch(number) or not _LINKED.fullmatch(linked):
+    number, linked_number = clean_text(number), clean_text(linked_number)
+    if not _CHARITY_NUMBER.fullmatch(number) or not _LINKED.fullmatch(linked_number):
         return None
-    return parse_number_key("CCEW", f"{number}-{int(linked)}" if int(linked) else number) or number
+    return parse_number_key("CCEW", f"{number}-{int(linked_number)}" if int(linked_number) else number) or number
 
 
 def _json_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:

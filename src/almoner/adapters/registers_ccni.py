@@ -71,7 +71,7 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
         if isinstance(row, RejectedRow):
             yield row
             continue
-        reported = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
+        reported = reading.clean_texts_in_place({name: row.fields[at] for name, at in columns.items()})
         if reading.read_amount(_SUB, reported.get(_SUB, "")):
             yield UnnumberedRow(row.line, place)
             continue
@@ -113,7 +113,7 @@ def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> Regis
         state=place.state,
         postcode=place.postcode,
         registration_date=reading.read_date("Date registered", reported["Date registered"]),
-        prominence=registers_uk.prominence_of_income(income),
+        prominence=registers_uk.prominence_from_income(income),
         facts=registers_uk.non_empty_facts(
             status=status,
             reporting_days=days,

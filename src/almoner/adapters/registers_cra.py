@@ -12,16 +12,16 @@ from typing import Final
 
 from stdnum import luhn
 
-from almoner.adapters.registers_rulings import latest_rulings
+from almoner.adapters.registers_rulings import select_latest_rulings
 from almoner.adapters.registers_tables import DelimitedTable, TableRow
 from almoner.adapters.registers_values import (
     ValueReader,
     clean_text,
-    distinct_names,
-    drop_empty_facts,
+    distinct_other_names,
+    drop_falsy_facts,
     format_date,
-    redact_number,
-    rejected_row_content,
+    format_rejected_row_content,
+    redact_unless_number,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -64,7 +64,7 @@ class CraReader:
             table = _open_table(file, place)
             needed = table.get_column_indexes(NUMBER, _NAME, _STATUS, _SINCE)
             optional = _optional_columns(table)
-            yield from latest_rulings(_read_list(table, needed, optional, place))
+            yield from select_latest_rulings(_read_list(table, needed, optional, place))
 
 
 class CraIdentificationReader:
@@ -102,7 +102,7 @@ class CraIdentificationReader:
 def _open_table(file: SourceFile, place: int) -> DelimitedTable:
     tabs = file.name.lower().endswith((".txt", ".tsv"))
     table = DelimitedTable(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
-    table.identify_rows_by_column(table.get_column_indexes(NUMBER)[0], lambda text: parse_registry_number(text)[0])
+    table.identify_rows_by_column(table.get_column_indexes(NUMBER)[0], lambda text: parse_registration_number(text)[0])
     return table
 
 
@@ -133,7 +133,7 @@ def _read_columns(
     number, name = (
         reading.read_text(column, row.fields[at]) for column, at in zip(("BN", "Name"), needed[:2], strict=True)
     )
-    return number, name, reading.read_texts({column: row.fields[at] for column, at in optional.items()})
+    return number, name, reading.clean_texts_in_place({column: row.fields[at] for column, at in optional.items()})
 
 
 def _read_list(
@@ -164,8 +164,10 @@ def _read_list(
 
 
 def _rejected_row(line: int, reason: str, written: str, name: str, file: int) -> RejectedRow:
-    content = rejected_row_content(BN=redact_number(written), Name=name)
-    return RejectedRow(line, reason, content, file, parse_registry_number(written)[0], split_bilingual_name(name)[0])
+    content = format_rejected_row_content(BN=redact_unless_number(written), Name=name)
+    return RejectedRow(
+        line, reason, content, file, parse_registration_number(written)[0], split_bilingual_name(name)[0]
+    )
 
 
 def _entry(
@@ -180,7 +182,7 @@ def _entry(
     active: bool = True,
     since: datetime | None = None,
 ) -> RegisterEntry | RejectedRow:
-    number, wrong = parse_registry_number(written)
+    number, wrong = parse_registration_number(written)
     if number is None or not name:
         return _rejected_row(line, wrong or "the name is empty or damaged", written, name, file)
     english, *others = split_bilingual_name(name)
@@ -191,7 +193,7 @@ def _entry(
         part=part,
         name=english,
         display_name=to_title_case(english) if english.isupper() else None,
-        other_names=distinct_names(english, [*others, *split_bilingual_name(more.get("Account Name", ""))]),
+        other_names=distinct_other_names(english, [*others, *split_bilingual_name(more.get("Account Name", ""))]),
         types=["nonprofit"],
         active=active,
         address_line_1=first,
@@ -200,17 +202,17 @@ def _entry(
         state=more.get("Province") or None,
         postcode=more.get("Postal Code") or None,
         registration_date=since,
-        facts=drop_empty_facts({**codes, **facts, "Country": more.get("Country", "")}),
+        facts=drop_falsy_facts({**codes, **facts, "Country": more.get("Country", "")}),
     )
 
 
-def parse_registry_number(written: str) -> tuple[str | None, str]:
+def parse_registration_number(raw_number: str) -> tuple[str | None, str]:
     """The number as the register writes it, or None and its problem.
 
     Nine digits with a check digit (Luhn), RR, and the four digits of the account (internal divisions have RR0002 and
     up). Nothing is completed: a number that lost leading zeros in a spreadsheet is ambiguous.
     """
-    text = written.strip().upper()
+    text = raw_number.strip().upper()
     found = _NUMBER.fullmatch(text)
     if found is None:
         if _SHORT.fullmatch(text):

@@ -17,10 +17,10 @@ from defusedxml.common import DefusedXmlException
 
 from almoner.adapters.registers_values import (
     ValueReader,
-    distinct_names,
-    drop_empty_facts,
-    redact_number,
-    rejected_row_content,
+    distinct_other_names,
+    drop_falsy_facts,
+    format_rejected_row_content,
+    redact_unless_number,
     single_line_address,
     strip_contact_details,
 )
@@ -175,7 +175,7 @@ def _entry(
 ) -> RegisterEntry | RejectedRow:
     stated = {name: _text(row[place]) if place < len(row) else "" for name, place in columns.items()}
     names = stated["Also Known As"]
-    stated = reading.read_texts(stated)
+    stated = reading.clean_texts_in_place(stated)
     number, name, status = stated[NUMBER], stated[_NAME], stated[_STATUS]
     active = _STATUSES.get(status.casefold())
     if not _NUMBER.fullmatch(number):
@@ -192,12 +192,12 @@ def _entry(
             part="all",
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
-            other_names=distinct_names(name, re.split(r"[;|\n]", names if stated["Also Known As"] else "")),
+            other_names=distinct_other_names(name, re.split(r"[;|\n]", names if stated["Also Known As"] else "")),
             description=strip_contact_details(stated.get(_OBJECTS, "")),
             types=["nonprofit"],
             active=active,
             address_line_1=single_line_address(stated["Primary Address"]),
-            facts=drop_empty_facts(
+            facts=drop_falsy_facts(
                 {
                     **{column: stated.get(column, "") for column in _FACTS},
                     "CRO Number": company,
@@ -207,7 +207,9 @@ def _entry(
             ),
         )
     known = number if _NUMBER.fullmatch(number) else None
-    return RejectedRow(line, reason, rejected_row_content(RCN=redact_number(number), Name=name), file, known, name)
+    return RejectedRow(
+        line, reason, format_rejected_row_content(RCN=redact_unless_number(number), Name=name), file, known, name
+    )
 
 
 def _text(value: Any) -> str:

@@ -57,7 +57,7 @@ class Irs990NReader:
                 name = clean_text(fields[_NAME]) if len(fields) == _FIELDS else ""
                 number = clean_text(fields[0])
                 yield irs.build_rejected_row(
-                    line, result, irs.leading_number_fields(fields), file=place, number=number, name=name
+                    line, result, irs.leading_number_fields(fields), file_index=place, number=number, name=name
                 )
 
 
@@ -81,7 +81,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     columns = dict(zip(_OPTIONAL, (*fields[-8:-7], *fields[-6:]), strict=True))
     if not _has_fields_in_place(columns, further=len(fields) - flags > _BEHIND_NAME, exact=len(fields) == _FIELDS):
         return "the fields of the address are not in their places"
-    city, state, zip_code, country, *further = reading.read_texts(columns).values()
+    city, state, zip_code, country, *further = reading.clean_texts_in_place(columns).values()
     if not _COUNTRY.fullmatch(country):
         reading.report_unreadable_value("COUNTRY", country)
         country = ""

@@ -82,7 +82,9 @@ class _ColumnLayout(NamedTuple):
 def _read_header(file: SourceFile, line: str) -> _ColumnLayout:
     header = [name.strip().strip('"').upper() for name in line.split(",")]
     if missing := [column for column in NEEDED if column not in header]:
-        why = f"it has no column {', '.join(missing)}" if len(missing) < len(NEEDED) else irs.guess_file_format(line)
+        why = (
+            f"it has no column {', '.join(missing)}" if len(missing) < len(NEEDED) else irs.explain_unknown_format(line)
+        )
         raise ImportRefused(f"{file.name} is not an IRS business master file, or its format has changed: {why}")
     columns = tuple(column for column in COLUMNS if column in header)
     return _ColumnLayout(len(header), columns, itemgetter(*map(header.index, columns)), header.index("EIN"))
@@ -99,7 +101,7 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
             values = pick(fields)
             facts = dict(compress(zip(columns, values, strict=True), values))
             if not line.isascii() or _has_control_characters(line) or not _NOTHING.isdisjoint(values):
-                facts = {column: text for column, text in reading.read_texts(facts).items() if text}
+                facts = {column: text for column, text in reading.clean_texts_in_place(facts).items() if text}
             result = _entry(facts, reading)
             if isinstance(result, RegisterEntry):
                 yield result
@@ -108,13 +110,15 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
                 reading.discard_unreadable_values()
                 stated = facts.get
                 yield irs.build_rejected_row(
-                    nth, result, values, file=place, number=stated("EIN", ""), name=stated("NAME", "")
+                    nth, result, values, file_index=place, number=stated("EIN", ""), name=stated("NAME", "")
                 )
         elif line.endswith(("\n", "\r")):
             if not line.isspace():
                 reason = f"the row has {len(fields)} fields, the header has {width}"
                 number = clean_text(fields[ein]) if len(fields) > ein else ""
-                yield irs.build_rejected_row(nth, reason, irs.leading_number_fields(fields), file=place, number=number)
+                yield irs.build_rejected_row(
+                    nth, reason, irs.leading_number_fields(fields), file_index=place, number=number
+                )
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, download it again")
     if nth == 1:

@@ -41,7 +41,9 @@ class IrsPub78Reader:
                 reading.discard_unreadable_values()
                 whole = fields if len(fields) == _FIELDS else irs.leading_number_fields(fields)
                 name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
-                yield irs.build_rejected_row(line, result, whole, file=place, number=clean_text(fields[0]), name=name)
+                yield irs.build_rejected_row(
+                    line, result, whole, file_index=place, number=clean_text(fields[0]), name=name
+                )
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
@@ -53,7 +55,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     ein, name = map(clean_text, fields[:2])
     if wrong := irs.find_row_problem(ein, name):
         return wrong
-    city, state, country, codes = reading.read_texts(dict(zip(_OPTIONAL, fields[2:], strict=True))).values()
+    city, state, country, codes = reading.clean_texts_in_place(dict(zip(_OPTIONAL, fields[2:], strict=True))).values()
     facts: dict[str, object] = {"COUNTRY": country} if country else {}
     if codes:
         facts["DEDUCTIBILITY"] = [code for each in codes.split(",") if (code := each.strip())]

@@ -48,7 +48,7 @@ class IrsRevocationsReader:
                 reading.discard_unreadable_values()
                 name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
                 yield irs.build_rejected_row(
-                    line, result, _without_street(fields), file=place, number=clean_text(fields[0]), name=name
+                    line, result, _without_street(fields), file_index=place, number=clean_text(fields[0]), name=name
                 )
 
 
@@ -64,7 +64,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     if wrong := irs.find_row_problem(ein, name):
         return wrong
     optional = (*fields[2:_STREET], *fields[_STREET + 1 : -len(_DATES)])
-    texts = reading.read_texts(dict(zip(_OPTIONAL, optional, strict=True)))
+    texts = reading.clean_texts_in_place(dict(zip(_OPTIONAL, optional, strict=True)))
     second, city, state, zip_code, country, subsection = texts.values()
     dates = dict(zip(_DATES, map(clean_text, fields[-len(_DATES) :]), strict=True))
     facts: dict[str, object] = {"EXEMPTION_TYPE": subsection, "COUNTRY": country}

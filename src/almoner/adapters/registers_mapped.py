@@ -10,18 +10,18 @@ from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping
 from almoner.adapters.registers_tables import Decode, DelimitedTable, decode_utf8_or_1252, line_decoder, read_lines
 from almoner.adapters.registers_values import (
     ValueReader,
-    distinct_names,
-    drop_empty_facts,
+    distinct_other_names,
+    drop_care_of_lines,
+    drop_falsy_facts,
+    format_rejected_row_content,
     has_invalid_characters,
     parse_websites,
-    redact_number,
-    rejected_row_content,
-    strip_person_names,
+    redact_unless_number,
 )
 from almoner.adapters.title_case import join_name_lines
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
-from almoner.nonprofits.registries.domain import check_identifier
+from almoner.nonprofits.registries.domain import check_registry_number
 from almoner.platform.files.mappings import ColumnMapping
 
 _Value = str | list[str]
@@ -92,7 +92,7 @@ def _key(mapping: RegisterMapping, number: str) -> str | None:
     """The key of a registration number; None if invalid."""
     for mark in mapping.members["number"].remove:
         number = number.replace(mark, "")
-    checked = check_identifier(mapping.registry, number)
+    checked = check_registry_number(mapping.registry, number)
     if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
         return None
     return checked.key if checked.verdict == "ok" else None
@@ -181,7 +181,7 @@ def _row(
     if not _text(written, mapping.members["number"]).strip():
         return UnnumberedRow(line, file, name)
     key = _key(mapping, _text(record, mapping.members["number"]))
-    checked = check_identifier(mapping.registry, number)
+    checked = check_registry_number(mapping.registry, number)
     if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
         wrong = f"the number is not one of {mapping.registry} (its length or characters)"
     elif checked.verdict != "ok":
@@ -195,7 +195,9 @@ def _row(
             return _entry(number, name, record, mapping, reading)
         except _UnknownValue as error:
             wrong = str(error)
-    return RejectedRow(line, wrong, rejected_row_content(number=redact_number(number), name=name), file, key, name)
+    return RejectedRow(
+        line, wrong, format_rejected_row_content(number=redact_unless_number(number), name=name), file, key, name
+    )
 
 
 class _UnknownValue(Exception):
@@ -214,13 +216,13 @@ def _entry(
         raise _UnknownValue("the day on which it ended cannot be read")
     if (second := members.get("secondary_name")) and not members.get("display_name"):
         members["display_name"] = join_name_lines(name, second)
-    members["other_names"] = distinct_names(name, members.get("other_names", ()))
+    members["other_names"] = distinct_other_names(name, members.get("other_names", ()))
     members |= {each: _line(members.get(each)) for each in _ADDRESS}
     facts = {fact: _fact(record, taking, reading) for fact, taking in mapping.facts.items()}
     facts |= mapping.constants.get("facts", {})
     stated = {member: value for member, value in members.items() if value not in (None, "")}
     return RegisterEntry(
-        number=number, part=stated.pop("part", "all"), name=name, facts=drop_empty_facts(facts)
+        number=number, part=stated.pop("part", "all"), name=name, facts=drop_falsy_facts(facts)
     )._replace(**stated)
 
 
@@ -302,4 +304,4 @@ def _fact(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueRea
 
 def _line(text: str | None) -> str | None:
     """An address line, unless it names a person."""
-    return next(iter(strip_person_names([text or ""])), None)
+    return next(iter(drop_care_of_lines([text or ""])), None)

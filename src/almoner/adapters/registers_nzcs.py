@@ -13,12 +13,12 @@ from almoner.adapters import registers_json
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import (
     ValueReader,
-    drop_empty_facts,
+    drop_falsy_facts,
     format_date,
+    format_rejected_row_content,
     parse_date,
     parse_websites,
-    redact_number,
-    rejected_row_content,
+    redact_unless_number,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -100,8 +100,8 @@ def _read_json(file: SourceFile, place: int) -> Iterator[SourceRow]:
         raise ImportRefused(f"{file.name} is not this register: {stated}. Ask for $format=json of Organisations")
 
 
-def read_records(content: BinaryIO, taken: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """The records of ``{"d": [...]}`` or ``{"d": {"results": [...]}}``, with their scalar members among ``taken``.
+def read_records(content: BinaryIO, field_names: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """The records of ``{"d": [...]}`` or ``{"d": {"results": [...]}}``, with the scalar members in ``field_names``.
 
     Nested values are skipped without building them. Raises ImportRefused if it is no JSON or is truncated.
     """
@@ -120,7 +120,7 @@ def read_records(content: BinaryIO, taken: frozenset[str]) -> Iterator[dict[str,
             path.pop()
             if event == "end_map" and _in_envelope(path):
                 yield record
-        elif len(path) > 1 and path[-1] in taken and _in_envelope(path[:-1]):
+        elif len(path) > 1 and path[-1] in field_names and _in_envelope(path[:-1]):
             record[path[-1]] = value
 
 
@@ -129,7 +129,7 @@ def _in_envelope(path: list[str]) -> bool:
 
 
 def _row(nth: int, stated: dict[str, str], file: int, reading: ValueReader) -> Iterator[SourceRow]:
-    found = _entry(nth, reading.read_texts(stated), file, reading)
+    found = _entry(nth, reading.clean_texts_in_place(stated), file, reading)
     if isinstance(found, RejectedRow):
         reading.discard_unreadable_values()
     yield found
@@ -170,10 +170,15 @@ def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader)
             postcode=postcode or None,
             registration_date=_day("DateRegistered", stated, reading),
             until=left,
-            facts=drop_empty_facts({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
+            facts=drop_falsy_facts({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
         )
     return RejectedRow(
-        nth, reason, rejected_row_content(number=redact_number(number), Name=name), file, _number(number), name
+        nth,
+        reason,
+        format_rejected_row_content(number=redact_unless_number(number), Name=name),
+        file,
+        _number(number),
+        name,
     )
 
 
@@ -182,11 +187,11 @@ def _day(column: str, stated: Mapping[str, str], reading: ValueReader) -> dateti
     return parse_odata_date(text) or reading.read_date(column, text)
 
 
-def parse_odata_date(written: str) -> datetime | None:
+def parse_odata_date(text: str) -> datetime | None:
     """Parse ``/Date(1371427200000)/``, ``2013-06-17T00:00:00`` or ``17/06/2013``."""
-    found = _MOMENT.fullmatch(written)
+    found = _MOMENT.fullmatch(text)
     if found is None:
-        return parse_date(written)
+        return parse_date(text)
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(found.group(1)))
     except OverflowError:

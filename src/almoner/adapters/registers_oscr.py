@@ -96,7 +96,7 @@ def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceR
         if isinstance(row, RejectedRow):
             yield row
             continue
-        reported = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
+        reported = reading.clean_texts_in_place({name: row.fields[at] for name, at in columns.items()})
         key = parse_number_key(_REGISTRY, reported["Charity Number"])
         if key is None:
             reading.discard_unreadable_values()
@@ -136,7 +136,7 @@ def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReade
         postcode=place.postcode,
         registration_date=reading.read_date("Registered Date", reported["Registered Date"]),
         parent_number=_parent_number(key, reported),
-        prominence=registers_uk.prominence_of_income(income),
+        prominence=registers_uk.prominence_from_income(income),
         facts=_facts(reported, format_date(ceased), income, spent, reading),
         until=ceased,
     )

@@ -15,12 +15,12 @@ from almoner.adapters.registers_tables import DelimitedTable, TableRow
 from almoner.adapters.registers_values import (
     ValueReader,
     clean_text,
-    distinct_names,
-    drop_empty_facts,
+    distinct_other_names,
+    drop_falsy_facts,
     format_date,
+    format_rejected_row_content,
     parse_websites,
-    redact_number,
-    rejected_row_content,
+    redact_unless_number,
     strip_contact_details,
     two_line_address,
 )
@@ -86,7 +86,7 @@ class RnaReader:
             table = DelimitedTable(file, delimiter=";", number=_WALDEC, place=place)
             needed = table.get_column_indexes(*NEEDED)
             optional = [table.find_column_index(name) for name in _OPTIONAL]
-            part = register_part_of_file(file.name)
+            part = find_register_part(file.name)
             table.identify_rows_by_column(needed[0], partial(_number, old=part.startswith("import")))
             reading = ValueReader(place)
             for row in table:
@@ -97,10 +97,10 @@ class RnaReader:
                     yield from reading.pop_unreadable_values(row.line)
 
 
-def register_part_of_file(name: str) -> str:
+def find_register_part(file_name: str) -> str:
     """The part of the register that a file replaces: ``waldec``, ``import``, or ``waldec 75`` for a department."""
-    kind = "import" if "import" in name.lower() else "waldec"
-    department = _DEPARTMENT.search(name)
+    kind = "import" if "import" in file_name.lower() else "waldec"
+    department = _DEPARTMENT.search(file_name)
     return f"{kind} {department.group(1).upper()}" if department else kind
 
 
@@ -114,7 +114,10 @@ def _row(
         yield UnnumberedRow(row.line, file, title)
     elif wrong := _row_problem(number, title, reported["position"].upper(), old=old):
         reading.discard_unreadable_values()
-        content, known = rejected_row_content(id=redact_number(number), titre=title), _number(number, old=old)
+        content, known = (
+            format_rejected_row_content(id=redact_unless_number(number), titre=title),
+            _number(number, old=old),
+        )
         yield RejectedRow(row.line, wrong, content, file, known, title)
     else:
         yield from _build_entries(reported, part, reading)
@@ -137,7 +140,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
         number=number,
         part=part,
         name=title,
-        other_names=distinct_names(title, [short]),
+        other_names=distinct_other_names(title, [short]),
         description=strip_contact_details(purpose),
         types=["nonprofit"] if recognised else ["social_impact"],
         active=_POSITIONS[position] and ended is None,
@@ -148,7 +151,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
         postcode=postcode or None,
         registration_date=created_on,
         until=ended,
-        facts=drop_empty_facts(
+        facts=drop_falsy_facts(
             {
                 "position": position,
                 "nature": nature,
@@ -171,7 +174,7 @@ def _read_columns(row: TableRow, places: Sequence[int | None], reading: ValueRea
     named = zip((*NEEDED, *_OPTIONAL), places, strict=True)
     reported = {name: row.fields[at] if at is not None else "" for name, at in named}
     filled = {name for name, text in reported.items() if name.startswith("adrs_") and _is_fill(text)}
-    return reading.read_texts({name: "" if name in filled else text for name, text in reported.items()})
+    return reading.clean_texts_in_place({name: "" if name in filled else text for name, text in reported.items()})
 
 
 def _is_fill(text: str) -> bool:

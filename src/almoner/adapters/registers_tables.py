@@ -135,9 +135,9 @@ class DelimitedTable:
             )
         return found
 
-    def identify_rows_by_column(self, at: int, key: Callable[[str], str | None]) -> None:
+    def identify_rows_by_column(self, column_index: int, parse_key: Callable[[str], str | None]) -> None:
         """Set the column of the number: a row that cannot be split after it is still identified by it."""
-        self._key_at = at, key
+        self._key_at = column_index, parse_key
 
     def find_column_index(self, *spellings: str) -> int | None:
         """The position of an optional column; None if it is missing."""

@@ -57,7 +57,7 @@ def parse_address(lines: Iterable[str], postcode: str = "") -> UkAddress:
     """Parse the lines of an address; the last is its town, or its county after the town."""
     stored = [
         tidy
-        for line in registers_values.strip_person_names(lines)
+        for line in registers_values.drop_care_of_lines(lines)
         if (tidy := registers_values.strip_contact_details(line).strip(" ,.;"))
     ]
     code = _parse_postcode(postcode)
@@ -105,9 +105,9 @@ def clean_name(text: str) -> str:
     return " ".join(text.replace("`", "'").split()) if "`" in text or "  " in text or text != text.strip() else text
 
 
-def distinct_other_names(first: str, names: Iterable[str]) -> list[str]:
+def distinct_other_names(main_name: str, names: Iterable[str]) -> list[str]:
     """Other names, each once, without the first one and placeholders."""
-    seen = {first.casefold()}
+    seen = {main_name.casefold()}
     stored = []
     for name in map(clean_name, names):
         folded = name.casefold()
@@ -117,7 +117,7 @@ def distinct_other_names(first: str, names: Iterable[str]) -> list[str]:
     return stored
 
 
-def prominence_of_income(income: int | None) -> int:
+def prominence_from_income(income: int | None) -> int:
     """The prominence by income, 0 to 9."""
     return sum(income >= least for least in _INCOMES) if income else 0
 

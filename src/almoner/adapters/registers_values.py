@@ -76,7 +76,7 @@ def parse_compact_date(text: str) -> datetime | None:
 
 
 @lru_cache(maxsize=65536)
-def parse_worded_date(text: str) -> datetime | None:
+def parse_month_name_date(text: str) -> datetime | None:
     """Parse ``17 June 2013``, ``17-JUN-2013`` or ``June 17, 2013``; None if it is none of them."""
     if found := _WORDED.fullmatch(text.strip()):
         day, month, year = found.groups()
@@ -91,7 +91,7 @@ def parse_worded_date(text: str) -> datetime | None:
 @lru_cache(maxsize=65536)
 def parse_date(text: str) -> datetime | None:
     """A date in any format that registers use; in numeric dates with slashes, the day comes first."""
-    return parse_iso_date(text) or parse_slashed_date(text) or parse_worded_date(text) or parse_compact_date(text)
+    return parse_iso_date(text) or parse_slashed_date(text) or parse_month_name_date(text) or parse_compact_date(text)
 
 
 def _date_of_match(found: re.Match[str] | None, order: tuple[int, int, int]) -> datetime | None:
@@ -183,15 +183,15 @@ class ValueReader:
             self.report_unreadable_value(column, text)
         return found
 
-    def read_choice(self, column: str, text: str, known: Mapping[str, _Known]) -> _Known | None:
+    def read_choice(self, column: str, text: str, values_by_text: Mapping[str, _Known]) -> _Known | None:
         """The meaning of a value, ignoring case."""
         if not text:
             return None
-        if (found := known.get(text.casefold())) is None:
+        if (found := values_by_text.get(text.casefold())) is None:
             self.report_unreadable_value(column, text)
         return found
 
-    def read_texts(self, values: dict[str, str]) -> dict[str, str]:
+    def clean_texts_in_place(self, values: dict[str, str]) -> dict[str, str]:
         """The cleaned values by column; empty if they are damaged or placeholders."""
         for column, text in values.items():
             if text:
@@ -212,14 +212,14 @@ class ValueReader:
         if self._lost:
             lost, self._lost = self._lost, []
             for column, text in lost:
-                yield UnreadableValue(line, column, redact_value(text), self._place)
+                yield UnreadableValue(line, column, redact_unreadable_value(text), self._place)
 
     def discard_unreadable_values(self) -> None:
         """Drop the unreadable values of a row that is rejected as a whole."""
         self._lost.clear()
 
 
-def redact_value(text: str) -> str:
+def redact_unreadable_value(text: str) -> str:
     """An unreadable value without anything that may be a person or a contact detail."""
     if is_placeholder(text):
         return text
@@ -247,7 +247,7 @@ def parse_websites(text: str) -> list[str]:
     return found
 
 
-def strip_person_names(lines: Iterable[str]) -> list[str]:
+def drop_care_of_lines(lines: Iterable[str]) -> list[str]:
     """Address lines without empty ones and without persons ("care of")."""
     tidy = [_CARE_OF_BEHIND.sub("", " ".join(each.split())) for each in lines if each]
     return [line for line in tidy if line and "@" not in line and not _CARE_OF.match(line)]
@@ -260,12 +260,12 @@ def strip_contact_details(text: str) -> str:
 
 def single_line_address(address: str) -> str | None:
     """An address from one column: its comma-separated parts, without persons."""
-    return ", ".join(strip_person_names(address.split(","))) or None
+    return ", ".join(drop_care_of_lines(address.split(","))) or None
 
 
 def two_line_address(lines: Iterable[str]) -> tuple[str | None, str | None]:
     """The address lines of a record: the first, and the rest together."""
-    stored = strip_person_names(lines)
+    stored = drop_care_of_lines(lines)
     return (stored[0] if stored else None), (", ".join(stored[1:]) or None)
 
 
@@ -274,9 +274,9 @@ def fold_name(name: str) -> str:
     return _NO_LETTER.sub("", name.casefold())
 
 
-def distinct_names(name: str, others: Iterable[str]) -> list[str]:
+def distinct_other_names(name: str, other_names: Iterable[str]) -> list[str]:
     """The names, each once, that do not repeat ``name``."""
-    written = [tidy for each in others if (tidy := " ".join(each.split()))]
+    written = [tidy for each in other_names if (tidy := " ".join(each.split()))]
     if not written:
         return []
     seen = {fold_name(name), ""}
@@ -288,17 +288,17 @@ def distinct_names(name: str, others: Iterable[str]) -> list[str]:
     return stored
 
 
-def drop_empty_facts(facts: dict[str, object]) -> dict[str, object]:
+def drop_falsy_facts(facts: dict[str, object]) -> dict[str, object]:
     """The facts that are not empty."""
     return {name: value for name, value in facts.items() if value}
 
 
-def rejected_row_content(**columns: str) -> str:
+def format_rejected_row_content(**columns: str) -> str:
     """The quarantined content of a row: only columns without personal data."""
     return "; ".join(f"{name}={value[:200]}" for name, value in columns.items() if value)
 
 
-def redact_number(text: str) -> str:
+def redact_unless_number(text: str) -> str:
     """A masked number, unless the text may be something else."""
     digits = sum(letter.isdecimal() for letter in text)
     return text[:40] if 2 * digits >= len(text) else "(no number)"

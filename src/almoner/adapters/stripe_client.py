@@ -13,7 +13,7 @@ import stripe
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.jobs.outside import waiting_outside
+from almoner.platform.jobs.outside import waiting_for_external_system
 from almoner.platform.outbound.lookups import open_http_session
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -61,7 +61,7 @@ class _Http(stripe.HTTPClient):
             raise RuntimeError("Stripe was called inside a transaction: call it before or after the transaction")
         self._identity.ensure_active()
         try:
-            with waiting_outside():
+            with waiting_for_external_system():
                 async with self._session.request(
                     method, url, headers=headers, data=post_data, allow_redirects=False
                 ) as response:
@@ -97,7 +97,7 @@ def _check_response(content: bytes, status: int) -> None:
 class StripeConnection:
     """The connection to Stripe, opened and closed inside the event loop.
 
-    ``client``: use it inside ``translate_errors``.
+    ``client``: use it inside ``translate_stripe_errors``.
     """
 
     def __init__(
@@ -122,25 +122,25 @@ def _files_url(api_url: str) -> str:
 
 
 @contextmanager
-def translate_errors(what: str) -> Iterator[None]:
-    """Raise the library's errors as NoSuchPayment or ProviderFailure. ``what``: what was requested."""
+def translate_stripe_errors(requested_object: str) -> Iterator[None]:
+    """Raise the library's errors as NoSuchPayment or ProviderFailure. ``requested_object``: what was requested."""
     try:
         yield
     except stripe.InvalidRequestError as error:
         if error.code == _MISSING:
-            raise NoSuchPayment(what) from error
+            raise NoSuchPayment(requested_object) from error
         raise ProviderFailure(
-            f"Stripe rejected the request for {what}: {error.code or error.param or 'no code'}"
+            f"Stripe rejected the request for {requested_object}: {error.code or error.param or 'no code'}"
         ) from error
     except stripe.StripeError as error:
-        raise ProviderFailure(f"The request to Stripe for {what} failed: {type(error).__name__}") from error
+        raise ProviderFailure(f"The request to Stripe for {requested_object} failed: {type(error).__name__}") from error
 
 
-def parse_response(answer: object, form: type[_T]) -> _T:
+def parse_response(response: object, response_type: type[_T]) -> _T:
     """Parse and validate a response from Stripe. Raises ProviderFailure."""
-    if not isinstance(answer, stripe.StripeObject):
+    if not isinstance(response, stripe.StripeObject):
         raise ProviderFailure("Stripe sent an unexpected response")
     try:
-        return msgspec.convert(answer.to_dict(), form)
+        return msgspec.convert(response.to_dict(), response_type)
     except msgspec.ValidationError as error:
         raise ProviderFailure(f"Stripe sent an unexpected response: {error}") from error

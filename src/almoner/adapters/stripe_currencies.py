@@ -35,16 +35,18 @@ class CurrencyTableMismatch(RuntimeError):
     """Stripe's currency table differs from ours unexpectedly: amounts could be wrong by a factor of 100."""
 
 
-def check_currency_table(other: Mapping[str, int] = STRIPE_DECIMALS, ours: Mapping[str, int] = EXPONENTS) -> None:
+def check_currency_table(
+    stripe_exponents: Mapping[str, int] = STRIPE_DECIMALS, local_exponents: Mapping[str, int] = EXPONENTS
+) -> None:
     """Check that the differences between both currency tables are the known ones.
 
     Raises CurrencyTableMismatch, naming all others.
     """
     wrong = [
-        f"{code} has {decimals} decimals at Stripe and {ours.get(code, 'none')} here"
-        for code, decimals in sorted(other.items())
-        if ours.get(code) != decimals and _OTHERWISE.get(code) != (decimals, ours.get(code))
-        if code in ours or code not in _GONE
+        f"{code} has {decimals} decimals at Stripe and {local_exponents.get(code, 'none')} here"
+        for code, decimals in sorted(stripe_exponents.items())
+        if local_exponents.get(code) != decimals and _OTHERWISE.get(code) != (decimals, local_exponents.get(code))
+        if code in local_exponents or code not in _GONE
     ]
     if wrong:
         raise CurrencyTableMismatch(f"Stripe's table of currencies is not ours: {'; '.join(wrong)}")

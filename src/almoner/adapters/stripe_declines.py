@@ -52,7 +52,7 @@ class ChargeError(msgspec.Struct, frozen=True):
     payment_method: _Tried | None = None
 
 
-def decline_of(error: ChargeError) -> Decline:
+def classify_decline(error: ChargeError) -> Decline:
     """How to proceed after a decline. Unknown reasons are retried on another day."""
     code = error.decline_code or error.code or "declined"
     return Decline(_action(error, {code, error.code or ""}), code)

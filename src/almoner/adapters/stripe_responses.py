@@ -49,7 +49,7 @@ class OffSessionIntent(PaymentIntent, frozen=True, kw_only=True):
     metadata: dict[str, str]
 
 
-class OffSessionIntents(msgspec.Struct, frozen=True):
+class OffSessionIntentList(msgspec.Struct, frozen=True):
     data: list[OffSessionIntent]
     has_more: bool
 
@@ -79,7 +79,7 @@ class SetupSession(msgspec.Struct, frozen=True):
     setup_intent: SetupIntent | None = None
 
 
-class Deleted(msgspec.Struct, frozen=True):
+class DeletedObject(msgspec.Struct, frozen=True):
     id: str
     deleted: bool
 
@@ -173,5 +173,5 @@ class WebhookEndpoint(msgspec.Struct, frozen=True):
     enabled_events: list[str]
 
 
-class WebhookEndpoints(msgspec.Struct, frozen=True):
+class WebhookEndpointList(msgspec.Struct, frozen=True):
     data: list[WebhookEndpoint]

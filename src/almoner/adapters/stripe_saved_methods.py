@@ -12,13 +12,13 @@ from stripe.params import PaymentIntentCreateParams, PaymentIntentListParams
 from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_declines
-from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_errors
+from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_stripe_errors
 from almoner.adapters.stripe_declines import ChargeError
 from almoner.adapters.stripe_responses import (
-    Deleted,
+    DeletedObject,
     ObjectOwner,
     OffSessionIntent,
-    OffSessionIntents,
+    OffSessionIntentList,
     PaymentMethod,
     SetupSession,
 )
@@ -26,10 +26,10 @@ from almoner.adapters.stripe_values import (
     AGREEMENT_KEY,
     DEPLOYMENT_KEY,
     REFERENCE_KEY,
+    checkout_locale,
     from_stripe_amount,
-    is_own,
-    page_locale,
-    saved_method_of,
+    is_created_by_deployment,
+    to_saved_payment_method,
     to_stripe_amount,
 )
 from almoner.giving.checkout.payments.domain import (
@@ -69,7 +69,7 @@ class _DeclinedCharge(msgspec.Struct, frozen=True):
     error: _DeclineError
 
 
-class StripeSavedMethods:
+class StripeSavedPaymentMethods:
     """The calls for saved cards.
 
     ``mark``: identifies this deployment. ``origin``: scheme and host of Stripe's pages.
@@ -111,7 +111,7 @@ class StripeSavedMethods:
                 _FIRST_PAYMENT_KEY: charge.first_payment,
             },
         }
-        with translate_errors("a charge"):
+        with translate_stripe_errors("a charge"):
             try:
                 answer = await self._line.client.v1.payment_intents.create_async(
                     params, {"idempotency_key": charge.key}
@@ -128,21 +128,21 @@ class StripeSavedMethods:
         """Find the charge with this reference. Raises NoSuchPayment for a deleted customer."""
         more, asked = True, PaymentIntentListParams(customer=customer, limit=_PAGE)
         while more:
-            with translate_errors("charges"):
+            with translate_stripe_errors("charges"):
                 answer = await self._line.client.v1.payment_intents.list_async(asked)
-            page = parse_response(answer, OffSessionIntents)
+            page = parse_response(answer, OffSessionIntentList)
             for one in page.data:
-                if one.metadata.get(REFERENCE_KEY) == reference and is_own(one.metadata, self._mark):
+                if one.metadata.get(REFERENCE_KEY) == reference and is_created_by_deployment(one.metadata, self._mark):
                     return to_provider_payment(one)
             more = page.has_more and bool(page.data)
             asked["starting_after"] = page.data[-1].id if more else ""
         return None
 
-    async def find_intent(self, intent: str) -> OffSessionIntent:
+    async def fetch_intent(self, intent: str) -> OffSessionIntent:
         """Find a charge that we created. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
-        with translate_errors(intent):
+        with translate_stripe_errors(intent):
             answer = await self._line.client.v1.payment_intents.retrieve_async(intent)
-        if not is_own(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
+        if not is_created_by_deployment(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
             raise ForeignPaymentError(intent)
         return parse_response(answer, OffSessionIntent)
 
@@ -150,28 +150,28 @@ class StripeSavedMethods:
         """Cancel an unpaid charge."""
         if intent.status not in _CANCELLABLE:
             return intent
-        with translate_errors(intent.id):
+        with translate_stripe_errors(intent.id):
             answer = await self._line.client.v1.payment_intents.cancel_async(intent.id)
         return parse_response(answer, OffSessionIntent)
 
-    async def fetch(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
         """The current data of a saved card; None if it was deleted or is another customer's. Raises ProviderFailure."""
         try:
-            with translate_errors("a saved card"):
+            with translate_stripe_errors("a saved card"):
                 answer = await self._line.client.v1.payment_methods.retrieve_async(payment_method)
         except NoSuchPayment:
             return None
-        found = saved_method_of(parse_response(answer, PaymentMethod))
+        found = to_saved_payment_method(parse_response(answer, PaymentMethod))
         return found if found is not None and found.customer == customer else None
 
     async def delete_customer(self, customer: str) -> None:
         """Delete a customer with the saved card. Raises ProviderFailure."""
         try:
-            with translate_errors("a customer"):
+            with translate_stripe_errors("a customer"):
                 answer = await self._line.client.v1.customers.delete_async(customer)
         except NoSuchPayment:
             return
-        if not parse_response(answer, Deleted).deleted:
+        if not parse_response(answer, DeletedObject).deleted:
             raise ProviderFailure("Stripe did not delete the customer")
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:
@@ -193,10 +193,10 @@ class StripeSavedMethods:
             "setup_intent_data": {"metadata": marks, "description": order.description},
             "success_url": order.return_url,
             "cancel_url": order.cancel_url,
-            "locale": page_locale(order.language),
+            "locale": checkout_locale(order.language),
             "expand": ["setup_intent.payment_method"],
         }
-        with translate_errors("a new setup"):
+        with translate_stripe_errors("a new setup"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
         return self._setup(parse_response(answer, SetupSession))
 
@@ -204,11 +204,11 @@ class StripeSavedMethods:
         """The current state of a page to save a card. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         if not setup.startswith("cs_"):
             raise NoSuchPayment(setup)
-        with translate_errors(setup):
+        with translate_stripe_errors(setup):
             answer = await self._line.client.v1.checkout.sessions.retrieve_async(
                 setup, {"expand": ["setup_intent.payment_method"]}
             )
-        if not is_own(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
+        if not is_created_by_deployment(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
             raise ForeignPaymentError(setup)
         return self._setup(parse_response(answer, SetupSession))
 
@@ -216,7 +216,7 @@ class StripeSavedMethods:
         if session.url is not None and not session.url.startswith(self._origin + "/"):
             raise ProviderFailure("Stripe's page to save a card is at an unexpected address")
         intent = session.setup_intent
-        saved = saved_method_of(intent.payment_method) if intent and intent.status == "succeeded" else None
+        saved = to_saved_payment_method(intent.payment_method) if intent and intent.status == "succeeded" else None
         status = {"open": ProviderStatus.OPEN, "expired": ProviderStatus.CANCELLED}.get(
             session.status, ProviderStatus.PROCESSING if saved is None else ProviderStatus.SUCCEEDED
         )
@@ -250,7 +250,7 @@ def to_provider_payment(intent: OffSessionIntent) -> ProviderPayment:
 def _decline(intent: OffSessionIntent) -> Decline:
     if intent.status == "requires_action":
         return Decline(DeclineAction.AUTHENTICATE, "authentication_required")
-    return stripe_declines.decline_of(intent.last_payment_error or ChargeError())
+    return stripe_declines.classify_decline(intent.last_payment_error or ChargeError())
 
 
 def _declined_intent(declined: stripe.CardError) -> OffSessionIntent:

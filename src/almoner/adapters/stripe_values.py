@@ -22,12 +22,12 @@ _LOCALES: Final = frozenset(
 )
 
 
-def is_own(metadata: Mapping[str, object], mark: str) -> bool:
+def is_created_by_deployment(metadata: Mapping[str, object], deployment_id: str) -> bool:
     """Whether this deployment created the object with this metadata."""
-    return REFERENCE_KEY in metadata and metadata.get(DEPLOYMENT_KEY) == mark
+    return REFERENCE_KEY in metadata and metadata.get(DEPLOYMENT_KEY) == deployment_id
 
 
-def page_locale(language: str) -> str:
+def checkout_locale(language: str) -> str:
     """The closest of the languages of Stripe's pages."""
     base = language.partition("-")[0]
     return next((one for one in (language, base) if one in _LOCALES), "auto")
@@ -49,7 +49,7 @@ def from_stripe_amount(amount: int, currency: str) -> Money:
         raise ProviderFailure(str(error)) from error
 
 
-def saved_method_of(method: PaymentMethod | str | None) -> SavedPaymentMethod | None:
+def to_saved_payment_method(method: PaymentMethod | str | None) -> SavedPaymentMethod | None:
     """The saved card of a customer; None for other payment methods."""
     if not isinstance(method, PaymentMethod) or method.card is None or not method.customer:
         return None

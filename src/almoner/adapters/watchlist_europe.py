@@ -51,7 +51,7 @@ class UkSanctionsReader:
         """Read the entries. Raises WatchlistRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
-            for line, row in read_rows(file, _UK_NEEDED, skip=1, title=self.title):
+            for line, row in read_rows(file, _UK_NEEDED, lines_before_header=1, list_title=self.title):
                 key, name = row["Unique ID"], " ".join(filter(None, (row[part] for part in _UK_NAMES)))
                 if not key or not name:
                     yield RejectedEntry(f"{file.name}, line {line}", "the row has no number, or no name", key or None)
@@ -91,7 +91,7 @@ class EuSanctionsReader:
     def published_at(self, files: Sequence[Path]) -> datetime | None:
         """The publication date, from the rows of the file."""
         for file in files:
-            for _, row in read_rows(file, _EU_NEEDED, delimiter=";", title=self.title):
+            for _, row in read_rows(file, _EU_NEEDED, delimiter=";", list_title=self.title):
                 day = parse_date(row.get("fileGenerationDate", ""))
                 return datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
         return None
@@ -100,7 +100,7 @@ class EuSanctionsReader:
         """Read the entries. Raises WatchlistRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
-            for line, row in read_rows(file, _EU_NEEDED, delimiter=";", title=self.title):
+            for line, row in read_rows(file, _EU_NEEDED, delimiter=";", list_title=self.title):
                 if not (key := row["Entity_LogicalId"]):
                     yield RejectedEntry(f"{file.name}, line {line}", "the row has no number")
                     continue

@@ -33,7 +33,7 @@ _SCHEMATA: Final[Mapping[str, Kind]] = {
 }
 
 
-class OperatorFindingsReader:
+class DeploymentWatchlistReader:
     """The reader of an operator's own table, comma-separated, UTF-8."""
 
     code = "own"
@@ -46,7 +46,7 @@ class OperatorFindingsReader:
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistRefused."""
         for file in files:
-            for line, row in read_rows(file, _OWN_NEEDED, title="an operator's own findings"):
+            for line, row in read_rows(file, _OWN_NEEDED, list_title="an operator's own findings"):
                 problems = list(_row_problems(row))
                 yield (
                     RejectedEntry(f"{file.name}, line {line}", "; ".join(problems), row["key"] or None)
@@ -108,7 +108,7 @@ class OpenSanctionsReader:
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistRefused."""
         for file in files:
-            for line, row in read_rows(file, _TARGETS_NEEDED, title=self.title):
+            for line, row in read_rows(file, _TARGETS_NEEDED, list_title=self.title):
                 if not row["id"] or not row["name"]:
                     yield RejectedEntry(
                         f"{file.name}, line {line}", "the row has no number, or no name", row["id"] or None

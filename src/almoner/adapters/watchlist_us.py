@@ -50,7 +50,7 @@ class DeniedPersonsReader:
         """Read the entries. Raises WatchlistRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
-            for line, row in read_rows(file, _DENIED, delimiter="\t", title=self.title):
+            for line, row in read_rows(file, _DENIED, delimiter="\t", list_title=self.title):
                 if not row["Name"]:
                     yield RejectedEntry(f"{file.name}, line {line}", "the row has no name")
                     continue
@@ -75,7 +75,7 @@ class ConsolidatedScreeningReader:
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistRefused."""
         for file in files:
-            for line, row in read_rows(file, _SCREENING, title=self.title):
+            for line, row in read_rows(file, _SCREENING, list_title=self.title):
                 if row["_id"] and row["name"]:
                     yield _parse_entity(row)
                 else:

@@ -110,23 +110,30 @@ def parse_date(text: str) -> date | None:
 
 
 def read_rows(
-    file: Path, needed: Sequence[str], *, delimiter: str = ",", skip: int = 0, title: str = ""
+    file: Path,
+    required_columns: Sequence[str],
+    *,
+    delimiter: str = ",",
+    lines_before_header: int = 0,
+    list_title: str = "",
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with a header, stripped, each with its line.
 
     Raises WatchlistRefused without a required column.
 
-    ``skip``: lines before the header.
+    ``lines_before_header``: lines before the header.
     """
     with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-        for _ in range(skip):
+        for _ in range(lines_before_header):
             next(lines, None)
         table = csv.reader(lines, delimiter=delimiter)
         try:
             header = [cell.strip() for cell in next(table, [])]
-            missing = [name for name in needed if name not in header]
+            missing = [name for name in required_columns if name not in header]
             if missing:
-                raise WatchlistRefused(f"{file.name} is not a file of {title}: it has no column {', '.join(missing)}")
+                raise WatchlistRefused(
+                    f"{file.name} is not a file of {list_title}: it has no column {', '.join(missing)}"
+                )
             for cells in table:
                 if any(cell.strip() for cell in cells):
                     filled = [*cells, *[""] * (len(header) - len(cells))]

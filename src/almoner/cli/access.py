@@ -17,9 +17,9 @@ from almoner.access.members.service import api_keys
 from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
-from almoner.cli.caller import Caller, administrator_transaction_if, as_administrator
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.tables import Fields, Output, Table
+from almoner.cli.caller import Caller, administrator_command, administrator_transaction_if_changing
+from almoner.cli.database import database_command, transaction_command
+from almoner.cli.tables import FieldList, Output, Table
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.receipts import service as receipts
 from almoner.kit.rates import Rate
@@ -52,19 +52,19 @@ class KeyKind(StrEnum):
     SCIM = "scim"
 
 
-def parse_id(tx: Tx, type_: str, text: str) -> UUID:
+def parse_id(tx: Tx, id_type: str, text: str) -> UUID:
     """Parse an ID such as ``org_...`` into its UUID.
 
     Raises BadParameter, whose message contains an example of a valid ID.
     """
-    found = tx.ids.parse(type_, text)
+    found = tx.ids.parse(id_type, text)
     if found is None:
-        raise typer.BadParameter(f"{text!r} is not a valid {type_} ID, such as {tx.ids.example(type_)}")
+        raise typer.BadParameter(f"{text!r} is not a valid {id_type} ID, such as {tx.ids.example(id_type)}")
     return found
 
 
 @contextmanager
-def refused_as_bad_parameter() -> Iterator[None]:
+def raise_bad_parameter() -> Iterator[None]:
     """Convert a ValueError into an error about an option of the command."""
     try:
         yield
@@ -78,19 +78,21 @@ async def get_partner(tx: Tx, text: str) -> Partner:
 
 
 @partners.command("create")
-@as_administrator
+@administrator_command
 async def create_partner(
-    tx: Tx, officer: Caller, name: Annotated[str, typer.Argument(help="Name of the partner, as shown to donors.")]
+    tx: Tx, caller: Caller, name: Annotated[str, typer.Argument(help="Name of the partner, as shown to donors.")]
 ) -> Output:
     """Create a partner, a secret key and a publishable key."""
     account = await partner_service.create(tx, name)
-    await officer.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
+    await caller.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     scope = Partner(account.id)
     await configurations.create_default(tx, scope)
-    _, secret = await api_keys.create(tx, scope, officer.audit_context, "secret", "first", frozenset(), by_owner=True)
-    _, publishable = await api_keys.create(tx, scope, officer.audit_context, "publishable", "first", frozenset())
+    _, secret = await api_keys.create(
+        tx, scope, caller.audit_context, "secret", "first", frozenset(), may_grant_donor_data=True
+    )
+    _, publishable = await api_keys.create(tx, scope, caller.audit_context, "publishable", "first", frozenset())
     return [
-        Fields(
+        FieldList(
             [
                 ("partner", tx.ids.text("partner", account.id)),
                 ("secret key", secret),
@@ -102,7 +104,7 @@ async def create_partner(
 
 
 @partners.command("list")
-@in_transaction
+@transaction_command
 async def list_partners(tx: Tx) -> Table:
     """List partners, oldest first.
 
@@ -127,10 +129,10 @@ async def list_partners(tx: Tx) -> Table:
 
 
 @partners.command("brand")
-@as_administrator
+@administrator_command
 async def brand_partner(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     colour: Annotated[
         str | None, typer.Option(help="Brand colour, such as #0d5c4a. Hosted pages adjust it for contrast.")
@@ -144,7 +146,7 @@ async def brand_partner(
     if clear == (colour is not None or logo is not None):
         raise typer.BadParameter("use --colour, --logo or both, or use --clear on its own")
     scope = Partner(parse_id(tx, "partner", partner))
-    await officer.record_audit_entry(tx, scope.id, "partner.branded", partner, cleared=clear)
+    await caller.record_audit_entry(tx, scope.id, "partner.branded", partner, cleared=clear)
     account = await (partner_service.clear_brand(tx, scope) if clear else _set_brand(tx, scope, colour, logo))
     return f"{partner}  colour {account.brand_colour or '-'}  logo {'yes' if account.brand_logo else '-'}"
 
@@ -155,7 +157,7 @@ async def _set_brand(tx: Tx, scope: Partner, colour: str | None, logo: Path | No
         image = await images.reencode_image(content, longest_side=partner_service.LOGO_SIDE) if content else None
     except FiletypeNotSupported:
         raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
-    with refused_as_bad_parameter():
+    with raise_bad_parameter():
         return await partner_service.set_brand(tx, scope, colour=colour, logo=image)
 
 
@@ -164,7 +166,7 @@ def _read(file: Path) -> bytes:
 
 
 @partners.command("receipt-issuer")
-@with_database
+@database_command
 async def set_receipt_issuer(
     database: Database,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
@@ -180,9 +182,9 @@ async def set_receipt_issuer(
     Receipts that were already issued do not change, and new receipts continue the numbering.
     """
     changes = name is not None or prefix is not None
-    async with administrator_transaction_if(changes, database) as (tx, officer):
+    async with administrator_transaction_if_changing(changes, database) as (tx, officer):
         account = await partner_service.get(tx, Partner(parse_id(tx, "partner", partner)))
-        with refused_as_bad_parameter():
+        with raise_bad_parameter():
             issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
         if officer is not None:
             await officer.record_audit_entry(
@@ -192,7 +194,7 @@ async def set_receipt_issuer(
 
 
 @partners.command("links")
-@with_database
+@database_command
 async def set_public_links(
     database: Database,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
@@ -200,44 +202,44 @@ async def set_public_links(
     privacy: Annotated[str | None, typer.Option(help="URL of the partner's privacy notice.")] = None,
     terms: Annotated[str | None, typer.Option(help="URL of the partner's terms.")] = None,
     contact: Annotated[str | None, typer.Option(help="Email address for questions from donors and applicants.")] = None,
-) -> Fields:
+) -> FieldList:
     """Show or set the links on a partner's hosted pages.
 
     Options that you leave out keep their values. Use "" to remove a link.
     """
     given = {"website": website, "privacy": privacy, "terms": terms, "contact": contact}
     changed = {name: value.strip() for name, value in given.items() if value is not None}
-    async with administrator_transaction_if(bool(changed), database) as (tx, officer):
+    async with administrator_transaction_if_changing(bool(changed), database) as (tx, officer):
         scope = Partner(parse_id(tx, "partner", partner))
         if officer is None:
             account = await partner_service.get(tx, scope)
         else:
-            with refused_as_bad_parameter():
+            with raise_bad_parameter():
                 account = await partner_service.set_public_links(tx, scope, **changed)
             await officer.record_audit_entry(
                 tx, scope.id, "partner.links_set", partner, changed=", ".join(sorted(changed))
             )
     links = account.public_links
-    return Fields([(name, getattr(links, name)) for name in given])
+    return FieldList([(name, getattr(links, name)) for name in given])
 
 
 @partners.command("scim")
-@as_administrator
+@administrator_command
 async def allow_scim(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     allowed: Annotated[bool, typer.Option("--on/--off", help="Turn the partner's SCIM keys on or off.")],
 ) -> str:
     """Turn SCIM (user provisioning) on or off for a partner."""
     scope = Partner(parse_id(tx, "partner", partner))
-    account = await partner_service.set_scim(tx, scope, allowed=allowed)
-    await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
+    account = await partner_service.set_scim_allowed(tx, scope, allowed=allowed)
+    await caller.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
     return f"SCIM is {'on' if account.scim_enabled else 'off'} for {account.name}"
 
 
 @partners.command("rate-limits")
-@with_database
+@database_command
 async def set_rate_limits(
     database: Database,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
@@ -253,7 +255,7 @@ async def set_rate_limits(
     Use "" to restore the default limit from the settings of the deployment.
     """
     wanted = _parse_own_rates({"secret": secret, "publishable": publishable, "scim": scim})
-    async with administrator_transaction_if(bool(wanted), database) as (tx, officer):
+    async with administrator_transaction_if_changing(bool(wanted), database) as (tx, officer):
         scope = await get_partner(tx, partner)
         if officer is not None:
             changed = await key_service.set_rate_limits(tx, scope, wanted)
@@ -263,7 +265,7 @@ async def set_rate_limits(
                     tx, scope.id, "partner.rate_limit_set", partner, kind=kind, rate_limit=limit
                 )
         own = await key_service.list_rate_limits(tx, scope)
-    defaults = settings.read_settings().key_rates
+    defaults = settings.read_settings().rate_limits_by_key_kind
     return Table(
         ("kind", "rate limit", "default"),
         [[kind, own[kind].text if kind in own else None, defaults[kind].text] for kind in keys_domain.KINDS],
@@ -275,17 +277,17 @@ def _parse_own_rates(given: Mapping[keys_domain.Kind, str | None]) -> dict[keys_
     for kind, text in given.items():
         if text is not None:
             try:
-                found[kind] = keys_domain.parse_own_rate(text.strip())
+                found[kind] = keys_domain.parse_partner_rate(text.strip())
             except ValueError as error:
                 raise typer.BadParameter(f"--{kind} {error}") from error
     return found
 
 
 @partners.command("pause")
-@as_administrator
+@administrator_command
 async def pause_partner(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     reason: Annotated[str, typer.Option(help="Reason, shown to the partner (10 to 500 characters).")],
 ) -> str:
@@ -296,27 +298,27 @@ async def pause_partner(
     partner's owners are notified by email.
     """
     scope = await get_partner(tx, partner)
-    with refused_as_bad_parameter():
-        account = await partner_pauses.pause(tx, officer.audit_context, scope, reason)
+    with raise_bad_parameter():
+        account = await partner_pauses.pause(tx, caller.audit_context, scope, reason)
     return f"{account.name} has been paused."
 
 
 @partners.command("resume")
-@as_administrator
+@administrator_command
 async def resume_partner(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
 ) -> str:
     """Resume a paused partner. The partner's owners are notified by email."""
     scope = await get_partner(tx, partner)
-    with refused_as_bad_parameter():
-        account = await partner_pauses.resume(tx, officer.audit_context, scope)
+    with raise_bad_parameter():
+        account = await partner_pauses.resume(tx, caller.audit_context, scope)
     return f"{account.name} has been resumed."
 
 
 @partners.command("settings")
-@with_database
+@database_command
 async def set_donation_settings(
     database: Database,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
@@ -354,7 +356,7 @@ async def set_donation_settings(
         "request_due_days": request_due,
     }
     changed = {name: value for name, value in given.items() if value is not None}
-    async with administrator_transaction_if(bool(changed), database) as (tx, officer):
+    async with administrator_transaction_if_changing(bool(changed), database) as (tx, officer):
         account = await _change_donation_settings(tx, officer, partner, changed)
     return [
         (
@@ -376,7 +378,7 @@ async def _change_donation_settings(
     scope = Partner(parse_id(tx, "partner", partner))
     if officer is None:
         return await partner_service.get(tx, scope)
-    with refused_as_bad_parameter():
+    with raise_bad_parameter():
         account = await partner_service.update_donation_settings(tx, scope, **changed)
     members = ", ".join(sorted(changed))
     await officer.record_audit_entry(tx, scope.id, "partner.giving_set", partner, changed=members)
@@ -384,10 +386,10 @@ async def _change_donation_settings(
 
 
 @keys.command("create")
-@as_administrator
+@administrator_command
 async def create_key(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: PartnerId,
     name: Annotated[str, typer.Option(help="Name that describes the purpose of the key.")],
     kind: Annotated[KeyKind, typer.Option(help="Type of key.")] = KeyKind.SECRET,
@@ -399,7 +401,7 @@ async def create_key(
     """Create a key. The secret is shown only once."""
     whose, scopes = await get_partner(tx, partner), frozenset(scope or ())
     key, secret = await api_keys.create(
-        tx, whose, officer.audit_context, _KINDS[kind], name.strip(), scopes, by_name=True
+        tx, whose, caller.audit_context, _KINDS[kind], name.strip(), scopes, by_administrator=True
     )
     return _new_key(tx, key, secret)
 
@@ -410,7 +412,7 @@ def _columns(key: keys_domain.ApiKey) -> list[object]:
 
 
 @keys.command("list")
-@in_transaction
+@transaction_command
 async def list_keys(tx: Tx, partner: PartnerId) -> Table:
     """List a partner's keys, newest first."""
     found = await key_service.list_by_partner(tx, await get_partner(tx, partner))
@@ -421,10 +423,10 @@ async def list_keys(tx: Tx, partner: PartnerId) -> Table:
 
 
 @keys.command("rotate")
-@as_administrator
+@administrator_command
 async def rotate_key(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     key: KeyId,
     overlap_hours: Annotated[float, typer.Option(help="Hours until the old key expires (up to 168).")] = 24,
 ) -> Output:
@@ -433,15 +435,17 @@ async def rotate_key(
     The old key keeps working for the number of hours set with --overlap-hours.
     """
     old = await key_service.get(tx, parse_id(tx, "apikey", key))
-    made, secret = await api_keys.rotate(tx, officer.audit_context, old, timedelta(hours=overlap_hours), by_owner=True)
+    made, secret = await api_keys.rotate(
+        tx, caller.audit_context, old, timedelta(hours=overlap_hours), may_grant_donor_data=True
+    )
     return _new_key(tx, made, secret)
 
 
 @keys.command("revoke")
-@as_administrator
-async def revoke_key(tx: Tx, officer: Caller, key: KeyId) -> Output:
+@administrator_command
+async def revoke_key(tx: Tx, caller: Caller, key: KeyId) -> Output:
     """Revoke a key. The key stops working within a second."""
-    await api_keys.revoke(tx, officer.audit_context, await key_service.get(tx, parse_id(tx, "apikey", key)))
+    await api_keys.revoke(tx, caller.audit_context, await key_service.get(tx, parse_id(tx, "apikey", key)))
     return f"{key} has been revoked."
 
 
@@ -454,6 +458,6 @@ _KINDS: dict[KeyKind, keys_domain.Kind] = {
 
 def _new_key(tx: Tx, key: keys_domain.ApiKey, secret: str) -> Output:
     return [
-        Fields([("key", tx.ids.text("apikey", key.id)), ("secret", secret)]),
+        FieldList([("key", tx.ids.text("apikey", key.id)), ("secret", secret)]),
         "Store the secret now. It will not be shown again.",
     ]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from almoner.cli.caller import administrator_lookup
+from almoner.cli.caller import build_administrator_check
 from almoner.cli.database import run_with_database
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Table, print_output
@@ -30,7 +30,7 @@ def tag_all_organisations() -> None:
         line.show(f"{now.organisations:,} organisations, {now.changed:,} changed")
 
     async def run(database: Database) -> RetaggingRun:
-        who = await administrator_lookup(database)
+        who = await build_administrator_check(database)
         async with database.write() as tx:
             await who(tx)  # check the operator before the minutes of work, and again at the end
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, as_operator
+from almoner.cli.caller import Caller, operator_command
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -22,10 +22,10 @@ def agents() -> None:
 
 
 @commands.command("set-contact")
-@as_operator("reviewer")
+@operator_command("reviewer")
 async def set_contact(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
     email: Annotated[
         str, typer.Argument(help="Shared email address of the nonprofit's office, not a personal address.")
@@ -45,10 +45,12 @@ async def set_contact(
         raise typer.BadParameter(f"'{email}' is not an email address")
     organisation_id = parse_id(tx, "organisation", organisation)
     try:
-        asked = await service.set_official_contact(tx, OfficialContact(organisation_id, email, where), officer.id)
+        asked = await service.set_contact_and_review_agents(
+            tx, OfficialContact(organisation_id, email, where), caller.id
+        )
     except NotFound:
         raise typer.BadParameter(f"there is no organisation {organisation}") from None
     except OfficialContactRefused as error:
         raise typer.BadParameter(str(error)) from None
-    await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
+    await caller.record_audit_entry(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
     return f"{email} is now the contact of {organisation}. Confirmation requests sent: {asked}."

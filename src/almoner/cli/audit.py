@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from almoner import settings
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
-from almoner.cli.database import in_transaction, run_with_database, with_database
+from almoner.cli.database import database_command, run_with_database, transaction_command
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Table
 from almoner.kit.ids import Ids
@@ -72,7 +72,9 @@ def verify_log(
     async def prove(db: Database) -> list[ChainVerification]:
         started = await _started(db)
         there = None if gone else folder
-        scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_verification.list_scopes(db, there)
+        scopes = (
+            [_scope(db.deployment.ids, partner)] if partner else await audit_verification.list_audit_scopes(db, there)
+        )
         scopes += [] if partner else sorted(started.difference(scopes))
         return [await _proved(db, scope, there, started_at=scope in started) for scope in scopes]
 
@@ -104,7 +106,7 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
     def report(entries: int) -> None:
         line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - started, 0.001):,.0f} per second")
 
-    proof = await audit_verification.verify_chain(db, scope, folder, report, started=started_at)
+    proof = await audit_verification.verify_chain(db, scope, folder, report, must_exist=started_at)
     line.clear()
     seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
     waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""
@@ -113,7 +115,7 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_entries(
     tx: Tx,
     partner: PartnerId = None,
@@ -130,13 +132,13 @@ async def list_entries(
             entry.address,
             ", ".join(f"{name} {value}" for name, value in (entry.details or {}).items()) or None,
         )
-        for entry in await audit.list_page(tx, scope, limit=limit)
+        for entry in await audit.list_entries(tx, scope, limit=limit)
     ]
     return Table(("at", "actor", "action", "subject", "address", "details"), rows)
 
 
 @commands.command("public-key")
-@with_database
+@database_command
 async def print_public_key(database: Database) -> str:
     """Print the public key (PEM) for verifying the log."""
     public = audit_heads.signing_key(database.deployment.vault).public_key()
@@ -144,7 +146,7 @@ async def print_public_key(database: Database) -> str:
 
 
 @commands.command("sign")
-@with_database
+@database_command
 async def sign_entries(database: Database) -> str:
     """Sign and export the head of each audit log.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.caller import MACHINE
-from almoner.cli.database import in_transaction
+from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.kit.time import iso_timestamp_or_none
 from almoner.platform.audit import log as audit
@@ -16,7 +16,7 @@ from almoner.platform.observability import backups
 commands = typer.Typer(help="List successful backups and record new ones.", no_args_is_help=True)
 
 
-class Part(StrEnum):
+class BackupPart(StrEnum):
     """The part of the deployment that is backed up."""
 
     DATABASE = "database"
@@ -25,7 +25,7 @@ class Part(StrEnum):
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_backups(tx: Tx) -> Table:
     """Show when each part was last backed up."""
     return Table(
@@ -38,10 +38,10 @@ async def list_backups(tx: Tx) -> Table:
 
 
 @commands.command("record")
-@in_transaction
+@transaction_command
 async def record_backup(
     tx: Tx,
-    part: Annotated[Part, typer.Argument(help="What was backed up.")],
+    part: Annotated[BackupPart, typer.Argument(help="What was backed up.")],
     note: Annotated[
         str, typer.Option(help="Note about the backup, such as its file name (up to 200 characters).")
     ] = "",

@@ -10,10 +10,10 @@ import typer
 from almoner import settings
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_decimal
-from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import Failure, Output, Table
+from almoner.cli.tables import ErrorOutput, Output, Table
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
@@ -41,7 +41,7 @@ LineId = Annotated[str, typer.Argument(help="ID of the statement line, from `alm
 
 
 @commands.command("import")
-@with_database
+@database_command
 async def import_statement(
     database: Database,
     file: Annotated[
@@ -75,7 +75,7 @@ async def import_statement(
         line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
 
     looked = await bank_statements_flows.import_statements(
-        database, content, form, own=own, by=officer.id, record=record, report=report
+        database, content, form, own_accounts=own, by=officer.id, on_finished=record, on_progress=report
     )
     async with database.read() as tx:
         gaps = len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))
@@ -90,11 +90,11 @@ async def import_statement(
     wrong = [f"Not imported: {problem}" for problem in looked.problems[:_SHOWN]]
     if more := len(looked.problems[_SHOWN:]):
         wrong.append(f"Not imported: {more:,} more")
-    return [*parts, *(Failure(one) for one in wrong)]
+    return [*parts, *(ErrorOutput(one) for one in wrong)]
 
 
 @commands.command("lines")
-@in_transaction
+@transaction_command
 async def list_lines(
     tx: Tx,
     every: Annotated[
@@ -106,7 +106,7 @@ async def list_lines(
     """List unmatched statement lines, oldest first."""
     return Table(
         ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason"),
-        [_row(tx, one) for one in await bank_statements.list_lines(tx, limit, every=every)],
+        [_row(tx, one) for one in await bank_statements.list_lines(tx, limit, any_status=every)],
     )
 
 
@@ -114,7 +114,7 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
     why = _open_reason(line.reason, line.booking_error) if line.reason else line.matched_as
     amount = f"{format_decimal(moved.minor, moved.currency)} {moved.currency}"
-    reported = (moved.counterparty, (moved.text or "")[:60] or None, line.status, why)
+    reported = (moved.counterparty, (moved.reference_text or "")[:60] or None, line.status, why)
     return [
         tx.ids.text(_TYPE, line.id),
         line.account,
@@ -130,7 +130,7 @@ def _open_reason(reason: OpenLineReason, refusal: str | None) -> str:
 
 
 @commands.command("gaps")
-@in_transaction
+@transaction_command
 async def list_gaps(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
@@ -148,14 +148,14 @@ async def list_gaps(
 def _gap(tx: Tx, one: StatementGap) -> list[object]:
     opens = f"{format_decimal(one.opening_minor, one.currency)} {one.currency}"
     named = tx.ids.text(_STATEMENT, one.id)
-    return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d", one.why]
+    return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d", one.explanation]
 
 
 @commands.command("explain")
-@as_operator("finance")
+@operator_command("finance")
 async def explain_discrepancy(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     discrepancy: Annotated[
         str,
         typer.Argument(
@@ -170,25 +170,25 @@ async def explain_discrepancy(
     try:
         if by_provider:
             await bank_statements.record_provider_payout_explanation(
-                tx, provider, reference, note=note.strip(), by=officer.id
+                tx, provider, reference, note=note.strip(), by=caller.id
             )
         else:
             await bank_statements.record_gap_explanation(
-                tx, parse_id(tx, _STATEMENT, discrepancy), note=note.strip(), by=officer.id
+                tx, parse_id(tx, _STATEMENT, discrepancy), note=note.strip(), by=caller.id
             )
     except NotFound:
         raise StatementError(
             f"{discrepancy} does not exist or needs no explanation: see `almoner bank-statements gaps` and "
             "`provider-payouts`."
         ) from None
-    await officer.record_audit_entry(
+    await caller.record_audit_entry(
         tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", discrepancy
     )
     return f"{discrepancy} has been explained."
 
 
 @commands.command("provider-payouts")
-@in_transaction
+@transaction_command
 async def list_provider_payouts(
     tx: Tx,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
@@ -203,14 +203,20 @@ async def list_provider_payouts(
 def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
     paid = one.payout
     amount = f"{format_decimal(paid.net_minor, paid.currency)} {paid.currency}"
-    return [f"{one.provider}/{paid.reference}", one.settled_on, f"{(tx.now - one.since).days} d", amount, one.why]
+    return [
+        f"{one.provider}/{paid.reference}",
+        one.settled_on,
+        f"{(tx.now - one.since).days} d",
+        amount,
+        one.explanation,
+    ]
 
 
 @commands.command("match")
-@as_operator("finance")
+@operator_command("finance")
 async def match_line(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     line: LineId,
     request: Annotated[str | None, typer.Option(help="Reference or ID of the donation request that was paid.")] = None,
     donation: Annotated[str | None, typer.Option(help="ID of the donation that was paid or refunded.")] = None,
@@ -230,10 +236,10 @@ async def match_line(
         raise typer.BadParameter("use exactly one of --request, --donation, --provider-payout and --disbursement")
     [(kind, thing)] = given.items()
     try:
-        await _assign(tx, _id(tx, line), kind, thing, officer.id)
+        await _assign(tx, _id(tx, line), kind, thing, caller.id)
     except NotFound:
         raise StatementError(f"Line {line} or record {thing} does not exist.") from None
-    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
+    await caller.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
     return f"{line} has been matched to {thing}."
 
 
@@ -245,7 +251,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             await bank_statements.assign_line_to_disbursement(tx, line_id, parse_id(tx, "disbursement", thing), by=by)
         case "report":
             provider, _, reference = thing.partition("/")
-            await bank_statements.assign_line_to_report(tx, line_id, provider, reference, by=by)
+            await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, by=by)
         case _:
             request_id = await donation_requests.find_by_reference(tx, thing) or tx.ids.parse("donationrequest", thing)
             if request_id is None:
@@ -256,29 +262,29 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
 
 
 @commands.command("dismiss")
-@as_operator("finance", audit_action="bank_statement_line.dismissed")
-async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
+@operator_command("finance", audit_action="bank_statement_line.dismissed")
+async def dismiss_line(tx: Tx, caller: Caller, line: LineId, note: Note) -> str:
     """Dismiss a statement line, such as a bank fee.
 
     A dismissed line is not booked in the ledger.
     """
     try:
-        await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
+        await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=caller.id)
     except NotFound:
         raise StatementError(f"There is no line {line}.") from None
     return f"{line} has been dismissed."
 
 
 @commands.command("reopen")
-@as_operator("finance", audit_action="bank_statement_line.reopened")
-async def reopen_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
+@operator_command("finance", audit_action="bank_statement_line.reopened")
+async def reopen_line(tx: Tx, caller: Caller, line: LineId, note: Note) -> str:
     """Reopen a line that was dismissed or matched by mistake.
 
     You can only reopen dismissed lines and lines matched to a provider payout, because these are not booked in the
     ledger.
     """
     try:
-        await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
+        await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), by=caller.id)
     except NotFound:
         raise StatementError(f"There is no line {line}.") from None
     return f"{line} is open again."

@@ -63,7 +63,7 @@ class Caller:
         )
 
 
-def machine_account() -> str:
+def os_account_name() -> str:
     """The operating system account that runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
@@ -71,10 +71,10 @@ def machine_account() -> str:
         return f"uid {os.getuid()}"
 
 
-MACHINE: Final = Caller(Actor("machine", machine_account()))
+MACHINE: Final = Caller(Actor("machine", os_account_name()))
 
 
-def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
+def operator_command(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
     """Declare a command ``body(tx, officer, ...)`` for operators with a role.
 
     Raises OperatorRefused. ``audit_action``: the action to record in the audit log. The command's first argument is the
@@ -99,7 +99,7 @@ def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Calla
     return declare
 
 
-def as_administrator(body: Body) -> Callable[..., None]:
+def administrator_command(function: Body) -> Callable[..., None]:
     """Declare a command ``body(tx, officer, ...)`` for administrators.
 
     Raises OperatorRefused. Until the first operator is added, any operating system account can run the command.
@@ -112,21 +112,23 @@ def as_administrator(body: Body) -> Callable[..., None]:
 
         return run_with_database(inside)
 
-    return declare_command(body, 2, run)
+    return declare_command(function, 2, run)
 
 
 @asynccontextmanager
 async def administrator_transaction(database: Database) -> AsyncIterator[tuple[Tx, Caller]]:
     """Open a transaction, with the administrator who runs the command. Raises OperatorRefused."""
-    who = await administrator_lookup(database)
+    who = await build_administrator_check(database)
     async with database.write() as tx:
         yield tx, await who(tx)
 
 
 @asynccontextmanager
-async def administrator_transaction_if(changes: bool, database: Database) -> AsyncIterator[tuple[Tx, Caller | None]]:
+async def administrator_transaction_if_changing(
+    has_changes: bool, database: Database
+) -> AsyncIterator[tuple[Tx, Caller | None]]:
     """Open a transaction. If the command changes something, the caller must be an administrator."""
-    if changes:
+    if has_changes:
         async with administrator_transaction(database) as (tx, officer):
             yield tx, officer
         return
@@ -134,7 +136,7 @@ async def administrator_transaction_if(changes: bool, database: Database) -> Asy
         yield tx, None
 
 
-async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
+async def build_administrator_check(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
     """Ask for an administrator's token once, and return a function that checks it in each transaction.
 
     Until the first operator is added, the caller is the operating system account. Raises OperatorRefused if the token
@@ -146,7 +148,7 @@ async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[C
 
 
 async def _machine(tx: Tx) -> Caller:
-    if not await operators.claim_first_operator(tx):
+    if not await operators.lock_if_no_operator(tx):
         raise TokenRefused(
             "Since this command started, the first operator has been added. Run the command again with an operator "
             "token."
@@ -189,34 +191,34 @@ def _token() -> str:
     )
 
 
-async def require_approval(
-    tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
+async def require_configured_approval(
+    tx: Tx, caller: Caller, role: OperatorRole, action: str, subject: str, fingerprint: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
     """The approved decision, or a message if a second operator must still approve the decision.
 
     Only requires two people if two-person approval is on.
 
-    ``seen``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the same operator gave the first
-    approval.
+    ``fingerprint``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the same operator gave the
+    first approval.
     """
-    if officer.person is None:
-        return ApprovedDecision(officer.id, note)
-    agreed = await operators.require_approval(tx, officer.person, role, action, subject, seen, note)
-    return await _decision_or_notice(tx, officer, role, action, subject, agreed, scope)
+    if caller.person is None:
+        return ApprovedDecision(caller.id, note)
+    agreed = await operators.require_configured_approval(tx, caller.person, role, action, subject, fingerprint, note)
+    return await _decision_or_notice(tx, caller, role, action, subject, agreed, scope)
 
 
-async def require_two_people(
-    tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
+async def require_two_person_approval(
+    tx: Tx, caller: Caller, role: OperatorRole, action: str, subject: str, fingerprint: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
     """The approved decision, or a message if a second operator must still approve the decision.
 
-    Always requires two people. ``seen``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the
-    same operator gave the first approval.
+    Always requires two people. ``fingerprint``: a fingerprint of the evidence that was shown. Raises OperatorRefused if
+    the same operator gave the first approval.
     """
-    if officer.person is None:
-        return ApprovedDecision(officer.id, note)
-    agreed = await operators.require_two_people(tx, officer.person, role, action, subject, seen, note)
-    return await _decision_or_notice(tx, officer, role, action, subject, agreed, scope)
+    if caller.person is None:
+        return ApprovedDecision(caller.id, note)
+    agreed = await operators.require_two_person_approval(tx, caller.person, role, action, subject, fingerprint, note)
+    return await _decision_or_notice(tx, caller, role, action, subject, agreed, scope)
 
 
 async def _decision_or_notice(
@@ -232,18 +234,18 @@ async def _decision_or_notice(
         return agreed
     await officer.record_audit_entry(tx, scope, action, subject, look=1)
     return (
-        f"Confirmed by {officer.person.shown_name if officer.person else officer.id} (1 of 2). A second operator with "
-        f"the role {role} must run the same command before {agreed.expires_at:%Y-%m-%d %H:%M} UTC."
+        f"Confirmed by {officer.person.display_name if officer.person else officer.id} (1 of 2). A second operator "
+        f"with the role {role} must run the same command before {agreed.expires_at:%Y-%m-%d %H:%M} UTC."
     )
 
 
-async def ensure_independent_operator(tx: Tx, officer: Caller, *others: str | None) -> None:
+async def ensure_independent_operator(tx: Tx, caller: Caller, *others: str | None) -> None:
     """Raise OperatorRefused unless the operator is independent of everybody who made an earlier decision."""
-    if officer.person is not None:
-        await operators.ensure_independent_operator(tx, officer.person, [other for other in others if other])
+    if caller.person is not None:
+        await operators.ensure_independent_operator(tx, caller.person, [other for other in others if other])
 
 
-async def display_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def display_name_lookup(tx: Tx, actor_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """Return a function that looks up the display name of the person who made a decision."""
-    names = await operators.find_display_names(tx, deciders)
+    names = await operators.find_display_names(tx, actor_ids)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

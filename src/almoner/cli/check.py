@@ -9,7 +9,7 @@ import typer
 
 from almoner import deployment_probes, migrations, providers, settings, sources
 from almoner.cli import failures, local
-from almoner.cli.database import run_with_database_state
+from almoner.cli.database import run_with_copy_state
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.business_clock import BusinessClock
@@ -42,7 +42,7 @@ def check(
     it again, but changes nothing else. The exit status is 1 if a check fails.
     """
     given = settings.read_settings()
-    with local.complete_settings(given) as complete:
+    with local.settings_with_local_services(given) as complete:
         results = asyncio.run(_all(complete, mail_to))
     results += _data_results(results)
     if as_json:
@@ -69,7 +69,7 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
 
     async def unknown() -> list[CheckResult]:
         found: list[tuple[Status, str, str]] = [
-            *(("warning", one, "Correct or remove it.") for one in settings.unknown_settings()),
+            *(("warning", one, "Correct or remove it.") for one in settings.unknown_setting_warnings()),
             *(("failed", one, _FILE_ADVICE) for one in _unusable_files(given, clock)),
             *(("failed", one, "") for one in _unusable_folders(given)),
         ]
@@ -79,7 +79,7 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
 
     async def database() -> list[CheckResult]:
         try:
-            (await migrations.state(given.dsn)).refuse_unless_servable()
+            (await migrations.connect_and_read_state(given.dsn)).ensure_servable()
             await pooler_check.ensure_pooler_supported(given.dsn)
             report = await inspection.inspect_database(given.dsn, Vault(given.master_key_bytes), clock)
         except Exception as error:
@@ -170,7 +170,7 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
     async def run_data_checks(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
         return await selfcheck.run_selfcheck(database, _DATA), found.verdict
 
-    outcome, verdict = run_with_database_state(run_data_checks)
+    outcome, verdict = run_with_copy_state(run_data_checks)
     copies = []
     if verdict not in LIVE_VERDICTS:
         copies = [CheckResult("deployment", "warning", f"this database is treated as a copy: {verdict}", _COPY_ADVICE)]

@@ -30,7 +30,7 @@ _UNREAD_BYTES: Final = 16 * 1024  # of a response; the rest waits
 REST_SECONDS: Final = 75.0  # seconds between a response and the next request
 
 
-def request_head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+def find_header_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     """The RFC 9112 rule that the request headers violate, or None."""
     if version not in _VERSIONS:
         return f"HTTP/{version} is not spoken here; use HTTP/1.1"
@@ -85,9 +85,9 @@ class OpenConnections:
 
     def try_add(self, protocol: "ConnectionLimitedHttpProtocol") -> bool:
         """Add a new connection. Returns False if the limit is reached."""
-        near = network_of_client(protocol.address)
+        near = network_of_client(protocol.client_ip)
         peer = self._peers.get(near, {})
-        if len(peer) >= self.limits.per_address and not self._trusted(protocol.address):
+        if len(peer) >= self.limits.per_address and not self._trusted(protocol.client_ip):
             room = self._end_idle(peer) or self._end_slowest(peer)
         elif self.count >= self.limits.connections:
             peers = sorted(self._peers.values(), key=len, reverse=True)
@@ -101,7 +101,7 @@ class OpenConnections:
 
     def remove(self, protocol: "ConnectionLimitedHttpProtocol") -> None:
         """Remove a closed connection. Does nothing if the connection was never added."""
-        near = network_of_client(protocol.address)
+        near = network_of_client(protocol.client_ip)
         peer = self._peers.get(near, {})
         if protocol in peer:
             del peer[protocol]
@@ -109,7 +109,7 @@ class OpenConnections:
             if not peer:
                 del self._peers[near]
 
-    def await_first_request(self) -> bool:
+    def has_unused_connection(self) -> bool:
         """Wait for the first request on new connections.
 
         Returns whether there are still connections without a request.
@@ -121,13 +121,13 @@ class OpenConnections:
         for protocol in [protocol for peer in self._peers.values() for protocol in peer]:
             if protocol.is_overdue(now):
                 protocol.transport.abort()
-            elif protocol.has_rested(now):
+            elif protocol.is_idle_too_long(now):
                 protocol.transport.close()
 
     def _end_idle(self, peer: "dict[ConnectionLimitedHttpProtocol, None]") -> bool:
         """Close the oldest connection that has not sent a request, or the connection that has been idle for longest."""
         resting = [protocol for protocol in peer if not protocol.is_busy]
-        last = next((protocol for protocol in resting if protocol.is_awaiting_head), resting[0] if resting else None)
+        last = next((protocol for protocol in resting if protocol.is_awaiting_headers), resting[0] if resting else None)
         return self._end(last)
 
     def _end_slowest(self, protocols: "Iterable[ConnectionLimitedHttpProtocol]") -> bool:
@@ -136,7 +136,7 @@ class OpenConnections:
         Only a limited number of connections are compared.
         """
         looked_at = islice(protocols, _MOST_COMPARED)
-        rates = {protocol: rate for protocol in looked_at if (rate := protocol.body_rate) is not None}
+        rates = {protocol: rate for protocol in looked_at if (rate := protocol.body_bytes_per_second) is not None}
         return self._end(min(rates, key=rates.__getitem__, default=None))
 
     def _end(self, protocol: "ConnectionLimitedHttpProtocol | None") -> bool:
@@ -172,7 +172,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         self.has_asked = False
 
     @property
-    def address(self) -> str:
+    def client_ip(self) -> str:
         """The client's IP address."""
         return self.client[0] if self.client else ""
 
@@ -182,12 +182,12 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         return not getattr(self.cycle, "response_complete", True)
 
     @property
-    def is_awaiting_head(self) -> bool:
+    def is_awaiting_headers(self) -> bool:
         """Whether the headers of the next request are still incomplete."""
         return self.since is not None and not self._in_body
 
     @property
-    def body_rate(self) -> float | None:
+    def body_bytes_per_second(self) -> float | None:
         """The transfer rate of the request body in bytes per second.
 
         None if there is no body, or if the transfer has only just started.
@@ -232,7 +232,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
 
     def on_headers_complete(self) -> None:
         """Called when all headers of the request have been received."""
-        self._violation = request_head_violation(self.parser.get_http_version(), self.headers)
+        self._violation = find_header_violation(self.parser.get_http_version(), self.headers)
         if self._violation is not None:
             raise ValueError(self._violation)  # the parser passes it on as an error of its own
         self._advanced = self._in_body = self.has_asked = True
@@ -267,7 +267,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         """Respond to a request that is not valid HTTP."""
         self._refuse(IncorrectParams(self._violation or msg))
 
-    def has_rested(self, now: float) -> bool:
+    def is_idle_too_long(self, now: float) -> bool:
         """Whether the connection has been idle for too long."""
         return self._resting_since is not None and now - self._resting_since >= REST_SECONDS
 

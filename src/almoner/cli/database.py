@@ -35,73 +35,79 @@ _JSON: Final = inspect.Parameter(
 )
 
 
-def declare_command(body: Body, given: int, run: Callable[[Body], Output]) -> Callable[..., None]:
-    """Build a Typer command from ``body``.
+def declare_command(function: Body, supplied_count: int, run: Callable[[Body], Output]) -> Callable[..., None]:
+    """Build a Typer command from ``function``.
 
-    ``run`` supplies the first ``given`` arguments of ``body``. The result is printed after ``run`` has finished, so
-    that uncommitted changes are never reported as done.
+    ``run`` supplies the first ``supplied_count`` arguments of ``function``. The result is printed after ``run`` has
+    finished, so that uncommitted changes are never reported as done.
     """
-    signature = inspect.signature(body, eval_str=True)
-    parameters = [*list(signature.parameters.values())[given:], _JSON]
+    signature = inspect.signature(function, eval_str=True)
+    parameters = [*list(signature.parameters.values())[supplied_count:], _JSON]
 
-    @wraps(body)
+    @wraps(function)
     def command(as_json: bool, **typed: Any) -> None:
-        print_output(run(lambda *supplied: body(*supplied, **typed)), as_json=as_json)
+        print_output(run(lambda *supplied: function(*supplied, **typed)), as_json=as_json)
 
     command.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
 
 
-def with_database(body: Body) -> Callable[..., None]:
+def database_command(function: Body) -> Callable[..., None]:
     """Declare a command ``body(database, ...)`` that opens its own transactions."""
-    return declare_command(body, 1, run_with_database)
+    return declare_command(function, 1, run_with_database)
 
 
-def in_transaction(body: Body) -> Callable[..., None]:
+def transaction_command(function: Body) -> Callable[..., None]:
     """Declare a command ``body(tx, ...)`` that runs in one transaction."""
-    return declare_command(body, 1, run_in_transaction)
+    return declare_command(function, 1, run_in_transaction)
 
 
-def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
+def run_with_database(function: Callable[[Database], Awaitable[Result]]) -> Result:
     """Run a function that opens its own transactions.
 
     Raises MigrationRefused if the database has a different schema version.
     """
 
     async def inside(database: Database, _: CopyFinding) -> Result:
-        return await use(database)
+        return await function(database)
 
-    return run_with_database_state(inside)
+    return run_with_copy_state(inside)
 
 
-def run_with_database_state(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+def run_with_copy_state(function: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
     """Like ``run_with_database``, but also passes to the function whether the database is a restored copy."""
-    with local.complete_settings(settings.read_settings()) as complete:
-        return asyncio.run(use_database(complete, use))
+    with local.settings_with_local_services(settings.read_settings()) as complete:
+        return asyncio.run(run_in_open_database(complete, function))
 
 
-def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
+def run_in_transaction(function: Callable[[Tx], Awaitable[Result]]) -> Result:
     """Run a function in one database transaction."""
 
     async def inside(database: Database) -> Result:
         async with database.write() as tx:
-            return await use(tx)
+            return await function(tx)
 
     return run_with_database(inside)
 
 
-async def use_database(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+async def run_in_open_database(
+    completed_settings: Settings, function: Callable[[Database, CopyFinding], Awaitable[Result]]
+) -> Result:
     """Open the configured database and pass it to a function, together with whether the database is a restored copy."""
-    (await migrations.state(complete.dsn)).refuse_unless_usable()
+    (await migrations.connect_and_read_state(completed_settings.dsn)).ensure_usable()
     clock = BusinessClock(SystemClock())
-    database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)
+    database = await transactions.open_database(
+        completed_settings.dsn, build_deployment(completed_settings, clock), size=1
+    )
     try:
         await key_check.ensure_master_key(database)
-        found = await copy_detection.inspect_for_command(database, build_storage(complete), complete.dsn)
+        found = await copy_detection.detect_copy_for_command(
+            database, build_storage(completed_settings), completed_settings.dsn
+        )
         # A sandbox's clock may be ahead of real time; commands use that time, too.
         async with database.read() as tx:
-            clock.set_offset((await business_clock.read_offset(tx)).ahead)
-        return await use(database, found)
+            clock.advance_offset((await business_clock.read_offset(tx)).ahead)
+        return await function(database, found)
     finally:
         await database.close()

@@ -29,7 +29,7 @@ def read_sandbox_file(file: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
-async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, Any]:
+async def build_sandbox_content(db: Database, existing: Mapping[str, Any]) -> dict[str, Any]:
     """Build the content of sandbox.json. Existing keys are kept if they still work; the others are created again."""
     async with db.write() as tx:
         accounts = {account.name: account for account in reversed(await partners.list_accounts(tx))}
@@ -38,16 +38,16 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
         first_id = tx.ids.text("partner", first.id)
         content = {
             "baseUrl": tx.base_urls.api,
-            "publishableKey": await _key(tx, first, "publishable", known.get("publishableKey")),
-            "secretKey": await _key(tx, first, "secret", known.get("secretKey"), _FIRST_SCOPES),
-            "secondSecretKey": await _key(tx, second, "secret", known.get("secondSecretKey")),
-            "scimKey": await _key(tx, first, "scim", known.get("scimKey")),
+            "publishableKey": await _key(tx, first, "publishable", existing.get("publishableKey")),
+            "secretKey": await _key(tx, first, "secret", existing.get("secretKey"), _FIRST_SCOPES),
+            "secondSecretKey": await _key(tx, second, "secret", existing.get("secondSecretKey")),
+            "scimKey": await _key(tx, first, "scim", existing.get("scimKey")),
             "partnerId": first_id,
             "mailboxUrl": mailbox_url(tx.deployment, first.id),
             "consoleUrl": f"{tx.base_urls.pages}{OPERATORS_HOME}/sign-in",
             "dashboardUrl": f"{tx.base_urls.pages}{MEMBERS_HOME}/{first_id}/sign-in",
         }
-    logins = known.get("logins") or {}
+    logins = existing.get("logins") or {}
     operators = await ensure_operator_logins(db, logins.get("operators", ()))
     members = await ensure_member_logins(db, Partner(first.id), logins.get("members", ()))
     return {**content, "logins": {"members": members, "operators": operators}}
@@ -57,7 +57,7 @@ async def _partner(tx: Tx, name: str) -> PartnerAccount:
     """Create a partner, as `almoner partners create` does."""
     account = await partners.create(tx, name)
     await configurations.create_default(tx, Partner(account.id))
-    await partners.set_scim(tx, Partner(account.id), allowed=True)
+    await partners.set_scim_allowed(tx, Partner(account.id), allowed=True)
     if (currencies := _CURRENCIES.get(name)) is not None:
         await partners.update_donation_settings(tx, Partner(account.id), currencies=currencies)
     await MACHINE.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
@@ -73,6 +73,6 @@ async def _key(
         if key is not None and key.partner_id == account.id and key.kind == kind:
             return known
     _, secret = await api_keys.create(
-        tx, Partner(account.id), MACHINE.audit_context, kind, "demo", scopes, by_name=True
+        tx, Partner(account.id), MACHINE.audit_context, kind, "demo", scopes, by_administrator=True
     )
     return secret

@@ -46,36 +46,40 @@ _DEMO_MEMBERS: Final = (
 )
 
 
-async def ensure_member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
+async def ensure_member_logins(db: Database, partner: Partner, existing_logins: Sequence[Login]) -> list[Login]:
     """Create the demo members of a partner. Existing credentials are kept if they still work."""
-    return [(await ensure_login(db, member_realm(partner), demo, known))[1] for demo in _DEMO_MEMBERS]
+    return [(await ensure_login(db, member_realm(partner), demo, existing_logins))[1] for demo in _DEMO_MEMBERS]
 
 
-async def ensure_operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
+async def ensure_operator_logins(db: Database, existing_logins: Sequence[Login]) -> list[Login]:
     """Create the demo operators. Existing credentials are kept if they still work."""
     logins = []
     for demo in _DEMO_OPERATORS:
-        person, login = await ensure_login(db, OPERATORS, demo, known)
-        before = next((one for one in known if one["userName"] == demo.user_name), {})
+        person, login = await ensure_login(db, OPERATORS, demo, existing_logins)
+        before = next((one for one in existing_logins if one["userName"] == demo.user_name), {})
         logins.append({**login, "token": await _token(db, person, before.get("token"))})
     return logins
 
 
-async def ensure_login(db: Database, realm: Realm, demo: DemoPerson, known: Sequence[Login]) -> tuple[Person, Login]:
+async def ensure_login(
+    db: Database, realm: Realm, demo_person: DemoPerson, existing_logins: Sequence[Login]
+) -> tuple[Person, Login]:
     """Create a demo user with a password and, if ``app`` is set, an authenticator app."""
     async with db.write() as tx:
-        person = await people.find_by_user_name(tx, realm, demo.user_name)
+        person = await people.find_by_user_name(tx, realm, demo_person.user_name)
         if person is None:
-            profile = build_profile(demo.user_name, email=demo.user_name, name=demo.name)
-            person = await people.create(tx, realm, profile, demo.roles)
+            profile = build_profile(demo_person.user_name, email=demo_person.user_name, name=demo_person.name)
+            person = await people.create(tx, realm, profile, demo_person.roles)
             who, action = tx.ids.text(realm.id_type, person.id), f"{realm.id_type}.invited"  # as the commands record it
-            await audit.record_entry(tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo.roles)})
+            await audit.record_entry(
+                tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo_person.roles)}
+            )
         url = f"{tx.base_urls.pages}{security_emails.account_path(tx.ids, realm)}/sign-in"
-    login: Login = {"userName": demo.user_name, "url": url, "roles": list(demo.roles)}
-    before: Mapping[str, Any] = next((one for one in known if one["userName"] == demo.user_name), {})
-    password, app = before.get("password"), before.get("totpSecret") if demo.app else None
+    login: Login = {"userName": demo_person.user_name, "url": url, "roles": list(demo_person.roles)}
+    before: Mapping[str, Any] = next((one for one in existing_logins if one["userName"] == demo_person.user_name), {})
+    password, app = before.get("password"), before.get("totpSecret") if demo_person.app else None
     opens = password is not None and await _opens(db, person, password)
-    if demo.app and not (opens and await _shows(db, person, app)):
+    if demo_person.app and not (opens and await _shows(db, person, app)):
         app = await _add_app(db, person)
     if not opens:
         password = secrets.token_urlsafe(12)

@@ -17,15 +17,15 @@ from almoner.cli.amounts import format_amount, format_decimal
 from almoner.cli.caller import (
     Caller,
     Note,
-    as_operator,
     display_name_lookup,
+    operator_command,
     operator_transaction,
-    require_approval,
-    require_two_people,
+    require_configured_approval,
+    require_two_person_approval,
 )
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import Failure, Fields, Output, Part, Table
+from almoner.cli.tables import ErrorOutput, FieldList, Output, Part, Table
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
@@ -55,13 +55,13 @@ DisbursementId = Annotated[str, typer.Argument(help="Disbursement ID, from `almo
 _SHOWN: Final = 100
 
 
-def disbursement_rules() -> DisbursementRules:
+def read_disbursement_rules() -> DisbursementRules:
     """Read the rules for disbursements from the settings, such as the minimum amount."""
     return DisbursementRules(settings.read_settings().disbursement_min_donations)
 
 
 @commands.command("run")
-@with_database
+@database_command
 async def run_disbursements(database: Database) -> Output:
     """Send all disbursements that are ready.
 
@@ -79,17 +79,17 @@ async def run_disbursements(database: Database) -> Output:
         )
 
     ran = await disbursements_flows.run_disbursements(
-        database, disbursement_rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
+        database, read_disbursement_rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
     )
     line.clear()
     parts: list[Part] = [] if ran.sent else ["Nothing was sent."]
     done = "Paid" if database.deployment.sandbox else "Sent"
     parts += [f"{done}     {_in_words(sums)}" for sums in ran.sent.values()]
     for (reason, _), sums in sorted(ran.waiting.items()):
-        parts.append(f"Waiting  {_in_words(sums)}: {reason.value}, {reason.sentence}")
+        parts.append(f"Waiting  {_in_words(sums)}: {reason.value}, {reason.description}")
     ids = database.deployment.ids
     for one, stated in ran.refused:
-        parts.append(Failure(f"The ledger rejected disbursement {ids.text('disbursement', one)}: {stated}"))
+        parts.append(ErrorOutput(f"The ledger rejected disbursement {ids.text('disbursement', one)}: {stated}"))
     return parts
 
 
@@ -103,7 +103,7 @@ def _counted(count: int, what: str) -> str:
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_disbursements(
     tx: Tx,
     status: Annotated[
@@ -141,7 +141,7 @@ async def _row(tx: Tx, disbursement: Disbursement) -> list[object]:
 
 
 @commands.command("show")
-@with_database
+@database_command
 async def show(
     database: Database,
     disbursement: DisbursementId,
@@ -173,9 +173,11 @@ async def show(
     return parts
 
 
-async def _fields(tx: Tx, found: Disbursement) -> Fields:
+async def _fields(tx: Tx, found: Disbursement) -> FieldList:
     organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
-    waits = f", waiting: {found.waiting_reason.value}, {found.waiting_reason.sentence}" if found.waiting_reason else ""
+    waits = (
+        f", waiting: {found.waiting_reason.value}, {found.waiting_reason.description}" if found.waiting_reason else ""
+    )
     lines = {
         "organisation": f"{organisation.shown_name} ({tx.ids.text('organisation', organisation.id)})",
         "partner": tx.ids.text("partner", found.partner_id),
@@ -187,11 +189,11 @@ async def _fields(tx: Tx, found: Disbursement) -> Fields:
         "paid": iso_timestamp_or_none(found.paid_at),
         "returned": f"{iso_timestamp(found.returned_at)}: {found.return_reason}" if found.returned_at else None,
     }
-    return Fields([(name, value) for name, value in lines.items() if value])
+    return FieldList([(name, value) for name, value in lines.items() if value])
 
 
 @commands.command("remittance")
-@with_database
+@database_command
 async def write_remittance(
     database: Database,
     disbursement: DisbursementId,
@@ -241,7 +243,7 @@ def _check_language(papers: remittances.RemittanceDocuments, language: str | Non
 
 
 @commands.command("confirm")
-@with_database
+@database_command
 async def confirm(
     database: Database,
     disbursement: DisbursementId,
@@ -297,7 +299,7 @@ async def _payment_confirmation(
             "bank made the payment. Another finance operator must then run the same command."
         )
     shown = tx.ids.text("disbursement", payout_id)
-    agreed = await require_two_people(
+    agreed = await require_two_person_approval(
         tx, officer, "finance", "disbursements.confirm", shown, seen, note, held.partner_id
     )
     return (
@@ -314,7 +316,7 @@ def _own_accounts() -> Mapping[str, OwnAccount]:
 
 
 @commands.command("mark-returned")
-@with_database
+@database_command
 async def mark_returned(
     database: Database,
     disbursement: DisbursementId,
@@ -346,25 +348,25 @@ PartnerId = Annotated[
 
 
 @commands.command("hold")
-@as_operator("finance")
+@operator_command("finance")
 async def place_hold(
-    tx: Tx, officer: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
+    tx: Tx, caller: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
 ) -> str:
     """Put an organisation's disbursements on hold."""
     reported = note.strip()
     with _explain_unknown_organisation(organisation):
         scope, organisation_id = _parse_partner_and_nonprofit(tx, partner, organisation)
         await disbursements.hold_disbursements(
-            tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=disbursement_rules()
+            tx, scope, organisation_id, note=reported, decided_by=caller.id, rules=read_disbursement_rules()
         )
-    await officer.record_audit_entry(tx, _audited(scope), "disbursements.held", organisation)
+    await caller.record_audit_entry(tx, _audited(scope), "disbursements.held", organisation)
     return f"Disbursements to {organisation} are on hold{f' for {partner}' if partner else ''}."
 
 
 @commands.command("release")
-@as_operator("finance")
+@operator_command("finance")
 async def release_holds(
-    tx: Tx, officer: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
+    tx: Tx, caller: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
 ) -> str:
     """Release all holds on an organisation.
 
@@ -378,8 +380,8 @@ async def release_holds(
         scope, organisation_id = _parse_partner_and_nonprofit(tx, partner, organisation)
     seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
     of = _audited(scope)
-    agreed = await require_approval(
-        tx, officer, "finance", "disbursements.release", f"{organisation}{whose}", seen, reported, of
+    agreed = await require_configured_approval(
+        tx, caller, "finance", "disbursements.release", f"{organisation}{whose}", seen, reported, of
     )
     if not isinstance(agreed, ApprovedDecision):
         return agreed
@@ -389,10 +391,10 @@ async def release_holds(
         organisation_id,
         note=agreed.note,
         decided_by=agreed.by,
-        rules=disbursement_rules(),
+        rules=read_disbursement_rules(),
         second=agreed.second,
     )
-    await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
+    await caller.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
     return f"Disbursements to {organisation} are released{whose}."
 
 
@@ -418,7 +420,7 @@ def _explain_unknown_organisation(organisation: str) -> Iterator[None]:
 
 
 @commands.command("holds")
-@in_transaction
+@transaction_command
 async def list_holds(tx: Tx) -> Table:
     """List holds on disbursements, oldest first."""
     held = await disbursements.active_holds(tx)

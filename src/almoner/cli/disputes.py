@@ -6,18 +6,18 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup
-from almoner.cli.database import in_transaction
-from almoner.cli.disbursements import disbursement_rules
-from almoner.cli.tables import Fields, Output, Table
+from almoner.cli.caller import Caller, Note, display_name_lookup, operator_command
+from almoner.cli.database import transaction_command
+from almoner.cli.disbursements import read_disbursement_rules
+from almoner.cli.tables import FieldList, Output, Table
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import (
     DISPUTE,
+    ConcurrentChangeError,
     Dispute,
     DisputeError,
     DisputeOutcome,
     Outcome,
-    RetryLater,
 )
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
@@ -31,7 +31,7 @@ DisputeId = Annotated[str, typer.Argument(help="Dispute ID, from `almoner disput
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_disputes(
     tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include won and lost disputes.")] = False,
@@ -56,7 +56,7 @@ async def list_disputes(
 
 
 @commands.command("show")
-@in_transaction
+@transaction_command
 async def show(tx: Tx, dispute: DisputeId) -> Output:
     """Show a dispute, and who absorbs the loss."""
     one = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
@@ -80,7 +80,7 @@ async def show(tx: Tx, dispute: DisputeId) -> Output:
         facts.append(("absorbed by us", format_amount(one.loss.absorbed)))
         facts.append(("already disbursed", "yes" if one.loss.disbursed else "no"))
         facts.append(("recovered", format_amount(one.loss.recovered) if one.loss.recovered else None))
-    return Fields([(name, value) for name, value in facts if value is not None])
+    return FieldList([(name, value) for name, value in facts if value is not None])
 
 
 def _subject(tx: Tx, one: Dispute) -> str | None:
@@ -90,36 +90,36 @@ def _subject(tx: Tx, one: Dispute) -> str | None:
 
 
 @commands.command("mark-won")
-@as_operator("finance", audit_action="dispute.won")
-async def mark_won(tx: Tx, officer: Caller, dispute: DisputeId, note: Note) -> str:
+@operator_command("finance", audit_action="dispute.won")
+async def mark_won(tx: Tx, caller: Caller, dispute: DisputeId, note: Note) -> str:
     """Record that a dispute was won.
 
     Use this command if the payment provider does not report the outcome. The donation is disbursed as usual.
     """
-    return await _record_outcome(tx, officer, dispute, "won", note)
+    return await _record_outcome(tx, caller, dispute, "won", note)
 
 
 @commands.command("mark-lost")
-@as_operator("finance", audit_action="dispute.lost")
-async def mark_lost(tx: Tx, officer: Caller, dispute: DisputeId, note: Note) -> str:
+@operator_command("finance", audit_action="dispute.lost")
+async def mark_lost(tx: Tx, caller: Caller, dispute: DisputeId, note: Note) -> str:
     """Record that a dispute was lost.
 
     Use this command if the payment provider does not report the outcome. The donation is treated as refunded.
     """
-    return await _record_outcome(tx, officer, dispute, "lost", note)
+    return await _record_outcome(tx, caller, dispute, "lost", note)
 
 
 async def _record_outcome(tx: Tx, officer: Caller, dispute: str, outcome: Outcome, note: str) -> str:
     decided = DisputeOutcome(outcome, officer.id, note.strip())
     try:
-        ended = await disputes.record_outcome(tx, parse_id(tx, _TYPE, dispute), decided, disbursement_rules())
-    except RetryLater:
+        ended = await disputes.record_outcome(tx, parse_id(tx, _TYPE, dispute), decided, read_disbursement_rules())
+    except ConcurrentChangeError:
         raise DisputeError("a refund or disbursement of this donation is in progress: try again in a minute") from None
     return f"{dispute} is {ended.status}."
 
 
 @commands.command("refresh")
-@as_operator("finance", audit_action="dispute.refreshed")
+@operator_command("finance", audit_action="dispute.refreshed")
 async def refresh(tx: Tx, _officer: Caller, dispute: DisputeId) -> str:
     """Fetch a dispute's status from the payment provider. A background worker also does this every day."""
     found = await disputes.get(tx, parse_id(tx, _TYPE, dispute))

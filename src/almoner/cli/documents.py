@@ -7,7 +7,7 @@ import typer
 from almoner import settings
 from almoner.backends import build_storage
 from almoner.cli.caller import MACHINE
-from almoner.cli.database import with_database
+from almoner.cli.database import database_command
 from almoner.cli.tables import Table
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
@@ -19,7 +19,7 @@ commands = typer.Typer(help="List and restore deleted document files.", no_args_
 
 
 @commands.command("trash")
-@with_database
+@database_command
 async def list_trash(database: Database) -> Table:
     """List document files in the trash.
 
@@ -31,7 +31,7 @@ async def list_trash(database: Database) -> Table:
 
 
 @commands.command("restore")
-@with_database
+@database_command
 async def restore_file(
     database: Database, key: Annotated[str, typer.Argument(help="File key, from `almoner documents trash`.")]
 ) -> str:
@@ -45,7 +45,7 @@ async def restore_file(
         raise NotFound(f"{key} is not in the trash: see `almoner documents trash`")
     await blobs.restore(trashed[0])
     async with database.write() as tx:
-        await documents.record_blob_purged(tx, key)
+        await documents.delete_trash_record(tx, key)
         await MACHINE.record_audit_entry(tx, DEPLOYMENT, "documents.restore", key)
     return f"{key} has been restored. If its document does not exist, it returns to the trash tomorrow."
 

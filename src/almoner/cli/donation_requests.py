@@ -7,13 +7,13 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount, format_decimal, parse_amount
-from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, DonationRequestError, RequestPayment
-from almoner.giving.checkout.donation_requests.flows import RunResult
+from almoner.giving.checkout.donation_requests.flows import InvoicingResult
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
@@ -26,7 +26,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 
 
 @commands.command("run")
-@with_database
+@database_command
 async def create_requests(database: Database) -> Output:
     """Create donation requests for completed periods.
 
@@ -35,7 +35,7 @@ async def create_requests(database: Database) -> Output:
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # check the operator before creating anything
 
-    async def record(tx: Tx, ran: RunResult) -> None:
+    async def record(tx: Tx, ran: InvoicingResult) -> None:
         await officer.record_audit_entry(
             tx, DEPLOYMENT, "donation_requests.run", "all", made=len(ran.made), waiting=ran.waiting
         )
@@ -53,7 +53,7 @@ async def create_requests(database: Database) -> Output:
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_requests(tx: Tx, limit: Limit = 100) -> Table:
     """List donation requests, newest first."""
     return Table(
@@ -75,7 +75,7 @@ async def list_requests(tx: Tx, limit: Limit = 100) -> Table:
 
 
 @commands.command("record-payment")
-@with_database
+@database_command
 async def record_payment(
     database: Database,
     request: Annotated[str, typer.Argument(help="Reference or ID of the donation request.")],
@@ -110,7 +110,7 @@ async def record_payment(
 
     try:
         made = await donation_requests_flows.receive_payment(
-            database, ALL_PARTNERS, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
+            database, ALL_PARTNERS, request_id, paid, bank_reference.strip(), recorded_by=officer.id, on_recorded=record
         )
     except NotFound:
         raise DonationRequestError(_unknown(request)) from None
@@ -137,7 +137,7 @@ def _unknown(request: str) -> str:
 
 
 @commands.command("overpayments")
-@in_transaction
+@transaction_command
 async def list_overpayments(tx: Tx, limit: Limit = 100) -> Table:
     """List overpayments, oldest first."""
     return Table(
@@ -156,7 +156,7 @@ async def list_overpayments(tx: Tx, limit: Limit = 100) -> Table:
 
 
 @commands.command("apply-overpayment")
-@with_database
+@database_command
 async def apply_overpayment(
     database: Database,
     payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
@@ -180,7 +180,7 @@ async def apply_overpayment(
 
     try:
         part = await donation_requests_flows.apply_overpayment(
-            database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
+            database, payment_id, request_id, note=note.strip(), decided_by=officer.id, on_recorded=record
         )
     except NotFound:
         raise DonationRequestError(f"payment {payment} or donation request {request} does not exist") from None
@@ -198,10 +198,10 @@ def _applied(part: RequestPayment) -> Money:
 
 
 @commands.command("return-overpayment")
-@as_operator("finance")
+@operator_command("finance")
 async def return_overpayment(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
     note: Note,
 ) -> Output:
@@ -212,12 +212,12 @@ async def return_overpayment(
     reported = note.strip()
     try:
         returned = await donation_requests.return_overpayment(
-            tx, parse_id(tx, "requestpayment", payment), note=reported, decided_by=officer.id
+            tx, parse_id(tx, "requestpayment", payment), note=reported, decided_by=caller.id
         )
     except NotFound:
         raise DonationRequestError(
             f"there is no payment {payment}: see `almoner donation-requests overpayments`"
         ) from None
     whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.donation_request_id)).partner_id
-    await officer.record_audit_entry(tx, whose, "donation_request.overpayment_returned", payment)
+    await caller.record_audit_entry(tx, whose, "donation_request.overpayment_returned", payment)
     return f"{format_amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned."

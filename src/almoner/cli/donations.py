@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, as_operator
-from almoner.cli.disbursements import disbursement_rules
+from almoner.cli.caller import Caller, operator_command
+from almoner.cli.disbursements import read_disbursement_rules
 from almoner.cli.tables import Output
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, ReassignmentGround, UnknownOrganisation
@@ -18,10 +18,10 @@ commands = typer.Typer(help="Reassign donations to another organisation.", no_ar
 
 
 @commands.command("reassign")
-@as_operator("finance")
+@operator_command("finance")
 async def reassign(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     donation: Annotated[str, typer.Argument(help="ID of a donation with the status RECEIVED_PAYMENT.")],
     organisation: Annotated[str, typer.Argument(help="ID of the organisation that receives the donation instead.")],
     reason: Annotated[ReassignmentGround, typer.Option(help="Reason given to the donor.")],
@@ -35,7 +35,7 @@ async def reassign(
     why = note.strip()
     try:
         given = await reassignments.reassign_donation(
-            tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=disbursement_rules()
+            tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=caller.id, rules=read_disbursement_rules()
         )
     except NotFound:
         raise DisbursementError(
@@ -43,5 +43,5 @@ async def reassign(
         ) from None
     except UnknownOrganisation:
         raise DisbursementError(f"there is no organisation {organisation}") from None
-    await officer.record_audit_entry(tx, given.partner_id, "donation.reassigned", donation, organisation=organisation)
+    await caller.record_audit_entry(tx, given.partner_id, "donation.reassigned", donation, organisation=organisation)
     return f"{donation} has been reassigned to {organisation}."

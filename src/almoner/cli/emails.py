@@ -7,8 +7,8 @@ import typer
 from almoner.access.notifications import service as notifications
 from almoner.access.notifications.domain import NoSuchUndeliverableEmail
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, as_administrator
-from almoner.cli.database import in_transaction
+from almoner.cli.caller import Caller, administrator_command
+from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import log as audit
@@ -20,7 +20,7 @@ _TYPE: Final = "email"
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_undeliverable(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
@@ -46,9 +46,9 @@ async def list_undeliverable(
 
 
 @commands.command("resend")
-@as_administrator
+@administrator_command
 async def resend(
-    tx: Tx, officer: Caller, email: Annotated[str, typer.Argument(help="Email ID, from `almoner emails list`.")]
+    tx: Tx, caller: Caller, email: Annotated[str, typer.Argument(help="Email ID, from `almoner emails list`.")]
 ) -> str:
     """Send an email again.
 
@@ -58,5 +58,5 @@ async def resend(
         await notifications.resend(tx, parse_id(tx, _TYPE, email))
     except NoSuchUndeliverableEmail:
         raise typer.BadParameter(f"{email} is not in `almoner emails list`") from None
-    await officer.record_audit_entry(tx, audit.DEPLOYMENT, "email.resent", email)
+    await caller.record_audit_entry(tx, audit.DEPLOYMENT, "email.resent", email)
     return "A background worker will send the email again."

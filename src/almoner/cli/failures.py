@@ -17,11 +17,11 @@ from almoner.access.operators.domain import OperatorRefused
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
-from almoner.cli.outputs import OutputFailed
+from almoner.cli.outputs import OutputDiskFull
 from almoner.cli.ports import PortBusy
 from almoner.giving.accounting.disputes.domain import DisputeError
 from almoner.giving.accounting.refunds.domain import RefundError
-from almoner.giving.accounting.settlements.domain import ClearExceptionError, ImportInterrupted, SettlementReportError
+from almoner.giving.accounting.settlements.domain import DismissLineError, ImportInterrupted, SettlementReportError
 from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, UnallocatedPaymentError
 from almoner.giving.banking.bank_statements.domain import StatementError
 from almoner.giving.banking.payment_files.domain import PaymentFileError
@@ -56,14 +56,14 @@ _PRINTED_AS_IS = (
     ImportRefused,
     PoolerNotSupported,
     NoSuchUnallocatedPayment,
-    ClearExceptionError,
+    DismissLineError,
     UnallocatedPaymentError,
     PayeeAccountError,
     DoneeProblem,
     DisbursementError,
     PortBusy,
     OperatorRefused,
-    OutputFailed,
+    OutputDiskFull,
     SettlementReportError,
     DonationRequestError,
     ReviewRefused,

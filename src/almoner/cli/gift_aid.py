@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, as_operator
+from almoner.cli.caller import Caller, operator_command
 from almoner.cli.gift_aid_claims import claims
 from almoner.cli.tables import Output
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
@@ -20,10 +20,10 @@ commands.add_typer(claims, name="claims")
 
 
 @commands.command("cancel-declaration")
-@as_operator("finance")
+@operator_command("finance")
 async def cancel_declaration(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     declaration: Annotated[str, typer.Argument(help="Declaration ID.")],
     since: Annotated[
         str | None,
@@ -33,10 +33,12 @@ async def cancel_declaration(
     """Record that a donor cancelled a Gift Aid declaration."""
     begins = _moment(since)
     try:
-        cancelled = await gift_aid_claims.cancel_declaration(tx, parse_id(tx, "giftaid", declaration), begins)
+        cancelled = await gift_aid_claims.cancel_declaration_and_adjust_claims(
+            tx, parse_id(tx, "giftaid", declaration), begins
+        )
     except NotFound:
         raise DeclarationError(f"there is no Gift Aid declaration {declaration}") from None
-    await officer.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
+    await caller.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
     assert cancelled.cancelled_from is not None, "it was just cancelled"
     return f"{declaration} no longer covers donations made from {iso_timestamp(cancelled.cancelled_from)}."
 

@@ -10,8 +10,8 @@ import typer
 from almoner.cli import outputs
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import parse_amount
-from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
@@ -43,10 +43,10 @@ Charity = Annotated[
 
 
 @claims.command("draft")
-@as_operator("finance")
+@operator_command("finance")
 async def draft_claim(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     organisation: Annotated[str, typer.Option(help="Organisation ID of the charity.")],
     before: Annotated[
         str | None, typer.Option(help="Include only donations made before this date or time (UTC). Default: now.")
@@ -67,11 +67,11 @@ async def draft_claim(
     charity = parse_id(tx, "organisation", organisation)
     moment = tx.now if before is None else _moment(before)
     try:
-        created = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, aggregate=aggregate, by=officer.id)
+        created = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, aggregate=aggregate, by=caller.id)
     except NotFound:
         raise GiftAidClaimError(f"there is no organisation {organisation}") from None
     parts = [
-        f"Left out {tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in created.left_out[:_SHOWN]
+        f"Left out {tx.ids.text('donation', one.donation_id)}: {one.problems_text}" for one in created.left_out[:_SHOWN]
     ]
     if len(created.left_out) > _SHOWN:
         parts.append(f"{len(created.left_out) - _SHOWN:,} more are left out. Fix these first.")
@@ -79,7 +79,7 @@ async def draft_claim(
         parts.append("There are no donations to claim Gift Aid on.")
     else:
         claim_id = tx.ids.text(_TYPE, created.claim.id)
-        await officer.record_audit_entry(
+        await caller.record_audit_entry(
             tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=created.claim.donations, charity=organisation
         )
         parts += [f"claim  {claim_id}", _sums(created.claim)]
@@ -102,7 +102,7 @@ def _sums(claim: GiftAidClaim) -> str:
 
 
 @claims.command("list")
-@in_transaction
+@transaction_command
 async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -> Table:
     """List claims, newest first."""
     whose = None if organisation is None else parse_id(tx, "organisation", organisation)
@@ -138,7 +138,7 @@ async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -
 
 
 @claims.command("adjustments")
-@in_transaction
+@transaction_command
 async def list_adjustments(tx: Tx, organisation: Charity = None, limit: Limit = 50) -> Table:
     """List adjustments to claims, newest first.
 
@@ -162,7 +162,7 @@ async def list_adjustments(tx: Tx, organisation: Charity = None, limit: Limit = 
 
 
 @claims.command("schedule")
-@with_database
+@database_command
 async def export_schedule(
     database: Database,
     claim: ClaimId,
@@ -186,10 +186,10 @@ async def export_schedule(
 
 
 @claims.command("mark-submitted")
-@as_operator("finance", audit_action="gift_aid_claim.submitted")
+@operator_command("finance", audit_action="gift_aid_claim.submitted")
 async def mark_submitted(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     claim: ClaimId,
     reference: Annotated[str, typer.Option(help="HMRC's reference for the claim.")],
 ) -> str:
@@ -198,14 +198,14 @@ async def mark_submitted(
     Donations that were refunded after the claim was drafted are deducted from the next claim.
     """
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.mark_submitted(tx, claim_id, reference.strip(), by=officer.id))
+    return await _moved(claim, gift_aid_claims.mark_submitted(tx, claim_id, reference.strip(), by=caller.id))
 
 
 @claims.command("mark-paid")
-@as_operator("finance", audit_action="gift_aid_claim.paid")
+@operator_command("finance", audit_action="gift_aid_claim.paid")
 async def mark_paid(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     claim: ClaimId,
     amount: Annotated[
         str | None, typer.Option(help="Amount paid in GBP. Required only if it is not the full amount due.")
@@ -216,29 +216,29 @@ async def mark_paid(
     minor = None if amount is None else parse_amount(amount, CURRENCY).minor
     noted = (note or "").strip() or None
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.mark_paid(tx, claim_id, minor, note=noted, by=officer.id))
+    return await _moved(claim, gift_aid_claims.mark_paid(tx, claim_id, minor, note=noted, by=caller.id))
 
 
 @claims.command("mark-rejected")
-@as_operator("finance", audit_action="gift_aid_claim.rejected")
-async def mark_rejected(tx: Tx, officer: Caller, claim: ClaimId, note: Note) -> str:
+@operator_command("finance", audit_action="gift_aid_claim.rejected")
+async def mark_rejected(tx: Tx, caller: Caller, claim: ClaimId, note: Note) -> str:
     """Record that HMRC rejected a claim.
 
     The donations in the claim can be claimed again.
     """
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.mark_rejected(tx, claim_id, note.strip(), by=officer.id))
+    return await _moved(claim, gift_aid_claims.mark_rejected(tx, claim_id, note.strip(), by=caller.id))
 
 
 @claims.command("withdraw")
-@as_operator("finance", audit_action="gift_aid_claim.withdrawn")
-async def withdraw_claim(tx: Tx, officer: Caller, claim: ClaimId, note: Note) -> str:
+@operator_command("finance", audit_action="gift_aid_claim.withdrawn")
+async def withdraw_claim(tx: Tx, caller: Caller, claim: ClaimId, note: Note) -> str:
     """Withdraw a draft claim.
 
     The donations in the claim can be claimed again.
     """
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.withdraw_draft(tx, claim_id, note.strip(), by=officer.id))
+    return await _moved(claim, gift_aid_claims.withdraw_draft(tx, claim_id, note.strip(), by=caller.id))
 
 
 async def _moved(claim: str, move: Awaitable[GiftAidClaim]) -> str:

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup
-from almoner.cli.database import in_transaction
+from almoner.cli.caller import Caller, Note, display_name_lookup, operator_command
+from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.nonprofits.organisations import service as organisations
@@ -18,13 +18,13 @@ OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
 
 
 @commands.command("refusals")
-@in_transaction
+@transaction_command
 async def list_refusals(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
     """List nonprofits that have opted out of giving links, newest first."""
-    found = await giving_links.list_refusals(tx, limit)
-    names = await organisations.readable_names(tx, ALL_PARTNERS, [one.organisation_id for one in found])
+    found = await giving_links.list_opt_outs(tx, limit)
+    names = await organisations.display_names(tx, ALL_PARTNERS, [one.organisation_id for one in found])
     by = await display_name_lookup(tx, [one.refused_by for one in found])
     return Table(
         ("organisation", "name", "since", "recorded by", "reason"),
@@ -42,21 +42,21 @@ async def list_refusals(
 
 
 @commands.command("refuse")
-@as_operator("reviewer", audit_action="giving_link.refused")
-async def block_nonprofit(tx: Tx, officer: Caller, organisation: OrganisationId, note: Note) -> str:
+@operator_command("reviewer", audit_action="giving_link.refused")
+async def block_nonprofit(tx: Tx, caller: Caller, organisation: OrganisationId, note: Note) -> str:
     """Stop donations to a nonprofit through giving links.
 
     No new giving links can be created for the nonprofit, and existing giving links no longer offer it. Donation
     sessions are not affected.
     """
     found = parse_id(tx, "organisation", organisation)
-    if not await giving_links.block_nonprofit(tx, found, note.strip(), officer.id):
+    if not await giving_links.block_nonprofit(tx, found, note.strip(), caller.id):
         return f"{organisation} refused already."
     return f"{organisation} no longer gets donations through giving links."
 
 
 @commands.command("allow")
-@as_operator("reviewer", audit_action="giving_link.allowed")
+@operator_command("reviewer", audit_action="giving_link.allowed")
 async def allow_nonprofit(tx: Tx, _officer: Caller, organisation: OrganisationId) -> str:
     """Allow donations to a nonprofit through giving links again."""
     found = parse_id(tx, "organisation", organisation)

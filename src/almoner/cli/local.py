@@ -20,7 +20,7 @@ from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.database import postgres
 from almoner.platform.jobs.processes import Role
 from almoner.settings import PREFIX, Settings, UnsafeSettings
-from almoner.settings_values import documents_path
+from almoner.settings_values import documents_folder_from_url
 
 _OWNER_ROLE = "almoner_owner"
 DATABASE = "almoner"
@@ -69,7 +69,7 @@ def ensure_folders(settings: Settings, role: Role) -> None:
         folders["AUDIT_HEADS"] = settings.audit_heads
     if settings.status_dir is not None and role != "server":
         folders["STATUS_DIR"] = settings.status_dir
-    if (documents := documents_path(settings.documents_url)) is not None:
+    if (documents := documents_folder_from_url(settings.documents_url)) is not None:
         folders["DOCUMENTS_URL"] = documents
     problems = []
     for name, folder in folders.items():
@@ -88,7 +88,7 @@ def ensure_folders(settings: Settings, role: Role) -> None:
 
 
 @contextmanager
-def complete_settings(settings: Settings) -> Iterator[Settings]:
+def settings_with_local_services(settings: Settings) -> Iterator[Settings]:
     """Add the secrets that the sandbox generates to the settings.
 
     In production, the settings are returned unchanged. If no database URL is set, the embedded PostgreSQL server runs
@@ -115,7 +115,7 @@ def complete_settings(settings: Settings) -> Iterator[Settings]:
             )
 
 
-async def keep_database_running(settings: Settings, stop: asyncio.Event) -> None:
+async def keep_embedded_database_running(settings: Settings, stop: asyncio.Event) -> None:
     """Restart the embedded PostgreSQL server if it has stopped. Raises DatabaseUnavailable."""
     if settings.sandbox and settings.database_url is None:
         await postgres.keep_server_running(settings.data_dir, settings.pg_bin, stop, settings.disk_reserve_bytes)

@@ -10,10 +10,10 @@ from almoner.access.members.service import member_details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sso
 from almoner.cli.access import get_partner, parse_id
-from almoner.cli.caller import Caller, as_administrator
-from almoner.cli.database import in_transaction
+from almoner.cli.caller import Caller, administrator_command
+from almoner.cli.database import transaction_command
 from almoner.cli.named_members import Member, get_member_id
-from almoner.cli.tables import Fields, Output, Table
+from almoner.cli.tables import FieldList, Output, Table
 from almoner.kit.text import to_one_line
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
@@ -32,10 +32,10 @@ _MOST: Final = 1000
 
 
 @commands.command("add")
-@as_administrator
+@administrator_command
 async def add_member(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: PartnerId,
     email: Annotated[str, typer.Argument(help="Email address to send the invitation to.")],
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
@@ -48,13 +48,13 @@ async def add_member(
     """
     scope = await get_partner(tx, partner)
     person, link = await members.invite_member(
-        tx, scope, officer.audit_context, email, name=name, user_name=user_name, roles=_roles(role)
+        tx, scope, caller.audit_context, email, name=name, user_name=user_name, roles=_roles(role)
     )
-    return _invitation(await _invitation_message(tx, scope, officer, person), link)
+    return _invitation(await _invitation_message(tx, scope, caller, person), link)
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_members(tx: Tx, partner: PartnerId) -> Table:
     """List a partner's members, oldest first."""
     scope, after = await get_partner(tx, partner), None
@@ -70,10 +70,10 @@ async def list_members(tx: Tx, partner: PartnerId) -> Table:
 
 
 @commands.command("update")
-@as_administrator
+@administrator_command
 async def update(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: PartnerId,
     member: Member,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
@@ -89,15 +89,15 @@ async def update(
         raise typer.BadParameter("use --name, --email or both")
     scope = await get_partner(tx, partner)
     person_id = await get_member_id(tx, scope, member)
-    person = await member_details.update_details(tx, scope, officer.audit_context, person_id, name=name, email=email)
-    return to_one_line(f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}.")
+    person = await member_details.update_details(tx, scope, caller.audit_context, person_id, name=name, email=email)
+    return to_one_line(f"{person.user_name} is {person.display_name}, email {person.email or 'none'}.")
 
 
 @commands.command("set-roles")
-@as_administrator
+@administrator_command
 async def set_roles(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: PartnerId,
     member: Member,
     role: Roles = None,
@@ -108,68 +108,68 @@ async def set_roles(
         raise typer.BadParameter("give --role at least once, or --none")
     scope = await get_partner(tx, partner)
     person = await members.change_roles(
-        tx, scope, officer.audit_context, await get_member_id(tx, scope, member), _roles(role)
+        tx, scope, caller.audit_context, await get_member_id(tx, scope, member), _roles(role)
     )
     return f"Roles of {person.user_name}: {', '.join(sorted(person.roles)) or 'none'}."
 
 
 @commands.command("resend-invitation")
-@as_administrator
-async def resend_invitation(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> Output:
+@administrator_command
+async def resend_invitation(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> Output:
     """Send a member a new invitation.
 
     The link in the old invitation stops working.
     """
     scope = await get_partner(tx, partner)
     person, link = await members.resend_invitation(
-        tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
+        tx, scope, caller.audit_context, await get_member_id(tx, scope, member)
     )
-    return _invitation(await _invitation_message(tx, scope, officer, person), link)
+    return _invitation(await _invitation_message(tx, scope, caller, person), link)
 
 
 @commands.command("deactivate")
-@as_administrator
-async def deactivate(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
+@administrator_command
+async def deactivate(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
     """Deactivate a member and end their sessions."""
     scope = await get_partner(tx, partner)
-    person = await members.deactivate_member(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    person = await members.deactivate_member(tx, scope, caller.audit_context, await get_member_id(tx, scope, member))
     return f"{person.user_name} has been deactivated."
 
 
 @commands.command("activate")
-@as_administrator
-async def activate(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
+@administrator_command
+async def activate(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
     """Activate a deactivated member."""
     scope = await get_partner(tx, partner)
-    person = await members.activate_member(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    person = await members.activate_member(tx, scope, caller.audit_context, await get_member_id(tx, scope, member))
     return f"{person.user_name} is active."
 
 
 @commands.command("remove")
-@as_administrator
-async def remove(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
+@administrator_command
+async def remove(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
     """Remove a member and their credentials.
 
     The member's past actions are kept in the audit log.
     """
     scope = await get_partner(tx, partner)
-    await members.remove_member(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    await members.remove_member(tx, scope, caller.audit_context, await get_member_id(tx, scope, member))
     return f"{member} has been removed."
 
 
 @commands.command("reset-second-factor")
-@as_administrator
-async def reset_second_factor(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> Output:
+@administrator_command
+async def reset_second_factor(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> Output:
     """Reset a member's password and second factor.
 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
     scope = await get_partner(tx, partner)
     person, link = await members.reset_second_factor(
-        tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
+        tx, scope, caller.audit_context, await get_member_id(tx, scope, member)
     )
     if link:
-        await _invitation_message(tx, scope, officer, person)
+        await _invitation_message(tx, scope, caller, person)
     way = f"this single-use link: {link}" if link else "the link that we emailed."
     return (
         f"{person.user_name} can no longer sign in with old credentials. To sign in within 7 days, they can use {way}"
@@ -177,13 +177,13 @@ async def reset_second_factor(tx: Tx, officer: Caller, partner: PartnerId, membe
 
 
 @commands.command("groups")
-@in_transaction
+@transaction_command
 async def list_groups(tx: Tx, partner: PartnerId) -> Table:
     """List a partner's groups and their roles."""
     scope, after = await get_partner(tx, partner), None
     rows: list[list[object]] = []
     while True:
-        found = await members.list_groups(tx, scope, after, _MOST)
+        found = await members.list_groups_with_sizes(tx, scope, after, _MOST)
         for group, size in found:
             rows.append([tx.ids.text("group", group.id), group.display_name, group.role, size])
         if len(found) < _MOST:
@@ -192,10 +192,10 @@ async def list_groups(tx: Tx, partner: PartnerId) -> Table:
 
 
 @commands.command("map-group")
-@as_administrator
+@administrator_command
 async def map_group(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: PartnerId,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="Group ID, from `almoner members groups`.")],
     role: Annotated[
@@ -205,9 +205,7 @@ async def map_group(
     """Map a group to a role."""
     wanted = None if role == _NONE else _roles([role])[0]
     scope = await get_partner(tx, partner)
-    mapped = await members.set_role_for_group_members(
-        tx, scope, parse_id(tx, "group", group), wanted, officer.audit_context
-    )
+    mapped = await members.map_group_to_role(tx, scope, parse_id(tx, "group", group), wanted, caller.audit_context)
     return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
 
@@ -230,7 +228,7 @@ def _columns(one: MembershipState) -> list[object]:
     status = "deactivated" if not person.active else "active" if one.has_joined else "invited"
     return [
         person.user_name,
-        person.shown_name,
+        person.display_name,
         ",".join(sorted(person.roles)) or None,
         ",".join(sorted(one.granted)) or None,
         status,
@@ -241,6 +239,6 @@ def _columns(one: MembershipState) -> list[object]:
 
 def _invitation(member: str, link: str) -> Output:
     return [
-        Fields([("member", member), ("invitation", link)]),
+        FieldList([("member", member), ("invitation", link)]),
         "We also emailed this link. It works once and expires in 7 days. It will not be shown again.",
     ]

@@ -12,12 +12,12 @@ from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     Caller,
+    administrator_command,
     administrator_transaction,
-    as_administrator,
     operator_transaction,
 )
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.tables import Fields, Output, Table
+from almoner.cli.database import database_command, transaction_command
+from almoner.cli.tables import FieldList, Output, Table
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Database, Tx
 
@@ -54,10 +54,10 @@ _ROLES: dict[RoleName, OperatorRole] = {
 
 
 @commands.command("add")
-@as_administrator
+@administrator_command
 async def add_operator(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     email: Annotated[str, typer.Argument(help="Email address for signing in.")],
     role: Roles,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
@@ -67,31 +67,31 @@ async def add_operator(
     The first operator must be an administrator. For the first operator, the command also shows a personal token, which
     is shown only once.
     """
-    first = await operators.claim_first_operator(tx)
+    first = await operators.lock_if_no_operator(tx)
     if first and RoleName.ADMINISTRATOR not in role:
         raise typer.BadParameter("the first operator must have --role administrator")
-    person = await operators.add_operator(tx, officer.audit_context, email, name, [_ROLES[one] for one in role])
+    person = await operators.add_operator(tx, caller.audit_context, email, name, [_ROLES[one] for one in role])
     fields = [("operator", tx.ids.text(operators.ID, person.id))]
     if not first:
-        return [Fields(fields), _INVITED]
-    _, token = await operators.create_token(tx, officer.audit_context, person, "first")
+        return [FieldList(fields), _INVITED]
+    _, token = await operators.create_token(tx, caller.audit_context, person, "first")
     fields.append(("token", token))
-    return [Fields(fields), "Store the token now. It will not be shown again.", _INVITED]
+    return [FieldList(fields), "Store the token now. It will not be shown again.", _INVITED]
 
 
 @commands.command("resend-invitation")
-@as_administrator
-async def resend_invitation(tx: Tx, officer: Caller, operator: OperatorId) -> str:
+@administrator_command
+async def resend_invitation(tx: Tx, caller: Caller, operator: OperatorId) -> str:
     """Send an operator a new invitation.
 
     The link in the old invitation stops working.
     """
-    await operators.resend_invitation(tx, officer.audit_context, await _id(tx, operator))
+    await operators.resend_invitation(tx, caller.audit_context, await _id(tx, operator))
     return _INVITED
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_operators(tx: Tx) -> Table:
     """List operators, oldest first."""
     return Table(
@@ -99,7 +99,7 @@ async def list_operators(tx: Tx) -> Table:
         [
             [
                 tx.ids.text(operators.ID, person.id),
-                person.shown_name,
+                person.display_name,
                 person.user_name,
                 ", ".join(sorted(person.roles)),
                 one.status_text,
@@ -112,49 +112,47 @@ async def list_operators(tx: Tx) -> Table:
 
 
 @commands.command("set-roles")
-@as_administrator
-async def set_roles(tx: Tx, officer: Caller, operator: OperatorId, role: Roles) -> str:
+@administrator_command
+async def set_roles(tx: Tx, caller: Caller, operator: OperatorId, role: Roles) -> str:
     """Replace another operator's roles.
 
     You cannot change your own roles.
     """
-    person = await operators.set_roles(
-        tx, officer.audit_context, await _id(tx, operator), [_ROLES[one] for one in role]
-    )
+    person = await operators.set_roles(tx, caller.audit_context, await _id(tx, operator), [_ROLES[one] for one in role])
     return _operator_message(tx, person, f"is {', '.join(sorted(person.roles))}")
 
 
 @commands.command("deactivate")
-@as_administrator
-async def deactivate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
+@administrator_command
+async def deactivate(tx: Tx, caller: Caller, operator: OperatorId) -> str:
     """Deactivate an operator.
 
     The operator's sessions, tokens and pending approvals end immediately. Decisions that the operator has made remain
     in effect.
     """
     return _operator_message(
-        tx, await operators.deactivate(tx, officer.audit_context, await _id(tx, operator)), "has been deactivated"
+        tx, await operators.deactivate(tx, caller.audit_context, await _id(tx, operator)), "has been deactivated"
     )
 
 
 @commands.command("activate")
-@as_administrator
-async def activate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
+@administrator_command
+async def activate(tx: Tx, caller: Caller, operator: OperatorId) -> str:
     """Reactivate a deactivated operator. The operator's previous tokens stay revoked."""
     return _operator_message(
-        tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active"
+        tx, await operators.activate(tx, caller.audit_context, await _id(tx, operator)), "is active"
     )
 
 
 def _operator_message(tx: Tx, person: Person, what: str) -> str:
-    return f"{person.shown_name} ({tx.ids.text(operators.ID, person.id)}) {what}."
+    return f"{person.display_name} ({tx.ids.text(operators.ID, person.id)}) {what}."
 
 
 @commands.command("update")
-@as_administrator
+@administrator_command
 async def update(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     operator: OperatorId,
     email: Annotated[str | None, typer.Option(help="New email address for signing in.")] = None,
     name: Annotated[str | None, typer.Option(help="New full name.")] = None,
@@ -162,25 +160,25 @@ async def update(
     """Change an operator's email address or name."""
     if email is None and name is None:
         raise typer.BadParameter("use --email, --name or both")
-    person = await operators.update_details(tx, officer.audit_context, await _id(tx, operator), email=email, name=name)
+    person = await operators.update_details(tx, caller.audit_context, await _id(tx, operator), email=email, name=name)
     return _operator_message(tx, person, f"signs in as {person.user_name}")
 
 
 @commands.command("reset-second-factor")
-@as_administrator
-async def reset_second_factor(tx: Tx, officer: Caller, operator: OperatorId) -> str:
+@administrator_command
+async def reset_second_factor(tx: Tx, caller: Caller, operator: OperatorId) -> str:
     """Reset an operator's password and second factor.
 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
-    person = await operators.reset_second_factor(tx, officer.audit_context, await _id(tx, operator))
+    person = await operators.reset_second_factor(tx, caller.audit_context, await _id(tx, operator))
     return _operator_message(
         tx, person, "can sign in again with the link that we emailed. All sessions and tokens have ended"
     )
 
 
 @commands.command("two-person-approval")
-@with_database
+@database_command
 async def two_person_approval(
     database: Database,
     switch: Annotated[
@@ -198,21 +196,21 @@ async def two_person_approval(
     """
     if switch is not None:
         async with administrator_transaction(database) as (tx, officer):
-            await operators.set_dual_control(tx, officer.audit_context, required=switch == OnOff.ON)
+            await operators.set_two_person_approval(tx, officer.audit_context, required=switch == OnOff.ON)
     async with database.read() as tx:
-        many = 2 if await operators.requires_dual_control(tx) else 1
+        many = 2 if await operators.requires_two_person_approval(tx) else 1
     return f"Number of operators required to approve a verification or to release disbursements: {many}."
 
 
 @tokens.command("list")
-@in_transaction
+@transaction_command
 async def list_tokens(
     tx: Tx,
     operator: Annotated[str | None, typer.Argument(help="Show only this operator's tokens.")] = None,
 ) -> Table:
     """List tokens, newest first."""
     whose = await _id(tx, operator) if operator else None
-    names = {one.person.id: one.person.shown_name for one in await operators.list_operators(tx)}
+    names = {one.person.id: one.person.display_name for one in await operators.list_operators(tx)}
     return Table(
         ("token", "operator", "name", "ends in", "created", "expires", "revoked", "last used"),
         [
@@ -229,7 +227,7 @@ async def list_tokens(
 
 
 @tokens.command("revoke")
-@with_database
+@database_command
 async def revoke_token(
     database: Database,
     token: Annotated[str, typer.Argument(help="Token ID, from `almoner operators tokens list`.")],
@@ -248,7 +246,7 @@ async def revoke_token(
 
 
 @approvals.command("list")
-@in_transaction
+@transaction_command
 async def list_approvals(tx: Tx) -> Table:
     """List decisions that need the approval of a second operator."""
     return Table(
@@ -257,7 +255,7 @@ async def list_approvals(tx: Tx) -> Table:
             [
                 one.action,
                 one.subject,
-                person.shown_name,
+                person.display_name,
                 iso_timestamp(one.first.at),
                 iso_timestamp(one.expires_at),
                 one.first.note,

@@ -9,10 +9,10 @@ from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     Caller,
     Note,
-    administrator_lookup,
-    as_administrator,
-    as_operator,
-    require_approval,
+    administrator_command,
+    build_administrator_check,
+    operator_command,
+    require_configured_approval,
 )
 from almoner.cli.database import run_with_database
 from almoner.cli.progress import ProgressLine
@@ -54,10 +54,10 @@ def organisations() -> None:
 
 
 @commands.command("brand")
-@as_administrator
+@administrator_command
 async def brand_organisation(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
     name: Annotated[str | None, typer.Option(help='Display name. Use "" to show the name in the register.')] = None,
     description: Annotated[
@@ -96,7 +96,7 @@ async def brand_organisation(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     own = tx.ids.text("organisation", principal)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
+    await caller.record_audit_entry(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
     return (
         f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "
         f"logo {'yes' if shown.logo else '-'}  images {len(shown.images)}  colour {shown.primary_color or '-'}"
@@ -116,7 +116,7 @@ def reindex() -> None:
         line.show(f"{now.organisations:,} organisations, {now.repaired:,} repaired")
 
     async def run(database: Database) -> ReindexReport:
-        who = await administrator_lookup(database)
+        who = await build_administrator_check(database)
         async with database.write() as tx:
             await who(tx)  # check the operator before the minutes of work, and again at the end
 
@@ -138,10 +138,10 @@ def reindex() -> None:
 
 
 @commands.command("publish")
-@as_operator(_REVIEWER)
+@operator_command(_REVIEWER)
 async def publish_organisation(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID, from an accepted validation request.")],
     note: Note,
     website: Annotated[
@@ -171,32 +171,32 @@ async def publish_organisation(
         raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
     except RegistryNumberTaken as error:
         raise typer.BadParameter(str(error)) from None
-    await officer.record_audit_entry(
+    await caller.record_audit_entry(
         tx, DEPLOYMENT, "organisation.published", organisation, note=reported, websites=", ".join(websites)
     )
     return f"{organisation} has been published."
 
 
 @commands.command("merge")
-@as_administrator
-async def merge_organisations(tx: Tx, officer: Caller, one: Record, other: Record, note: Note) -> str:
+@administrator_command
+async def merge_organisations(tx: Tx, caller: Caller, one: Record, other: Record, note: Note) -> str:
     """Merge two records of the same organisation.
 
     Both registration numbers then lead to one record. Past donations and verifications stay with their original record.
     If two-person approval is on, a second administrator must run the same command.
     """
-    return await _decide_pair(tx, officer, "merge", (one, other), note)
+    return await _decide_pair(tx, caller, "merge", (one, other), note)
 
 
 @commands.command("separate")
-@as_administrator
-async def separate_organisations(tx: Tx, officer: Caller, one: Record, other: Record, note: Note) -> str:
+@administrator_command
+async def separate_organisations(tx: Tx, caller: Caller, one: Record, other: Record, note: Note) -> str:
     """Separate two records that operators merged.
 
     Each registration number then leads to its own record again. If a register also links the records, they stay merged.
     If two-person approval is on, a second administrator must run the same command.
     """
-    return await _decide_pair(tx, officer, "separate", (one, other), note)
+    return await _decide_pair(tx, caller, "separate", (one, other), note)
 
 
 async def _decide_pair(tx: Tx, officer: Caller, decision: PairDecision, names: tuple[str, str], note: str) -> str:
@@ -204,11 +204,11 @@ async def _decide_pair(tx: Tx, officer: Caller, decision: PairDecision, names: t
     ids = [parse_id(tx, "organisation", name) for name in names]
     try:
         pair = await registers.load_pair(tx, *ids)
-        if reason := pair.refusal(decision):
+        if reason := pair.refusal_reason(decision):
             raise ImportRefused(reason)
         subject = " ".join(sorted(tx.ids.text("organisation", one.id) for one in (pair.one, pair.other)))
         action = f"organisation.{decision}"
-        agreed = await require_approval(
+        agreed = await require_configured_approval(
             tx, officer, "administrator", action, subject, pair.fingerprint, reported, DEPLOYMENT
         )
         if isinstance(agreed, str):

@@ -24,7 +24,7 @@ def write_file(out: Path, content: bytes) -> None:
         opened.write(content)
 
 
-class OutputFailed(Exception):
+class OutputDiskFull(Exception):
     """Standard output cannot be written because its disk is full. The message explains what to do."""
 
 
@@ -41,7 +41,7 @@ class _Checked:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write text. Raises OutputFailed if the disk is full, and BrokenPipeError if the pipe is closed."""
+        """Write text. Raises OutputDiskFull if the disk is full, and BrokenPipeError if the pipe is closed."""
         with _checked():
             return int(self._stream.write(text))
 
@@ -58,12 +58,12 @@ def _checked() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputFailed(
+        raise OutputDiskFull(
             f"The output could not be written ({error.strerror}): free space where it goes, or send it elsewhere."
         ) from None
 
 
-def check_output() -> None:
+def detect_full_disk_on_stdout() -> None:
     """Wrap standard output for all commands, so that a full disk there is not mistaken for a full data disk."""
     sys.stdout = sys.stdout and _Checked(sys.stdout)
 

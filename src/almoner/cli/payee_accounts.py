@@ -10,11 +10,11 @@ from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     Caller,
     Note,
-    as_operator,
     display_name_lookup,
     ensure_independent_operator,
+    operator_command,
 )
-from almoner.cli.database import in_transaction
+from almoner.cli.database import transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
@@ -59,7 +59,7 @@ AccountId = Annotated[str, typer.Argument(help="Payee account ID, from `almoner 
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_accounts(
     tx: Tx,
     status: Annotated[AccountStatus | None, typer.Option(help="Show only accounts with this status.")] = None,
@@ -100,7 +100,7 @@ async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
 
 
 @commands.command("show")
-@in_transaction
+@transaction_command
 async def show(tx: Tx, account: AccountId) -> Output:
     """Show a payee account and its approvals."""
     one = await _find(tx, account)
@@ -135,10 +135,10 @@ async def show(tx: Tx, account: AccountId) -> Output:
 
 
 @commands.command("propose")
-@as_operator("finance")
+@operator_command("finance")
 async def propose(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID of the nonprofit.")],
     currency: Annotated[str, typer.Option(help="Currency of the account, such as EUR.")],
     holder: Annotated[str, typer.Option(help="Name of the account holder, as registered with the bank.")],
@@ -176,8 +176,8 @@ async def propose(
         fields=given,
         note=reported,
     )
-    created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)
-    await _record(tx, officer, "payee_bank_account.proposed", created)
+    created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=caller.id)
+    await _record(tx, caller, "payee_bank_account.proposed", created)
     parts = [f"{tx.ids.text(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
     parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, created)]
     who = "Two other finance operators" if created.is_change else "Another finance operator"
@@ -191,10 +191,10 @@ async def propose(
 
 
 @commands.command("approve")
-@as_operator("finance")
+@operator_command("finance")
 async def approve(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     account: AccountId,
     number: Annotated[str, typer.Option(help="IBAN, or bank code and account number, exactly as in your evidence.")],
     note: Note,
@@ -204,9 +204,9 @@ async def approve(
     The `bank_details` check of the nonprofit's verifications then succeeds.
     """
     one = await _find(tx, account)
-    await ensure_independent_operator(tx, officer, one.proposed.by, one.first.by if one.first else None)
-    seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
-    await _record(tx, officer, "payee_bank_account.approved", seen)
+    await ensure_independent_operator(tx, caller, one.proposed.by, one.first.by if one.first else None)
+    seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=caller.id)
+    await _record(tx, caller, "payee_bank_account.approved", seen)
     waits = " (1 of 2: another finance operator must also approve the account)" if seen.status == "proposed" else ""
     changed = transliterated_texts(seen.holder, seen.address)
     return [
@@ -216,11 +216,11 @@ async def approve(
 
 
 @commands.command("reject")
-@as_operator("finance")
-async def reject(tx: Tx, officer: Caller, account: AccountId, note: Note) -> Output:
+@operator_command("finance")
+async def reject(tx: Tx, caller: Caller, account: AccountId, note: Note) -> Output:
     """Reject a proposed bank account. Nothing is ever paid to a rejected account."""
-    refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
-    await _record(tx, officer, "payee_bank_account.rejected", refused)
+    refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=caller.id)
+    await _record(tx, caller, "payee_bank_account.rejected", refused)
     return f"{account} is rejected."
 
 

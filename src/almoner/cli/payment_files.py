@@ -13,13 +13,13 @@ from almoner.cli.amounts import format_amount
 from almoner.cli.caller import (
     Caller,
     Note,
-    as_operator,
     display_name_lookup,
     ensure_independent_operator,
+    operator_command,
     operator_transaction,
 )
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.tables import Failure, Output, Table
+from almoner.cli.database import database_command, transaction_command
+from almoner.cli.tables import ErrorOutput, Output, Table
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileError
@@ -42,7 +42,7 @@ Out = Annotated[Path, typer.Option("--out", help="File to write. The file must n
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_files(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
@@ -81,10 +81,10 @@ async def list_files(
 
 
 @commands.command("create")
-@as_operator("finance")
+@operator_command("finance")
 async def create(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     currency: Annotated[str, typer.Argument(help="Currency, such as EUR.")],
     execution_date: Annotated[
         datetime | None,
@@ -99,10 +99,10 @@ async def create(
     """
     own = _own(currency.strip().upper())
     created = await payment_files.create_file(
-        tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
+        tx, own, execution_date.date() if execution_date else tx.now.date(), by=caller.id
     )
     if created.file is not None:
-        await _record(tx, officer, "payment_file.created", created.file)
+        await _record(tx, caller, "payment_file.created", created.file)
     parts = [
         f"Left out: {await _left_out_line(tx, payout, why)}"
         for payouts, why in (
@@ -155,7 +155,7 @@ async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
 
 
 @commands.command("show")
-@in_transaction
+@transaction_command
 async def show(tx: Tx, file: FileId) -> Output:
     """Show a payment file before you release it.
 
@@ -180,7 +180,7 @@ async def show(tx: Tx, file: FileId) -> Output:
 
 
 @commands.command("release")
-@with_database
+@database_command
 async def release(database: Database, file: FileId, out: Out) -> list[str]:
     """Release a payment file and write it to disk.
 
@@ -204,7 +204,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
 
 
 @commands.command("export")
-@with_database
+@database_command
 async def export(database: Database, file: FileId, out: Out) -> str:
     """Write an identical copy of a released payment file."""
     outputs.ensure_new_file(out)
@@ -217,19 +217,19 @@ async def export(database: Database, file: FileId, out: Out) -> str:
 
 
 @commands.command("withdraw")
-@as_operator("finance")
-async def withdraw(tx: Tx, officer: Caller, file: FileId, note: Note) -> Output:
+@operator_command("finance")
+async def withdraw(tx: Tx, caller: Caller, file: FileId, note: Note) -> Output:
     """Withdraw a payment file that has not been released.
 
     The disbursements in it can then be added to another payment file.
     """
-    withdrawn = await payment_files.withdraw_file(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
-    await _record(tx, officer, "payment_file.withdrawn", withdrawn)
+    withdrawn = await payment_files.withdraw_file(tx, (await _find(tx, file)).id, note=note.strip(), by=caller.id)
+    await _record(tx, caller, "payment_file.withdrawn", withdrawn)
     return f"{file} is {withdrawn.status}."
 
 
 @commands.command("import-status")
-@with_database
+@database_command
 async def import_status(
     database: Database,
     file: Annotated[
@@ -249,13 +249,13 @@ async def import_status(
         named_so = tx.ids.text(_TYPE, sent.id)
         await officer.record_audit_entry(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
 
-    reported = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
+    reported = await payment_files_flows.import_status_report(database, content, by=officer.id, on_finished=record)
     if not reported.counts:
         return "This report had already been imported. Nothing has changed."
     stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
     return [
         f"The bank reports {stated}. Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned:,}.",
-        *(Failure(line) for line in _failed_payment_lines(database, reported)),
+        *(ErrorOutput(line) for line in _failed_payment_lines(database, reported)),
     ]
 
 

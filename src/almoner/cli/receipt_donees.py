@@ -5,8 +5,8 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup, ensure_independent_operator
-from almoner.cli.database import in_transaction
+from almoner.cli.caller import Caller, Note, display_name_lookup, ensure_independent_operator, operator_command
+from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Donee
@@ -21,7 +21,7 @@ DoneeId = Annotated[str, typer.Argument(help="Donee ID, from `almoner receipt-do
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_donees(tx: Tx) -> Table:
     """List the donees of all partners, newest first."""
     found = await receipts.list_donees(tx)
@@ -47,10 +47,10 @@ async def list_donees(tx: Tx) -> Table:
 
 
 @commands.command("propose")
-@as_operator("finance")
+@operator_command("finance")
 async def propose(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     legal_name: Annotated[str, typer.Option(help="Legal name of the organisation, as registered with the IRS.")],
     ein: Annotated[str, typer.Option(help="EIN of the organisation, such as 12-3456789.")],
@@ -65,35 +65,35 @@ async def propose(
     """
     scope = Partner(parse_id(tx, "partner", partner))
     created = await receipts.propose_donee(
-        tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), by=officer.id
+        tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), by=caller.id
     )
-    await _record(tx, officer, "receipt_donee.proposed", created)
+    await _record(tx, caller, "receipt_donee.proposed", created)
     return f"{tx.ids.text(_TYPE, created.id)} proposed. Another finance operator must approve it."
 
 
 @commands.command("approve")
-@as_operator("finance")
+@operator_command("finance")
 async def approve(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     donee: DoneeId,
     ein: Annotated[str, typer.Option(help="EIN of the donee, exactly as in your evidence.")],
     note: Note,
 ) -> str:
     """Approve a donee. New receipts name this donee instead of the previous one."""
     one = await receipts.get_donee(tx, parse_id(tx, _TYPE, donee))
-    await ensure_independent_operator(tx, officer, one.proposed_by)
-    approved = await receipts.approve_donee(tx, one, ein=ein, note=note.strip(), by=officer.id)
-    await _record(tx, officer, "receipt_donee.approved", approved)
+    await ensure_independent_operator(tx, caller, one.proposed_by)
+    approved = await receipts.approve_donee(tx, one, ein=ein, note=note.strip(), by=caller.id)
+    await _record(tx, caller, "receipt_donee.approved", approved)
     return f"{donee} is approved. New receipts name {approved.legal_name}, EIN {approved.shown_ein}."
 
 
 @commands.command("end")
-@as_operator("finance")
-async def end(tx: Tx, officer: Caller, donee: DoneeId) -> str:
+@operator_command("finance")
+async def end(tx: Tx, caller: Caller, donee: DoneeId) -> str:
     """Remove a donee, or reject a proposed donee. New receipts no longer name the donee."""
-    ended = await receipts.end_donee(tx, await receipts.get_donee(tx, parse_id(tx, _TYPE, donee)), by=officer.id)
-    await _record(tx, officer, "receipt_donee.ended", ended)
+    ended = await receipts.end_donee(tx, await receipts.get_donee(tx, parse_id(tx, _TYPE, donee)), by=caller.id)
+    await _record(tx, caller, "receipt_donee.ended", ended)
     return f"{donee} is ended."
 
 

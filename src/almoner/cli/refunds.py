@@ -7,9 +7,9 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, as_operator, display_name_lookup
-from almoner.cli.database import in_transaction
-from almoner.cli.disbursements import disbursement_rules
+from almoner.cli.caller import Caller, display_name_lookup, operator_command
+from almoner.cli.database import transaction_command
+from almoner.cli.disbursements import read_disbursement_rules
 from almoner.cli.tables import Output, Table
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundError, RefundStatus
@@ -30,7 +30,7 @@ Note = Annotated[str, typer.Option(help="Reason (up to 500 characters).")]
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_refunds(
     tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include sent and failed refunds.")] = False,
@@ -53,7 +53,7 @@ def _row(tx: Tx, refund: Refund) -> list[object]:
 
 
 @commands.command("failed")
-@in_transaction
+@transaction_command
 async def list_failed_refunds(
     tx: Tx,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
@@ -64,7 +64,7 @@ async def list_failed_refunds(
     `almoner refunds resolve`.
     """
     rows: list[list[object]] = []
-    for one in await refunds.unsent_refunds(tx, limit):
+    for one in await refunds.list_unresolved_refunds(tx, limit):
         assert one.ended_at is not None, "it was refused"
         named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
         rows.append([*named_, tx.ids.text("donation", one.donation_id), format_amount(one.money), one.provider])
@@ -73,7 +73,7 @@ async def list_failed_refunds(
 
 
 @commands.command("show")
-@in_transaction
+@transaction_command
 async def show(tx: Tx, donation: DonationId) -> Output:
     """Show a donation's refunds and its remaining amount."""
     donation_id = parse_id(tx, "donation", donation)
@@ -89,17 +89,18 @@ async def show(tx: Tx, donation: DonationId) -> Output:
         ended = [iso_timestamp(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
         rows.append([*_row(tx, one), *started, *ended, one.ended_note])
     titles = ("refund", "since", "donation", "amount", "by", "status", "reference", "created at", "created by", "note")
+    unrefunded = f"{format_amount(gift.unrefunded_amount)} of {format_amount(gift.money)}"
     return [
-        f"{donation} is {gift.status}. Not refunded: {format_amount(gift.left)} of {format_amount(gift.money)}.",
+        f"{donation} is {gift.status}. Not refunded: {unrefunded}.",
         Table((*titles, "ended at", "ended by", "reason"), rows),
     ]
 
 
 @commands.command("create")
-@as_operator("finance")
+@operator_command("finance")
 async def create(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     donation: DonationId,
     note: Note,
     amount_minor: Annotated[
@@ -124,18 +125,18 @@ async def create(
     """
     donation_id = parse_id(tx, "donation", donation)
     reported = {
-        "started_by": officer.id,
+        "started_by": caller.id,
         "note": note.strip(),
         "called": reference.strip() if reference else reference,
     }
     try:
         started = await refunds.begin_refund(
-            tx, ALL_PARTNERS, donation_id, amount_minor, disbursement_rules(), **reported
+            tx, ALL_PARTNERS, donation_id, amount_minor, read_disbursement_rules(), **reported
         )
     except NotFound:
         raise RefundError(f"there is no donation {donation}") from None
     gift = await donations.get(tx, ALL_PARTNERS, donation_id)
-    await officer.record_audit_entry(
+    await caller.record_audit_entry(
         tx,
         gift.partner_id,
         "refund.created",
@@ -147,10 +148,10 @@ async def create(
 
 
 @commands.command("mark-sent")
-@as_operator("finance")
+@operator_command("finance")
 async def mark_sent(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     refund: RefundId,
     note: Note,
     reference: Annotated[
@@ -163,34 +164,34 @@ async def mark_sent(
     dashboard.
     """
     refund_id = parse_id(tx, _TYPE, refund)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_sent", refund, called=reference)
-    return _state(tx, await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id))
+    await caller.record_audit_entry(tx, DEPLOYMENT, "refund.marked_sent", refund, called=reference)
+    return _state(tx, await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), caller.id))
 
 
 @commands.command("mark-failed")
-@as_operator("finance", audit_action="refund.marked_failed")
-async def mark_failed(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
+@operator_command("finance", audit_action="refund.marked_failed")
+async def mark_failed(tx: Tx, caller: Caller, refund: RefundId, note: Note) -> Output:
     """Record that a refund will not be sent.
 
     The amount is owed to the nonprofit again.
     """
     refund_id = parse_id(tx, _TYPE, refund)
-    return _state(tx, await refunds.mark_refused(tx, refund_id, note.strip(), officer.id))
+    return _state(tx, await refunds.mark_refused(tx, refund_id, note.strip(), caller.id))
 
 
 @commands.command("resolve")
-@as_operator("finance", audit_action="refund.resolved")
-async def resolve(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
+@operator_command("finance", audit_action="refund.resolved")
+async def resolve(tx: Tx, caller: Caller, refund: RefundId, note: Note) -> Output:
     """Mark a failed or returned refund as resolved.
 
     The refund is removed from the list of failed refunds and is not retried.
     """
     refund_id = parse_id(tx, _TYPE, refund)
-    return _state(tx, await refunds.resolve_unsent_refund(tx, refund_id, note.strip(), officer.id))
+    return _state(tx, await refunds.resolve_failed_refund(tx, refund_id, note.strip(), caller.id))
 
 
 @commands.command("retry")
-@as_operator("finance", audit_action="refund.retried")
+@operator_command("finance", audit_action="refund.retried")
 async def retry(tx: Tx, _officer: Caller, refund: RefundId) -> Output:
     """Retry a refund that is no longer retried automatically."""
     refund_id = parse_id(tx, _TYPE, refund)

@@ -10,10 +10,10 @@ from uuid import UUID
 import typer
 
 from almoner import settings
-from almoner.cli.caller import administrator_lookup
-from almoner.cli.database import in_transaction, run_with_database, with_database
+from almoner.cli.caller import build_administrator_check
+from almoner.cli.database import database_command, run_with_database, transaction_command
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import Fields, Part, Table, print_output
+from almoner.cli.tables import FieldList, Part, Table, print_output
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.registers import flows as registers_flows
@@ -79,7 +79,7 @@ def import_register(
     line = ProgressLine()
 
     async def load(database: Database) -> RegisterImport:
-        who = await administrator_lookup(database)
+        who = await build_administrator_check(database)
         async with database.write() as tx:
             officer = await who(tx)  # check the operator before the minutes of work, and again at the end
             if (entered := await registers_flows.declare_registry(tx, reader)) is not None:
@@ -101,7 +101,7 @@ def import_register(
             )
 
         return await registers_flows.import_files(
-            database, reader, paths, as_of=day, force=force, report=_loading(line), record=record
+            database, reader, paths, as_of=day, force=force, on_progress=_loading(line), record_audit=record
         )
 
     async def load_with_rejections(database: Database) -> tuple[RegisterImport, _Rejected]:
@@ -127,7 +127,7 @@ async def _rejected(database: Database, load: RegisterImport) -> _Rejected:
 
 
 @commands.command("show")
-@in_transaction
+@transaction_command
 async def show_load(
     tx: Tx, load: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`.")]
 ) -> list[Part]:
@@ -136,7 +136,7 @@ async def show_load(
     The command also lists the organisations that were left unchanged because of them.
     """
     named = tx.ids.parse(_LOAD, load)
-    found = await registers.find_load(tx, named) if named else None
+    found = await registers.find_import(tx, named) if named else None
     if found is None:
         raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
     return [
@@ -146,7 +146,7 @@ async def show_load(
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_registers(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
@@ -160,7 +160,7 @@ async def list_registers(
     registration numbers that are not clear enough to merge organisations. A source is unverified if its import format
     has never been tested on a real file. Requests that rely on an unverified source are always reviewed by a person.
     """
-    loads, unverified = await registers.list_loads(tx, limit), await registers.list_unverified_sources(tx)
+    loads, unverified = await registers.list_imports(tx, limit), await registers.list_unverified_sources(tx)
     titles = (
         "import", "source", "status", "data of", "loaded at", "rows", "added", "changed", "minor", "removed",
         "rejected", "ignored", "kept", "ambiguous", "verified", "files",
@@ -198,7 +198,7 @@ def _row(ids: Ids, load: RegisterImport, *, verified: bool) -> tuple[object, ...
 
 
 @commands.command("status")
-@in_transaction
+@transaction_command
 async def show_status(tx: Tx) -> list[Part]:
     """Show the age of each register's data, and any quarantined imports.
 
@@ -234,7 +234,7 @@ def _status_row(one: SourceStatus, now: datetime) -> tuple[object, ...]:
 
 
 @commands.command("diff")
-@with_database
+@database_command
 async def show_difference(
     database: Database,
     old: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`, or a date such as 2026-03-09.")],
@@ -252,11 +252,11 @@ async def show_difference(
     only ignored columns changed. A table shows the number of changes in each column.
     """
     async with database.snapshot() as tx:
-        before = await registers.resolve_load(tx, source, _load_id_or_date(tx, old))
-        after = await registers.resolve_load(tx, source, _load_id_or_date(tx, new))
+        before = await registers.resolve_import(tx, source, _load_id_or_date(tx, old))
+        after = await registers.resolve_import(tx, source, _load_id_or_date(tx, new))
         own = REGISTER_SOURCES.get(before.source)
         ignored = own.ignored_columns if own else await registers.ignored_columns_of(tx, before.source)
-        difference, different = await registers.compare_loads(tx, before, after, ignored, rows)
+        difference, different = await registers.compare_imports(tx, before, after, ignored, rows)
     counts = (
         ("added", difference.came),
         ("removed", difference.removed),
@@ -267,7 +267,7 @@ async def show_difference(
     )
     parts: list[Part] = [
         f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}",
-        Fields([(name, f"{count:,}") for name, count in counts]),
+        FieldList([(name, f"{count:,}") for name, count in counts]),
     ]
     if difference.columns:
         parts.append(Table(("column", "numbers"), list(difference.columns.items())))
@@ -302,7 +302,7 @@ def roll_back(source: Source) -> None:
     reader = get_register_source(source)
 
     async def undo(database: Database) -> RegisterImport:
-        who = await administrator_lookup(database)
+        who = await build_administrator_check(database)
 
         async def record(tx: Tx, made: RegisterImport) -> None:
             assert made.rolls_back is not None
@@ -310,7 +310,7 @@ def roll_back(source: Source) -> None:
             taken_back = tx.ids.text(_LOAD, made.rolls_back)
             await officer.record_audit_entry(tx, DEPLOYMENT, "register.rolled_back", made.source, taken_back=taken_back)
 
-        return await registers_flows.roll_back_load(database, reader, record)
+        return await registers_flows.roll_back_newest_import(database, reader, record)
 
     made = run_with_database(undo)
     typer.echo(
@@ -321,7 +321,7 @@ def roll_back(source: Source) -> None:
 
 async def load_samples(database: Database) -> None:
     """Load the included sample data into a sandbox that has no registers yet."""
-    loaded = {load.source for load in await registers_flows.list_loads(database)}
+    loaded = {load.source for load in await registers_flows.list_imports(database)}
     if loaded - _SAMPLE_FILES.keys():
         return
     for code, (folder, name) in _SAMPLE_FILES.items():
@@ -329,7 +329,9 @@ async def load_samples(database: Database) -> None:
             typer.echo(f"Loading the register sample ({name}, {folder.partition('/')[2]})")
             started, line = time.monotonic(), ProgressLine()
             files = sorted((_SAMPLES / folder).glob("*.csv.gz"))
-            load = await registers_flows.import_files(database, REGISTER_SOURCES[code], files, report=_loading(line))
+            load = await registers_flows.import_files(
+                database, REGISTER_SOURCES[code], files, on_progress=_loading(line)
+            )
             line.clear()
             _print_summary(load, time.monotonic() - started)
 

@@ -9,8 +9,8 @@ from uuid import UUID
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup, operator_transaction
-from almoner.cli.database import with_database
+from almoner.cli.caller import Caller, Note, display_name_lookup, operator_command, operator_transaction
+from almoner.cli.database import database_command
 from almoner.cli.tables import Output, Table
 from almoner.kit.errors import NotFound
 from almoner.kit.evidence import EvaluationStep
@@ -42,7 +42,7 @@ _ROLE: Final = "reviewer"
 
 
 @commands.command("list")
-@with_database
+@database_command
 async def list_reviews(
     database: Database,
     kind: Annotated[Kind | None, typer.Option(help="Show only cases of this kind.")] = None,
@@ -89,18 +89,18 @@ def _age(age: timedelta) -> str:
 
 
 @commands.command("show")
-@as_operator(_ROLE)
-async def show_review(tx: Tx, officer: Caller, subject: SubjectId) -> Output:
+@operator_command(_ROLE)
+async def show_review(tx: Tx, caller: Caller, subject: SubjectId) -> Output:
     """Claim a review case for 15 minutes and show its evidence.
 
     During this time, nobody else can decide the case. To renew the claim, run this command again.
     """
     kind, subject_id = _read(tx, subject)
     with _there(subject):
-        looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
-    held = looked.claimed_by == officer.id
-    await officer.record_audit_entry(tx, looked.subject.partner_id, "review.viewed", subject, held=held)
-    return [Table(titles, rows) for titles, rows in await _sections(tx, officer, looked)]
+        looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, caller.id)
+    held = looked.claimed_by == caller.id
+    await caller.record_audit_entry(tx, looked.subject.partner_id, "review.viewed", subject, held=held)
+    return [Table(titles, rows) for titles, rows in await _sections(tx, caller, looked)]
 
 
 Section = tuple[tuple[str, ...], list[list[object]]]
@@ -163,7 +163,7 @@ async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[ob
 def _step(step: EvaluationStep) -> Iterator[list[object]]:
     """The table rows of one step of the evaluation: one row for each fact."""
     reported: list[object] = [step.name, step.verdict, step.code, step.source, iso_timestamp_or_none(step.data_as_of)]
-    for name, value in step.text_facts or (("", ""),):
+    for name, value in step.facts_as_text or (("", ""),):
         yield [*reported, name, value]
         reported = ["" for _ in reported]
 
@@ -177,20 +177,20 @@ async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
 
 
 @commands.command("accept")
-@as_operator(_ROLE)
-async def accept_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note) -> str:
+@operator_command(_ROLE)
+async def accept_review(tx: Tx, caller: Caller, subject: SubjectId, note: Note) -> str:
     """Accept a case that you have claimed."""
-    partner_id = await _decide(tx, subject, ReviewDecision("accepted", None, officer.id, _reported(note)))
-    await officer.record_audit_entry(tx, partner_id, "review.accepted", subject)
+    partner_id = await _decide(tx, subject, ReviewDecision("accepted", None, caller.id, _reported(note)))
+    await caller.record_audit_entry(tx, partner_id, "review.accepted", subject)
     return f"{subject} has been accepted."
 
 
 @commands.command("reject")
-@as_operator(_ROLE)
-async def reject_review(tx: Tx, officer: Caller, subject: SubjectId, reason: Reason, note: Note) -> str:
+@operator_command(_ROLE)
+async def reject_review(tx: Tx, caller: Caller, subject: SubjectId, reason: Reason, note: Note) -> str:
     """Reject a case that you have claimed."""
-    partner_id = await _decide(tx, subject, ReviewDecision("rejected", reason, officer.id, _reported(note)))
-    await officer.record_audit_entry(tx, partner_id, "review.rejected", subject, reason=reason)
+    partner_id = await _decide(tx, subject, ReviewDecision("rejected", reason, caller.id, _reported(note)))
+    await caller.record_audit_entry(tx, partner_id, "review.rejected", subject, reason=reason)
     return f"{subject} has been rejected."
 
 
@@ -202,10 +202,10 @@ async def _decide(tx: Tx, text: str, decision: ReviewDecision) -> UUID:
 
 
 @commands.command("request")
-@as_operator(_ROLE)
+@operator_command(_ROLE)
 async def request_evidence(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     subject: SubjectId,
     evidence: Annotated[
         str | None,
@@ -222,34 +222,34 @@ async def request_evidence(
     with _there(subject):
         handler = REVIEW_HANDLERS[kind]
         if evidence is None:
-            offered = await evidence_requests.list_requestable(tx, kind, subject_id)
+            offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
             await reviews.view_review(tx, handler, subject_id)  # raises if there is no such case
             return Table(("evidence",), [[one] for one in offered])
-        asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, officer.id)
-    await officer.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
+        asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, caller.id)
+    await caller.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
     return f"The applicant of {subject} has been asked for it."
 
 
 @commands.command("reopen")
-@as_operator(_ROLE)
-async def reopen_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note) -> str:
+@operator_command(_ROLE)
+async def reopen_review(tx: Tx, caller: Caller, subject: SubjectId, note: Note) -> str:
     """Reopen a watch list match that was already decided."""
     reported = _reported(note)
     kind, subject_id = _read(tx, subject)
     with _there(subject):
-        reopened = await reviews.reopen_decision(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, reported)
-    await officer.record_audit_entry(tx, reopened.partner_id, "review.reopened", subject)
+        reopened = await reviews.reopen_decision(tx, REVIEW_HANDLERS[kind], subject_id, caller.id, reported)
+    await caller.record_audit_entry(tx, reopened.partner_id, "review.reopened", subject)
     return f"{subject} has been reopened."
 
 
 @commands.command("release")
-@as_operator(_ROLE)
-async def release_review(tx: Tx, officer: Caller, subject: SubjectId) -> str:
+@operator_command(_ROLE)
+async def release_review(tx: Tx, caller: Caller, subject: SubjectId) -> str:
     """Release your claim to a case, so that other reviewers can claim it."""
     kind, subject_id = _read(tx, subject)
     with _there(subject):
-        released = await reviews.release_claim(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
-    await officer.record_audit_entry(tx, released.partner_id, "review.released", subject)
+        released = await reviews.release_claim(tx, REVIEW_HANDLERS[kind], subject_id, caller.id)
+    await caller.record_audit_entry(tx, released.partner_id, "review.released", subject)
     return f"{subject} has been released."
 
 

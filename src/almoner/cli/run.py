@@ -16,8 +16,8 @@ import uvloop
 from almoner import migrations
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
 from almoner.cli.allocation import limit_memory_arenas
-from almoner.cli.database import use_database
-from almoner.cli.serve import open_server_sockets, read_settings_with_warnings, run_process, stop_on_signals
+from almoner.cli.database import run_in_open_database
+from almoner.cli.serve import create_stop_events, open_server_sockets, prepare_settings, run_process
 from almoner.cli.terminal import exit_with_reason
 from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database, advisory_lock
@@ -56,7 +56,7 @@ def run() -> None:
     started = time.monotonic()
     outputs.ignore_output_errors()
     limit_memory_arenas()
-    given = read_settings_with_warnings("server and worker")
+    given = prepare_settings("server and worker")
     if not given.sandbox:
         raise UnsafeSettings(
             [
@@ -67,7 +67,7 @@ def run() -> None:
             ]
         )
     sockets, provider_sockets = open_server_sockets(given)
-    with local.complete_settings(given) as complete:
+    with local.settings_with_local_services(given) as complete:
         _prepare_apart(given, complete, file := given.data_dir.resolve() / "sandbox.json")
         log = given.data_dir.resolve() / "almoner.log"
         with logs.LogFile(log) as log_file:
@@ -95,14 +95,14 @@ def _prepare(settings: Settings, complete: Settings, file: Path) -> None:
         if settings.database_url is not None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
         migrations.migrate(complete.owner_dsn, report=lambda step: typer.echo(f"database: applied {step}"))
-        asyncio.run(use_database(complete, partial(_prepare_content, complete, file)))
+        asyncio.run(run_in_open_database(complete, partial(_prepare_content, complete, file)))
 
 
 async def _prepare_content(complete: Settings, file: Path, db: Database, _: CopyFinding) -> None:
     async with advisory_lock(complete.dsn, "almoner run"):
         await registers.load_samples(db)
         await watchlists.load_sample(db)
-        local.write_private_json(file, await demo.sandbox_content(db, demo.read_sandbox_file(file)))
+        local.write_private_json(file, await demo.build_sandbox_content(db, demo.read_sandbox_file(file)))
 
 
 async def _ensure_app_role(owner_dsn: str) -> None:
@@ -133,11 +133,11 @@ async def _live(
     log: Path,
     start: float,
 ) -> None:
-    stop, _ = stop_on_signals()
+    stop, _ = create_stop_events()
     services = await build_services(complete, telemetry=telemetry)
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(local.keep_database_running(settings, stop))
+            group.create_task(local.keep_embedded_database_running(settings, stop))
             group.create_task(run_process(services, "server and worker", stop, sockets, provider_sockets))
             await _until_ready(services, stop)
             _show_banner(services, demo.read_sandbox_file(file), file, log, time.monotonic() - start)
@@ -160,8 +160,8 @@ async def _until_ready(services: Services, stop: asyncio.Event) -> None:
 def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
     typer.echo(_BANNER.format(**sandbox, file=_short(file), log=_short(log)))
     if (copy := services.db.deployment.identity.copy) is not None:
-        typer.echo(copy.reported)
-    if (notice := services.disk_watch.notice) is not None:
+        typer.echo(copy.message)
+    if (notice := services.disk_watch.low_space_warning) is not None:
         typer.echo(notice)
     typer.echo(f"Ready after {seconds:.1f} s.")
 

@@ -20,7 +20,7 @@ from almoner.cli import local, logs, outputs
 from almoner.cli.allocation import limit_memory_arenas, return_freed_memory
 from almoner.cli.connection_limits import ConnectionLimitedHttpProtocol, OpenConnections
 from almoner.cli.ports import open_listening_sockets
-from almoner.cli.service_manager import notify, passed_sockets
+from almoner.cli.service_manager import inherited_sockets, notify
 from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.platform.database import pooler_check
 from almoner.platform.jobs.processes import Role
@@ -56,18 +56,18 @@ class Server(uvicorn.Server):
         for server in self.servers:
             server.close()
         for _ in range(20):
-            if not self._connections.await_first_request():
+            if not self._connections.has_unused_connection():
                 break
             await asyncio.sleep(_LATE_SECONDS / 20)
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do not install uvicorn's signal handlers, because ``stop_on_signals`` handles signals."""
+        """Do not install uvicorn's signal handlers, because ``create_stop_events`` handles signals."""
         yield
 
 
-def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
+def create_stop_events() -> tuple[asyncio.Event, asyncio.Event]:
     """Two events.
 
     The first is set by Ctrl-C, SIGTERM or SIGHUP. The second is set if another of these signals arrives.
@@ -133,7 +133,7 @@ def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[s
     A service manager can pass the sockets of the service to this process, so that they stay open while the process is
     replaced. Raises PortBusy.
     """
-    sockets = passed_sockets() or open_listening_sockets(settings.host, settings.port)
+    sockets = inherited_sockets() or open_listening_sockets(settings.host, settings.port)
     if not settings.uses_test_provider:
         return sockets, []
     return sockets, open_listening_sockets(
@@ -141,11 +141,11 @@ def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[s
     )
 
 
-def read_settings_with_warnings(role: Role) -> Settings:
+def prepare_settings(role: Role) -> Settings:
     """Read the settings, and warn about unknown environment variables on stderr."""
     given = settings.read_settings()
     local.ensure_folders(given, role)
-    for sentence in settings.unknown_settings():
+    for sentence in settings.unknown_setting_warnings():
         typer.echo(sentence, err=True)
     return given
 
@@ -160,26 +160,26 @@ def serve() -> None:
     """
     outputs.ignore_output_errors()
     limit_memory_arenas()
-    given = read_settings_with_warnings("server")
+    given = prepare_settings("server")
     sockets, provider_sockets = open_server_sockets(given)
-    with local.complete_settings(given) as complete:
+    with local.settings_with_local_services(given) as complete:
         uvloop.run(_serve(given, complete, sockets, provider_sockets))
 
 
 async def _serve(
     settings: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
-    (await migrations.state(complete.dsn)).refuse_unless_servable()
+    (await migrations.connect_and_read_state(complete.dsn)).ensure_servable()
     await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
-    (stop_requested, cut_short), stop = stop_on_signals(), asyncio.Event()
+    (stop_requested, cut_short), stop = create_stop_events(), asyncio.Event()
     services = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_notify_of_the_end(stop_requested))
-            group.create_task(services.drain.run(stop_requested, cut_short, stop, complete.drain_time))
-            group.create_task(local.keep_database_running(settings, stop))
+            group.create_task(services.drain.run(stop_requested, cut_short, stop, complete.effective_drain_seconds))
+            group.create_task(local.keep_embedded_database_running(settings, stop))
             group.create_task(run_process(services, "server", stop, sockets, provider_sockets))
     finally:
         await services.close()
@@ -195,7 +195,7 @@ async def run_process(
     role: Role,
     stop: asyncio.Event,
     sockets: list[socket.socket],
-    provider_sockets: list[socket.socket],
+    test_provider_sockets: list[socket.socket],
 ) -> None:
     """Run all parts of the service in one process until ``stop`` is set.
 
@@ -212,7 +212,7 @@ async def run_process(
         group.create_task(serve_application(app, sockets, stop, connections))
         notify("READY=1")
         if services.provider_app is not None:
-            group.create_task(serve_application(services.provider_app, provider_sockets, stop, connections))
+            group.create_task(serve_application(services.provider_app, test_provider_sockets, stop, connections))
             group.create_task(services.provider_app.run(stop))
 
 
@@ -225,26 +225,26 @@ def work() -> None:
     """
     outputs.ignore_output_errors()
     limit_memory_arenas()
-    given = read_settings_with_warnings("worker")
+    given = prepare_settings("worker")
     sockets: list[socket.socket] = []
     if given.worker_port is not None:
         own = {"purpose": " (ALMONER_WORKER_PORT)", "setting": "ALMONER_WORKER_PORT"}
-        sockets = passed_sockets() or open_listening_sockets(given.host, given.worker_port, **own)
-    with local.complete_settings(given) as complete:
+        sockets = inherited_sockets() or open_listening_sockets(given.host, given.worker_port, **own)
+    with local.settings_with_local_services(given) as complete:
         uvloop.run(_work(given, complete, sockets))
 
 
 async def _work(settings: Settings, complete: Settings, sockets: list[socket.socket]) -> None:
-    (await migrations.state(complete.dsn)).refuse_unless_servable()
+    (await migrations.connect_and_read_state(complete.dsn)).ensure_servable()
     await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
-    stop, _ = stop_on_signals()
+    stop, _ = create_stop_events()
     services = await build_services(complete, telemetry=Telemetry(lines), serves_pages=False)
     reduce_garbage_collection()
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(local.keep_database_running(settings, stop))
+            group.create_task(local.keep_embedded_database_running(settings, stop))
             group.create_task(services.drain.run(stop, stop, stop, 0))
             group.create_task(_notify_of_the_end(stop))
             group.create_task(worker.run(services, "worker", stop))

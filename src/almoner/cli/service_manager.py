@@ -11,10 +11,10 @@ _FIRST: Final = 3
 """The number of the first file descriptor that a service manager passes (see sd_listen_fds)."""
 
 
-def passed_sockets() -> list[socket.socket]:
+def inherited_sockets() -> list[socket.socket]:
     """The listening sockets that a service manager passed to this process. Empty if there are none."""
     passed = []
-    for number in range(_FIRST, _FIRST + settings.passed_file_count(os.getpid())):
+    for number in range(_FIRST, _FIRST + settings.inherited_socket_count(os.getpid())):
         one = socket.socket(fileno=number)
         one.set_inheritable(False)
         one.setblocking(False)
@@ -24,7 +24,7 @@ def passed_sockets() -> list[socket.socket]:
 
 def notify(state: str) -> None:
     """Send ``READY=1`` or ``STOPPING=1`` to the service manager, if there is one (see sd_notify)."""
-    if (address := settings.notify_socket()) is None:
+    if (address := settings.systemd_notify_socket()) is None:
         return
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
         told.connect(f"\0{address[1:]}" if address.startswith("@") else address)

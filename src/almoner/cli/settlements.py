@@ -9,13 +9,13 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli.amounts import format_amount, format_decimal
-from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Output, Part, Table
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import LineKind, Settlement, UnbookedLine
+from almoner.giving.accounting.settlements.domain import LineKind, Settlement, UnmatchedLine
 from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import UnreconciledItem
@@ -37,7 +37,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 
 
 @commands.command("import")
-@with_database
+@database_command
 async def import_settlement(
     database: Database,
     provider: Annotated[str, typer.Argument(help="Payment provider, such as stripe.")],
@@ -81,12 +81,12 @@ async def import_settlement(
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_settlements(tx: Tx, limit: Limit = 50) -> Output:
     """List settlement reports, newest first."""
     titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "unmatched", "fees", "net")
     parts: list[Part] = [Table(titles, [_row(one) for one in await settlements.newest_settlements(tx, limit)])]
-    for found in await settlements.unbooked_sums(tx):
+    for found in await settlements.unmatched_totals(tx):
         net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
         parts.append(
             f"{net} of {found.lines:,} unmatched lines reached the bank but is not booked: "
@@ -105,17 +105,17 @@ def _row(found: Settlement) -> list[object]:
 
 
 @commands.command("unmatched")
-@in_transaction
+@transaction_command
 async def list_unmatched(tx: Tx, limit: Limit = 200) -> Table:
     """List settlement report lines that do not match a payment."""
     return Table(
         ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in"),
-        [_unmatched(tx, unbooked) for unbooked in await settlements.unbooked_lines(tx, limit)],
+        [_unmatched(tx, unbooked) for unbooked in await settlements.list_unmatched_lines(tx, limit)],
     )
 
 
 @commands.command("unreconciled")
-@in_transaction
+@transaction_command
 async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
     """List all unreconciled lines, oldest first.
 
@@ -129,10 +129,10 @@ async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
 
 
 @commands.command("dismiss")
-@as_operator("finance")
+@operator_command("finance")
 async def dismiss_line(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     provider: Annotated[str, typer.Argument(help="Payment provider, from `almoner settlements unmatched`.")],
     reference: Annotated[str, typer.Argument(help="Reference of the settlement report.")],
     payment: Annotated[str, typer.Argument(help="Payment provider's ID for the payment.")],
@@ -144,11 +144,9 @@ async def dismiss_line(
 
     For example, the payment provider has reversed the line. No money moves.
     """
-    await settlements.clear_exception(
-        tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
-    )
+    await settlements.dismiss_line(tx, provider, reference, (payment, kind, refund), dismissed_by=caller.id, note=note)
     line = {"reference": reference, "payment": payment, "kind": str(kind)}
-    await officer.record_audit_entry(tx, DEPLOYMENT, "settlement_line.dismissed", provider, **line)
+    await caller.record_audit_entry(tx, DEPLOYMENT, "settlement_line.dismissed", provider, **line)
     return f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved."
 
 
@@ -163,7 +161,7 @@ def _age(tx: Tx, since: datetime) -> str:
     return f"{age.days} d" if age.days else f"{age.seconds // 3600} h"
 
 
-def _unmatched(tx: Tx, unbooked: UnbookedLine) -> list[object]:
+def _unmatched(tx: Tx, unbooked: UnmatchedLine) -> list[object]:
     stored = unbooked.stored
     line, old = stored.line, _age(tx, stored.since)
     sums = (format_amount(line.gross), format_amount(line.fee))

@@ -12,10 +12,10 @@ from almoner.access.sso.domain import DEFAULT_SCOPES, Provider, ProviderSettings
 from almoner.access.sso.service import identities
 from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.cli.access import get_partner
-from almoner.cli.caller import Caller, administrator_transaction, as_administrator
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.caller import Caller, administrator_command, administrator_transaction
+from almoner.cli.database import database_command, transaction_command
 from almoner.cli.named_members import Member, get_member_id
-from almoner.cli.tables import Failure, Fields, Output
+from almoner.cli.tables import ErrorOutput, FieldList, Output
 from almoner.kit.text import to_one_line
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Tx
@@ -27,7 +27,7 @@ PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, f
 
 
 @commands.command("set")
-@with_database
+@database_command
 async def set_provider(
     database: Database,
     partner: PartnerId,
@@ -82,7 +82,7 @@ async def set_provider(
 
 
 @commands.command("show")
-@in_transaction
+@transaction_command
 async def show_provider(tx: Tx, partner: PartnerId) -> Output:
     """Show a partner's SSO settings and redirect URL."""
     scope = await get_partner(tx, partner)
@@ -90,7 +90,7 @@ async def show_provider(tx: Tx, partner: PartnerId) -> Output:
 
 
 @commands.command("test")
-@with_database
+@database_command
 async def test_provider(database: Database, partner: PartnerId) -> Output:
     """Fetch and validate the identity provider's metadata."""
     async with database.read() as tx:
@@ -99,7 +99,7 @@ async def test_provider(database: Database, partner: PartnerId) -> Output:
     try:
         found = await OidcFlow(database, outbound).fetch_metadata(scope)
     except SsoRefused as refused:
-        return Failure(f"{refused.text} {refused.reported or ''}".strip())
+        return ErrorOutput(f"{refused.text} {refused.reported or ''}".strip())
     finally:
         await outbound.close()
     endpoints = [
@@ -108,23 +108,23 @@ async def test_provider(database: Database, partner: PartnerId) -> Output:
         ("codes", found.token_endpoint),
         ("keys", found.jwks_uri),
     ]
-    return [Fields(endpoints), "The metadata of the identity provider is valid."]
+    return [FieldList(endpoints), "The metadata of the identity provider is valid."]
 
 
 @commands.command("remove")
-@as_administrator
-async def remove_provider(tx: Tx, officer: Caller, partner: PartnerId) -> str:
+@administrator_command
+async def remove_provider(tx: Tx, caller: Caller, partner: PartnerId) -> str:
     """Remove SSO for a partner.
 
     Members can no longer sign in with SSO, and roles granted by SSO are removed.
     """
-    await sso.remove_provider(tx, officer.audit_context, await get_partner(tx, partner))
+    await sso.remove_provider(tx, caller.audit_context, await get_partner(tx, partner))
     return "SSO has been removed."
 
 
 @commands.command("unlink")
-@as_administrator
-async def unlink_member(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
+@administrator_command
+async def unlink_member(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
     """Unlink a member from their account at the identity provider.
 
     The member can no longer sign in with SSO, and roles granted by SSO are removed.
@@ -132,7 +132,7 @@ async def unlink_member(tx: Tx, officer: Caller, partner: PartnerId, member: Mem
     scope = await get_partner(tx, partner)
     person = await people.get(tx, member_realm(scope), await get_member_id(tx, scope, member))
     issuers = [one.issuer for one in await identities.list_by_person(tx, person)]
-    await identities.unlink_accounts(tx, person, officer.audit_context)
+    await identities.unlink_accounts(tx, person, caller.audit_context)
     gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
     return to_one_line(f"{person.user_name} {gone}.")
 
@@ -150,7 +150,7 @@ def _pair(text: str) -> tuple[str, str]:
     return group.strip(), role.strip()
 
 
-def _provider_fields(provider: Provider | None, redirect: str) -> Fields:
+def _provider_fields(provider: Provider | None, redirect: str) -> FieldList:
     rows: list[tuple[str, object]] = [("redirect", redirect)]
     if provider is None:
         rows.append(("provider", "-"))
@@ -168,4 +168,4 @@ def _provider_fields(provider: Provider | None, redirect: str) -> Fields:
             ("enabled", "yes" if provider.enabled else "no"),
             ("changed", iso_timestamp(provider.updated_at)),
         ]
-    return Fields(rows)
+    return FieldList(rows)

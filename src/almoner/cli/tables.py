@@ -30,14 +30,14 @@ class Table:
             for number, row in enumerate(self.rows):
                 if number:
                     typer.echo()
-                Fields(list(zip(self.titles, row, strict=True))).print()
+                FieldList(list(zip(self.titles, row, strict=True))).print()
             return
         for line in lines:
             typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class FieldList:
     """The named values of one record."""
 
     pairs: Sequence[tuple[str, object]]
@@ -54,7 +54,7 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ErrorOutput:
     """An error message. It is printed on standard error, and the exit status is 1."""
 
     message: str
@@ -68,7 +68,7 @@ class Failure:
         typer.echo(to_one_line(self.message), err=True)
 
 
-Part = str | Table | Fields | Failure
+Part = str | Table | FieldList | ErrorOutput
 Output = Part | Sequence[Part] | None
 """The output of a command. A blank line separates tables from text."""
 
@@ -87,7 +87,7 @@ def print_output(output: Output, *, as_json: bool = False) -> None:
                 typer.echo(part)
             else:
                 part.print()
-    if any(isinstance(part, Failure) for part in parts):
+    if any(isinstance(part, ErrorOutput) for part in parts):
         raise typer.Exit(1)
 
 

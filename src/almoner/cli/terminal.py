@@ -129,7 +129,7 @@ commands = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        commit = build.commit()
+        commit = build.source_commit()
         typer.echo(f"almoner {__version__} ({commit[:12]})" if commit else f"almoner {__version__}")
         raise typer.Exit
 
@@ -184,7 +184,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
     _refuse_unreadable_arguments()
-    outputs.check_output()
+    outputs.detect_full_disk_on_stdout()
     with exit_with_reason():
         commands()
 
@@ -208,7 +208,7 @@ def exit_with_reason() -> Iterator[None]:
         if reported is None:
             raise
         typer.echo(reported, err=True)
-        if isinstance(error, outputs.OutputFailed):
+        if isinstance(error, outputs.OutputDiskFull):
             _discard_output()
         sys.exit(1)
 

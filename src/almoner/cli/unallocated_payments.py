@@ -6,14 +6,14 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, as_operator, display_name_lookup
-from almoner.cli.database import in_transaction
+from almoner.cli.caller import Caller, display_name_lookup, operator_command
+from almoner.cli.database import transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
     UNALLOCATED_PAYMENT,
-    OfficerDecision,
+    OperatorDecision,
     UnallocatedPayment,
 )
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
@@ -35,7 +35,7 @@ Note = Annotated[str, typer.Option(help="Reason for the decision.")]
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_unallocated_payments(
     tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include refunded, written-off and applied payments.")] = False,
@@ -67,7 +67,7 @@ def _status(held: UnallocatedPayment) -> str:
     return _STATUS.get(held.status, held.status)
 
 
-def _decision(tx: Tx, one: OfficerDecision) -> list[object]:
+def _decision(tx: Tx, one: OperatorDecision) -> list[object]:
     return [
         tx.ids.text(_TYPE, one.unallocated_id),
         iso_timestamp(one.at),
@@ -77,10 +77,10 @@ def _decision(tx: Tx, one: OfficerDecision) -> list[object]:
 
 
 @commands.command("refund")
-@as_operator("finance")
+@operator_command("finance")
 async def refund(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     payment: PaymentId,
     note: Note,
     provider_refund: Annotated[
@@ -96,17 +96,17 @@ async def refund(
     if provider_refund is not None and not 1 <= len(provider_refund) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
     unallocated_payment_id = parse_id(tx, _TYPE, payment)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", payment, done_as=provider_refund)
+    await caller.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", payment, done_as=provider_refund)
     if provider_refund is not None:
-        refunded = await suspense.record_manual_refund(tx, unallocated_payment_id, provider_refund, noted, officer.id)
+        refunded = await suspense.record_manual_refund(tx, unallocated_payment_id, provider_refund, noted, caller.id)
     else:
-        refunded = await suspense.begin_refund(tx, unallocated_payment_id, noted, officer.id)
+        refunded = await suspense.begin_refund(tx, unallocated_payment_id, noted, caller.id)
     return f"{payment} is {_status(refunded)}."
 
 
 @commands.command("apply")
-@as_operator("finance", audit_action="unallocated_payment.applied")
-async def apply_to_donation(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
+@operator_command("finance", audit_action="unallocated_payment.applied")
+async def apply_to_donation(tx: Tx, caller: Caller, payment: PaymentId, note: Note) -> Output:
     """Apply a donor's bank transfer to the donation that it pays for.
 
     Use this command for a transfer that arrived late or with a different amount. The amount of the donation is changed
@@ -114,17 +114,17 @@ async def apply_to_donation(tx: Tx, officer: Caller, payment: PaymentId, note: N
     """
     noted = _checked(note)
     unallocated_payment_id = parse_id(tx, _TYPE, payment)
-    donation = await bank_transfers.apply_to_donation(tx, unallocated_payment_id, noted, officer.id)
+    donation = await bank_transfers.apply_to_donation(tx, unallocated_payment_id, noted, caller.id)
     return f"{payment} has been applied to {tx.ids.text('donation', donation.id)}."
 
 
 @commands.command("write-off")
-@as_operator("finance", audit_action="unallocated_payment.written_off")
-async def write_off(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
+@operator_command("finance", audit_action="unallocated_payment.written_off")
+async def write_off(tx: Tx, caller: Caller, payment: PaymentId, note: Note) -> Output:
     """Write off a payment that was not meant for us. Nothing is refunded."""
     noted = _checked(note)
     unallocated_payment_id = parse_id(tx, _TYPE, payment)
-    return f"{payment} is {_status(await suspense.write_off(tx, unallocated_payment_id, noted, officer.id))}."
+    return f"{payment} is {_status(await suspense.write_off(tx, unallocated_payment_id, noted, caller.id))}."
 
 
 def _checked(note: str) -> str:

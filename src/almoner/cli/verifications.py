@@ -10,12 +10,12 @@ from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     Caller,
     Note,
-    as_operator,
     display_name_lookup,
     ensure_independent_operator,
-    require_approval,
+    operator_command,
+    require_configured_approval,
 )
-from almoner.cli.database import in_transaction
+from almoner.cli.database import transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact
@@ -67,7 +67,7 @@ _MISSING: Mapping[CheckType, str] = {
 
 
 @commands.command("list")
-@in_transaction
+@transaction_command
 async def list_verifications(
     tx: Tx,
     status: Status = "pending",
@@ -89,7 +89,7 @@ async def _row(tx: Tx, one: MonetaryDonationVerification) -> list[object]:
 
 
 @commands.command("show")
-@in_transaction
+@transaction_command
 async def show_verification(tx: Tx, verification: VerificationId) -> Output:
     """Show a verification's checks, flags and decisions."""
     one = await _find(tx, verification)
@@ -125,7 +125,7 @@ async def show_verification(tx: Tx, verification: VerificationId) -> Output:
 
 
 async def _waits(tx: Tx, one: MonetaryDonationVerification) -> str | None:
-    waiting = [flag.sentence for flag in await verifications.list_flags(tx, one.id) if flag.status == "open"]
+    waiting = [flag.description for flag in await verifications.list_flags(tx, one.id) if flag.status == "open"]
     return "; ".join(waiting) or None
 
 
@@ -159,17 +159,19 @@ async def _flagged(tx: Tx, flags: Sequence[VerificationFlag]) -> Rows:
     by = await display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
     rows: Rows = []
     for flag in flags:
-        rows.append([iso_timestamp(flag.raised_at), tx.ids.text(FLAG, flag.id), flag.sentence, flag.status, None, None])
+        rows.append(
+            [iso_timestamp(flag.raised_at), tx.ids.text(FLAG, flag.id), flag.description, flag.status, None, None]
+        )
         looks = [look for look in (flag.first, flag.second) if look]
         rows += [[iso_timestamp(look.at), None, None, None, by(look.by), look.note] for look in looks]
     return rows
 
 
 @commands.command("request-confirmation")
-@as_operator("reviewer")
+@operator_command("reviewer")
 async def request_confirmation(
     tx: Tx,
-    officer: Caller,
+    caller: Caller,
     verification: VerificationId,
     language: Annotated[
         str | None,
@@ -189,9 +191,9 @@ async def request_confirmation(
             f"no contact address is set: run `almoner agents set-contact {organisation} EMAIL --source ...`"
         )
     asked = await organisation_confirmations.request_confirmation(
-        tx, one.id, NonprofitContact(known.email, known.source), by=officer.id, language=_language(language)
+        tx, one.id, NonprofitContact(known.email, known.source), by=caller.id, language=_language(language)
     )
-    await officer.record_audit_entry(tx, one.partner_id, "verification.confirmation_requested", tx.ids.text(ID, one.id))
+    await caller.record_audit_entry(tx, one.partner_id, "verification.confirmation_requested", tx.ids.text(ID, one.id))
     return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
 
 
@@ -221,7 +223,7 @@ async def _confirmation_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
 
 
 @commands.command("flags")
-@in_transaction
+@transaction_command
 async def list_flags(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
@@ -236,7 +238,7 @@ async def list_flags(
         organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
         facts = (
             organisation.shown_name,
-            flag.sentence,
+            flag.description,
             "1 of 2" if flag.first else "0 of 2",
             iso_timestamp(flag.raised_at),
         )
@@ -245,8 +247,8 @@ async def list_flags(
 
 
 @commands.command("clear-flag")
-@as_operator("reviewer")
-async def clear_flag(tx: Tx, officer: Caller, flag: FlagId, note: Note) -> Output:
+@operator_command("reviewer")
+async def clear_flag(tx: Tx, caller: Caller, flag: FlagId, note: Note) -> Output:
     """Clear a flag that blocks disbursements.
 
     Two reviewers must each run this command and provide evidence.
@@ -254,13 +256,13 @@ async def clear_flag(tx: Tx, officer: Caller, flag: FlagId, note: Note) -> Outpu
     reported = _checked(note)
     try:
         known = await verifications.get_flag(tx, parse_id(tx, FLAG, flag))
-        await ensure_independent_operator(tx, officer, known.first.by if known.first else None)
-        looked = await verifications.review_flag(tx, known.id, note=reported, by=officer.id)
+        await ensure_independent_operator(tx, caller, known.first.by if known.first else None)
+        looked = await verifications.review_flag(tx, known.id, note=reported, by=caller.id)
     except NotFound:
         raise typer.BadParameter(f"there is no flag {flag}") from None
     one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
     named_so = tx.ids.text(ID, one.id)
-    await officer.record_audit_entry(
+    await caller.record_audit_entry(
         tx, one.partner_id, "verification.flag_reviewed", named_so, flag=flag, now=looked.status
     )
     lifted = looked.status == "lifted"
@@ -282,8 +284,8 @@ async def _decision_rows(tx: Tx, history: list[RecordedDecision]) -> list[list[o
 
 
 @commands.command("approve")
-@as_operator("reviewer")
-async def approve_verification(tx: Tx, officer: Caller, verification: VerificationId, note: Note) -> str:
+@operator_command("reviewer")
+async def approve_verification(tx: Tx, caller: Caller, verification: VerificationId, note: Note) -> str:
     """Confirm all open checks and approve a verification.
 
     If two-person approval is on, as it is by default in production, two reviewers must each run this command.
@@ -292,37 +294,37 @@ async def approve_verification(tx: Tx, officer: Caller, verification: Verificati
     one = await _find(tx, verification)
     named_so = tx.ids.text(ID, one.id)
     seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
-    agreed = await require_approval(
-        tx, officer, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
+    agreed = await require_configured_approval(
+        tx, caller, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
     )
     if not isinstance(agreed, ApprovedDecision):
         return agreed
     evidence = DecisionEvidence(agreed.by, agreed.note, *(agreed.second or ()))
     approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
-    return await _decided(tx, officer, approved, "verification.approved", people=agreed.decider_count)
+    return await _decided(tx, caller, approved, "verification.approved", people=agreed.decider_count)
 
 
 @commands.command("reject")
-@as_operator("reviewer")
-async def reject_verification(tx: Tx, officer: Caller, verification: VerificationId, reason: Reason, note: Note) -> str:
+@operator_command("reviewer")
+async def reject_verification(tx: Tx, caller: Caller, verification: VerificationId, reason: Reason, note: Note) -> str:
     """Reject a verification. The partner is notified of the reason."""
     reported = _checked(note)
     one = await _find(tx, verification)
-    rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, DecisionEvidence(officer.id, reported))
-    return await _decided(tx, officer, rejected, "verification.rejected")
+    rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, DecisionEvidence(caller.id, reported))
+    return await _decided(tx, caller, rejected, "verification.rejected")
 
 
 @commands.command("reopen")
-@as_operator("reviewer")
-async def reopen_verification(tx: Tx, officer: Caller, verification: VerificationId, note: Note) -> str:
+@operator_command("reviewer")
+async def reopen_verification(tx: Tx, caller: Caller, verification: VerificationId, note: Note) -> str:
     """Reopen a rejected or expired verification.
 
     All checks run again, and the verification expires after 30 days.
     """
     reported = _checked(note)
     one = await _find(tx, verification)
-    reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(officer.id, reported))
-    return await _decided(tx, officer, reopened, "verification.reopened")
+    reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(caller.id, reported))
+    return await _decided(tx, caller, reopened, "verification.reopened")
 
 
 async def _find(tx: Tx, verification: str) -> MonetaryDonationVerification:

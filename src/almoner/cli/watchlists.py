@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.caller import administrator_lookup
-from almoner.cli.database import run_with_database, with_database
+from almoner.cli.caller import build_administrator_check
+from almoner.cli.database import database_command, run_with_database
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Part, Table
 from almoner.kit.time import iso_timestamp
@@ -64,7 +64,7 @@ def import_list(
         line.show(f"reading: {entries:,} entries")
 
     async def load(database: Database) -> WatchlistImport:
-        who = await administrator_lookup(database)
+        who = await build_administrator_check(database)
         async with database.write() as tx:
             await who(tx)  # check the operator before the import, and again at the end
 
@@ -78,13 +78,13 @@ def import_list(
                 await officer.record_audit_entry(tx, DEPLOYMENT, "watchlist.retired", done.list, entries=done.removed)
                 retired.append(done.list)
                 return
-            version, entries = done.version, done.entries
+            version, entries = done.version_label, done.entries
             await officer.record_audit_entry(
                 tx, DEPLOYMENT, "watchlist.imported", done.list, version=version, entries=entries, forced=force
             )
 
-        return await watchlists_flows.import_files(
-            database, reader, places, published=day, force=force, report=reading, record=record
+        return await watchlists_flows.import_watchlist(
+            database, reader, places, published_at=day, force=force, report_progress=reading, record_audit=record
         )
 
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")
@@ -112,10 +112,10 @@ def retire_list(source: Source) -> None:
     reader = get_watchlist_source(source)
 
     async def retire(database: Database) -> WatchlistImport:
-        who = await administrator_lookup(database)
+        who = await build_administrator_check(database)
         async with database.write() as tx:
             officer = await who(tx)
-            retired = await watchlists_flows.retire_list(tx, reader.code)
+            retired = await watchlists_flows.retire_watchlist(tx, reader.code)
             await officer.record_audit_entry(tx, DEPLOYMENT, "watchlist.retired", reader.code, entries=retired.removed)
             return retired
 
@@ -124,7 +124,7 @@ def retire_list(source: Source) -> None:
 
 
 @commands.command("status")
-@with_database
+@database_command
 async def show_status(database: Database) -> list[Part]:
     """Show the version and the last import of each watch list.
 
@@ -132,7 +132,7 @@ async def show_status(database: Database) -> list[Part]:
     if its import format has never been tested on a real file.
     """
     async with database.snapshot() as tx:
-        versions, refused = await watchlists.list_versions(tx), await watchlists.list_refused_loads(tx)
+        versions, refused = await watchlists.list_versions(tx), await watchlists.list_latest_refused_imports(tx)
     titles = (
         "list", "version", "published", "retrieved", "sha256", "categories", "entries", "added", "removed", "changed",
         "rejected", "verified", "licence",
@@ -153,12 +153,12 @@ async def show_status(database: Database) -> list[Part]:
 async def load_sample(database: Database) -> None:
     """Load the included sample list into a sandbox that has no watch lists yet."""
     async with database.read() as tx:
-        if await watchlists.list_loads(tx, None, 1):
+        if await watchlists.list_imports(tx, None, 1):
             return
     typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
     started = time.monotonic()
     _print_summary(
-        await watchlists_flows.import_files(database, get_watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
+        await watchlists_flows.import_watchlist(database, get_watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
         time.monotonic() - started,
     )
 
@@ -169,7 +169,7 @@ def _status_row(one: WatchlistVersion) -> tuple[object, ...]:
     counts = (load.entries, load.added, load.removed, load.changed, load.rejected)
     verified = "unverified" if one.unverified else "yes"
     categories = " ".join(load.categories)
-    return (one.code, one.version, *moments, load.sha256.hex(), categories, *counts, verified, one.licence)
+    return (one.code, one.version_label, *moments, load.sha256.hex(), categories, *counts, verified, one.licence)
 
 
 def _print_summary(load: WatchlistImport, seconds: float) -> None:
@@ -177,7 +177,7 @@ def _print_summary(load: WatchlistImport, seconds: float) -> None:
         typer.echo("These files are already imported, so nothing has changed.")
         return
     typer.echo(
-        f"Loaded {load.entries:,} entries of {load.list}, version {load.version}: {load.added:,} added, "
+        f"Loaded {load.entries:,} entries of {load.list}, version {load.version_label}: {load.added:,} added, "
         f"{load.removed:,} removed, {load.changed:,} changed, {load.rejected:,} rejected; {seconds:.1f} s."
     )
     if load.kept:

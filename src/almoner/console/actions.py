@@ -9,14 +9,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import FORM_LIMITS, FormLimits, problems_by_field
-from almoner.access.accounts.page_guard import Visitor, VisitorHandler, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, VisitorHandler, redirect_to
 from almoner.access.operators.domain import OperatorRefused
 from almoner.access.people.domain import Role
-from almoner.access.security_emails.domain import Kind, compose_email
+from almoner.access.security_emails.domain import Kind, build_security_email
 from almoner.console.context import ConsoleContext
 from almoner.kit.errors import IncorrectParams, NotFound, Problem
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Fact
+from almoner.platform.pages.record_tables import LabelledValue
 
 _REFUSED: Final = 409
 
@@ -57,7 +57,7 @@ class ActionPage:
     back_words: str
     sentences: Sequence[str]
     fields: Sequence[ActionField] = ()
-    facts: Sequence[Fact] = ()
+    facts: Sequence[LabelledValue] = ()
     mails: Sequence[tuple[str, Markup]] = ()
     preview: str = ""
     closed: str = ""
@@ -76,8 +76,8 @@ class ConsoleAction:
 
     path: str
     roles: frozenset[Role]
-    describe: Callable[[Tx, Visitor], Awaitable[ActionPage]]
-    perform: Callable[[Tx, Visitor, Mapping[str, str]], Awaitable[str]]
+    describe: Callable[[Tx, SignedInRequest], Awaitable[ActionPage]]
+    perform: Callable[[Tx, SignedInRequest, Mapping[str, str]], Awaitable[str]]
     refusals: tuple[type[Exception], ...] = field(default=())
     fresh: bool = False
     limits: FormLimits = FORM_LIMITS
@@ -92,15 +92,17 @@ class ActionPages:
     def routes(self, *actions: ConsoleAction) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route(one.path, self._answer(one), *sorted(one.roles), fresh=one.fresh, limits=one.limits)
+            self._context.route(
+                one.path, self._answer(one), *sorted(one.roles), requires_reauthentication=one.fresh, limits=one.limits
+            )
             for one in actions
         ]
 
     def _answer(self, action: ConsoleAction) -> VisitorHandler:
-        async def answer(visitor: Visitor) -> Response:
+        async def answer(visitor: SignedInRequest) -> Response:
             problems: dict[str, str] = {}
             refused = ""
-            if visitor.form and not is_preview(visitor):
+            if visitor.form and not is_preview_request(visitor):
                 try:
                     async with self._context.db.write() as tx:
                         asked = (await action.describe(tx, visitor)).fields
@@ -130,25 +132,25 @@ class ActionPages:
         return answer
 
 
-def email_preview(kind: Kind, place: str) -> tuple[str, Markup]:
+def build_security_email_preview(kind: Kind, partner_name: str) -> tuple[str, Markup]:
     """A preview of the email to the owners of a partner, as an item of ``ActionPage.mails``."""
-    mail = compose_email(kind, {"place": place}, {})
+    mail = build_security_email(kind, {"place": partner_name}, {})
     return "The email", Markup("<p><strong>{}</strong></p><p>{}</p><p>{}</p>").format(
         mail.subject, mail.text, mail.after
     )
 
 
-def is_preview(visitor: Visitor) -> bool:
+def is_preview_request(visitor: SignedInRequest) -> bool:
     """Whether the visitor asked for a preview instead of performing the action."""
     return bool(visitor.form_value("preview"))
 
 
-def _initial(visitor: Visitor, one: ActionField) -> str:
+def _initial(visitor: SignedInRequest, one: ActionField) -> str:
     """The initial value of a form field."""
     return visitor.query.get(one.name, one.value)[: one.maxlength] if one.linked else one.value
 
 
-def _values(visitor: Visitor, fields: Sequence[ActionField]) -> dict[str, str]:
+def _values(visitor: SignedInRequest, fields: Sequence[ActionField]) -> dict[str, str]:
     """Read the values of the form. Raises IncorrectParams, which lists all missing, too long or invalid fields."""
     found, reasons = {}, []
     for one in fields:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import FORM_LIMITS, OPERATORS_HOME, FormLimits
-from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler
-from almoner.access.accounts.page_texts import PageTexts, find_zone
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, VisitorHandler
+from almoner.access.accounts.page_texts import PageTexts, parse_time_zone
 from almoner.access.guard import RateLimits
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Role
@@ -27,7 +27,7 @@ from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs.schedules import PeriodicJob
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.record_tables import readable, status_tone
+from almoner.platform.pages.record_tables import humanise_field_name, status_tone
 from almoner.screening.screenings.service import Screener
 from almoner.validation.applications.documents.ports import MalwareScanner
 from almoner.validation.decisions.reviews.domain import Kind
@@ -52,7 +52,7 @@ PageKey = tuple[str, str]
 """A keyboard shortcut of one page: a key that opens the link with this ``data-key``, and its description."""
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
@@ -99,28 +99,40 @@ class ConsoleContext(PageContext):
         path: str,
         page: VisitorHandler,
         *roles: Role,
-        fresh: bool = False,
+        requires_reauthentication: bool = False,
         methods: Sequence[str] = ("GET", "POST"),
         upload: UploadDeclaration | None = None,
         limits: FormLimits = FORM_LIMITS,
     ) -> Route:
         """Declare a page below ``/operator`` for operators with one of the roles.
 
-        ``fresh``: requires a recent reauthentication. ``upload``: the file that the page accepts. ``limits``: the size
-        limits of a form without a file.
+        ``requires_reauthentication``: requires a recent reauthentication. ``upload``: the file that the page accepts.
+        ``limits``: the size limits of a form without a file.
         """
         return self.gate.protected_route(
-            OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods, upload=upload, limits=limits
+            OPERATORS_HOME + path,
+            page,
+            *roles,
+            requires_reauthentication=requires_reauthentication,
+            methods=methods,
+            upload=upload,
+            limits=limits,
         )
 
-    def texts(self, visitor: Visitor) -> PageTexts:
+    def texts(self, visitor: SignedInRequest) -> PageTexts:
         """Texts, numbers and dates of a page, in English and in the visitor's time zone."""
         deployment = self.db.deployment
-        zone = find_zone(visitor.person.time_zone) or deployment.time_zone
+        zone = parse_time_zone(visitor.person.time_zone) or deployment.time_zone
         return PageTexts(self.pages.language(None), zone, deployment.clock.now())
 
     async def show(
-        self, visitor: Visitor, template: str, *, status: int = 200, page_keys: Sequence[PageKey] = (), **facts: object
+        self,
+        visitor: SignedInRequest,
+        template: str,
+        *,
+        status: int = 200,
+        page_keys: Sequence[PageKey] = (),
+        **facts: object,
     ) -> Response:
         """Render a page of the console.
 
@@ -135,10 +147,10 @@ class ConsoleContext(PageContext):
             status=status,
             status_tone=status_tone,
             label=str,
-            words=capitalised,
+            words=capitalise,
             number=texts.number,
-            moment=texts.moment,
-            short_moment=texts.short_moment,
+            moment=texts.timestamp_text,
+            short_moment=texts.short_timestamp_text,
             age=texts.age,
             zone=texts.zone_name(),
             parsed=datetime.fromisoformat,
@@ -146,13 +158,13 @@ class ConsoleContext(PageContext):
             page_keys=page_keys,
             counts=await self._counts(visitor),
             script=True,
-            **{"value_text": readable, **facts},
+            **{"value_text": humanise_field_name, **facts},
         )
 
-    async def _counts(self, visitor: Visitor) -> dict[str, str]:
+    async def _counts(self, visitor: SignedInRequest) -> dict[str, str]:
         """The number of pending items for each navigation link that the visitor can see."""
         texts, found = self.texts(visitor), {}
-        seen = {path for path in self.counters if self.gate.has_link(visitor, path)}
+        seen = {path for path in self.counters if self.gate.is_in_navigation(visitor, path)}
         async with self.db.read() as tx:
             for path in seen:
                 counted = await self.counters[path](tx)
@@ -164,19 +176,25 @@ class ConsoleContext(PageContext):
                         found[path] += f" · {texts.age(oldest)}"
         return found
 
-    def record_href(self, visitor: Visitor, text: str) -> str | None:
+    def record_path(self, visitor: SignedInRequest, record_id: str) -> str | None:
         """The path of the record with this ID. None if the visitor has no access to the record."""
         for id_type, path in RECORD_PAGES.items():
-            if self.db.deployment.ids.parse(id_type, text):
-                return f"{visitor.place.home}{path}/{text}" if self.gate.has_link(visitor, path) else None
+            if self.db.deployment.ids.parse(id_type, record_id):
+                return f"{visitor.place.home}{path}/{record_id}" if self.gate.is_in_navigation(visitor, path) else None
         return None
 
-    def operator_id(self, visitor: Visitor) -> str:
+    def operator_id(self, visitor: SignedInRequest) -> str:
         """The operator ID of the visitor, which is stored with their decisions."""
-        return self.id_text(operators.ID, visitor.person.id)
+        return self.format_id(operators.ID, visitor.person.id)
 
     async def record_audit_entry(
-        self, tx: Tx, visitor: Visitor, scope: UUID, action: str, subject: str, **details: str | int | bool | None
+        self,
+        tx: Tx,
+        visitor: SignedInRequest,
+        scope: UUID,
+        action: str,
+        subject: str,
+        **details: str | int | bool | None,
     ) -> None:
         """Record the same audit log entry as the corresponding CLI command."""
         by = self.audit_context(visitor)

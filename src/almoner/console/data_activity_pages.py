@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, DATA_READERS
@@ -50,7 +50,7 @@ class OrganisationActivityPages:
             *actions.routes(self._apply()),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show the latest runs of the tagging rules, and suggest sub-tags for the entered description."""
         async with self._context.db.read() as tx:
             runs = await service.list_retagging_runs(tx, _RUNS)
@@ -71,7 +71,7 @@ class OrganisationActivityPages:
         )
 
     def _apply(self) -> ConsoleAction:
-        async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
+        async def describe(_tx: Tx, _visitor: SignedInRequest) -> ActionPage:
             return ActionPage(
                 "Apply the rules to all organisations",
                 "Apply the rules",
@@ -89,8 +89,8 @@ class OrganisationActivityPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
-            await activities_jobs.enqueue_apply_rules(tx)
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
+            await activities_jobs.enqueue_retagging(tx)
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, "activities.apply_started", service.RULES_VERSION
             )

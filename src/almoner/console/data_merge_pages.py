@@ -6,13 +6,13 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS
-from almoner.console.differences import MarkedValue, mark_differences
+from almoner.console.differences import ComparisonRow, build_comparison_row
 from almoner.console.links import ADMINISTRATORS, DATA_READERS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
@@ -23,7 +23,7 @@ from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.service import PairDecision, RecordPair
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.pages.record_tables import Column, readable
+from almoner.platform.pages.record_tables import Column, humanise_field_name
 from almoner.validation.decisions.reviews.domain import ValueComparison
 
 MERGES: Final = f"{ORGANISATIONS}/merges"
@@ -54,8 +54,8 @@ _ROWS: Final[Sequence[tuple[str, Callable[[Organisation], str]]]] = (
     ("Address", lambda one: one.address or ""),
     ("Country", lambda one: one.country_code),
     ("Websites", lambda one: " ".join(one.websites)),
-    ("Types", lambda one: ", ".join(readable(kind) for kind in one.types)),
-    ("Status", lambda one: readable(one.inactive_reason or "active")),
+    ("Types", lambda one: ", ".join(humanise_field_name(kind) for kind in one.types)),
+    ("Status", lambda one: humanise_field_name(one.inactive_reason or "active")),
     ("Registered", lambda one: str(one.registration_date.date()) if one.registration_date else ""),
     ("Description", lambda one: one.description),
 )
@@ -91,15 +91,15 @@ class MergePages:
             *ActionPages(self._context).routes(self._action("merge"), self._action("separate")),
         ]
 
-    async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, _query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             rows = [
                 ListRow(
                     f"{ORGANISATIONS}/{ids[0]}/{decision}/{ids[1]}",
                     (
-                        readable(decision),
+                        humanise_field_name(decision),
                         *[await _name(tx, one) for one in ids],
-                        person.shown_name,
+                        person.display_name,
                         approval.first.note,
                         approval.first.at,
                     ),
@@ -110,7 +110,7 @@ class MergePages:
             ]
         return ListPage(rows, total=len(rows))
 
-    async def compare(self, visitor: Visitor) -> Response:
+    async def compare(self, visitor: SignedInRequest) -> Response:
         """Show two records side by side.
 
         If there is no second record, suggest records that may be the same organisation.
@@ -147,7 +147,7 @@ class MergePages:
         )
 
     def _action(self, decision: PairDecision) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             pair, back = await self._pair_of_path(tx, visitor)
             merge = decision == "merge"
             words = "Merge the records" if merge else "Separate the records"
@@ -159,16 +159,16 @@ class MergePages:
                 "Comparison",
                 [_pair_label(pair), *about],
                 [_NOTE if merge else _WHY],
-                closed=pair.refusal(decision),
+                closed=pair.refusal_reason(decision),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             pair, back = await self._pair_of_path(tx, visitor)
-            if reason := pair.refusal(decision):
+            if reason := pair.refusal_reason(decision):
                 raise ImportRefused(reason)
             subject = " ".join(sorted(tx.ids.text(ID, record.id) for record in (pair.one, pair.other)))
             action = f"organisation.{decision}"
-            decided = await operators.require_approval(
+            decided = await operators.require_configured_approval(
                 tx, visitor.person, "administrator", action, subject, pair.fingerprint, entered_values["note"]
             )
             if isinstance(decided, Approval):
@@ -184,7 +184,7 @@ class MergePages:
         path = f"{ORGANISATIONS}/{{id}}/{decision}/{{other}}"
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
-    async def _pair_of_path(self, tx: Tx, visitor: Visitor) -> tuple[RecordPair, str]:
+    async def _pair_of_path(self, tx: Tx, visitor: SignedInRequest) -> tuple[RecordPair, str]:
         """The two records in the URL, and the path of the page that compares them."""
         name, _, other = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")
         return await self._pair(tx, name, other), f"{ORGANISATIONS}/{name}/compare?other={other}"
@@ -200,7 +200,7 @@ class MergePages:
         return found
 
 
-async def count_waiting(tx: Tx) -> int:
+async def count_pending_merges(tx: Tx) -> int:
     """The number of merges that need a second approval."""
     return sum(bool(_decision_of(one)) for one, _ in await operators.list_pending_approvals(tx))
 
@@ -221,9 +221,9 @@ async def _name(tx: Tx, text: str) -> str:
     return f"{record.full_name} ({record.registry_code} {record.registry_number})" if record else text
 
 
-def _marked(pair: RecordPair) -> list[MarkedValue]:
+def _marked(pair: RecordPair) -> list[ComparisonRow]:
     return [
-        mark_differences(ValueComparison(label, take(pair.one), [other] if (other := take(pair.other)) else []))
+        build_comparison_row(ValueComparison(label, take(pair.one), [other] if (other := take(pair.other)) else []))
         for label, take in _ROWS
     ]
 

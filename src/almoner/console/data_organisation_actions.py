@@ -10,12 +10,12 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS, organisation_path
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
-from almoner.console.logo_uploads import LOGO, upload_logo
+from almoner.console.logo_uploads import LOGO, handle_logo_upload
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.branding import domain as branding_domain
@@ -26,7 +26,7 @@ from almoner.nonprofits.organisations.domain import Organisation, RegistryNumber
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.images import Image
-from almoner.platform.pages.record_tables import Fact
+from almoner.platform.pages.record_tables import LabelledValue
 
 _LONGEST_WEBSITE: Final = 255
 _SHOWN: Final = (
@@ -45,11 +45,13 @@ class OrganisationActions:
         """Starlette routes."""
         return [
             *ActionPages(self._context).routes(self._brand(), self._clear_brand(), self._publish()),
-            self._context.route(f"{ORGANISATIONS}/{{id}}/logo", self.logo, *sorted(ADMINISTRATORS), upload=LOGO),
+            self._context.route(
+                f"{ORGANISATIONS}/{{id}}/logo", self.upload_logo_page, *sorted(ADMINISTRATORS), upload=LOGO
+            ),
         ]
 
     def _brand(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             one = await self._organisation(tx, visitor)
             own = await branding.find_branding(tx, one.id)
             return ActionPage(
@@ -86,11 +88,11 @@ class OrganisationActions:
                         maxlength=7,
                     ),
                 ],
-                facts=[Fact("Registered name", one.full_name)],
+                facts=[LabelledValue("Registered name", one.full_name)],
                 closed=_unpublished_reason(one),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
             own = await branding.find_branding(tx, one.id)
             if own.primary_color and not entered_values["colour"]:
@@ -109,7 +111,7 @@ class OrganisationActions:
         return ConsoleAction(f"{ORGANISATIONS}/{{id}}/brand", ADMINISTRATORS, describe, perform)
 
     def _clear_brand(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             one = await self._organisation(tx, visitor)
             return ActionPage(
                 "Remove the branding",
@@ -123,7 +125,7 @@ class OrganisationActions:
                 closed=_unpublished_reason(one),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
             await branding.reset_branding(tx, one.id)
             return await self._branded(tx, visitor, one.id, cleared=True)
@@ -131,7 +133,7 @@ class OrganisationActions:
         return ConsoleAction(f"{ORGANISATIONS}/{{id}}/brand/clear", ADMINISTRATORS, describe, perform)
 
     def _publish(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             one = await self._organisation(tx, visitor)
             return ActionPage(
                 "Publish the organisation",
@@ -152,14 +154,14 @@ class OrganisationActions:
                     ActionField("websites", "Websites, one per line", "area", required=False),
                 ],
                 facts=[
-                    Fact("Registered name", one.full_name),
-                    Fact("Registry number", f"{one.registry_code} {one.registry_number}"),
-                    Fact("Websites that the partner entered", " ".join(one.websites) or None),
+                    LabelledValue("Registered name", one.full_name),
+                    LabelledValue("Registry number", f"{one.registry_code} {one.registry_number}"),
+                    LabelledValue("Websites that the partner entered", " ".join(one.websites) or None),
                 ],
                 closed="" if one.partner_id else "This organisation is published.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
             websites = entered_values["websites"].split()
             if any(not web.is_web_address(site) or len(site) > _LONGEST_WEBSITE for site in websites):
@@ -179,7 +181,7 @@ class OrganisationActions:
         path = f"{ORGANISATIONS}/{{id}}/publish"
         return ConsoleAction(path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), fresh=True)
 
-    async def logo(self, visitor: Visitor) -> Response:
+    async def upload_logo_page(self, visitor: SignedInRequest) -> Response:
         """Upload a logo."""
         async with self._context.db.read() as tx:
             one = await self._organisation(tx, visitor)
@@ -193,14 +195,16 @@ class OrganisationActions:
                 return await self._branded(tx, visitor, one.id, cleared=False)
 
         side = branding_domain.LOGO_SIDE
-        return await upload_logo(self._context, visitor, store, longest_side=side, back=back, back_words=one.shown_name)
+        return await handle_logo_upload(
+            self._context, visitor, store, longest_side=side, return_path=back, return_label=one.shown_name
+        )
 
-    async def _branded(self, tx: Tx, visitor: Visitor, organisation_id: UUID, *, cleared: bool) -> str:
+    async def _branded(self, tx: Tx, visitor: SignedInRequest, organisation_id: UUID, *, cleared: bool) -> str:
         own = tx.ids.text(ID, organisation_id)
         await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "organisation.branded", own, cleared=cleared)
         return f"{organisation_path(tx, organisation_id)}?done=branded"
 
-    async def _organisation(self, tx: Tx, visitor: Visitor) -> Organisation:
+    async def _organisation(self, tx: Tx, visitor: SignedInRequest) -> Organisation:
         name = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")[0]
         return await organisations.get_for_operators(tx, self._context.parse_id(ID, name))
 

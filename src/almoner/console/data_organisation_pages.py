@@ -7,7 +7,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.partners import service as partners
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, DATA_READERS, REVIEWERS
@@ -20,10 +20,10 @@ from almoner.nonprofits.branding.domain import BrandingContent
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange
 from almoner.nonprofits.organisations.service import OrganisationFilters
-from almoner.nonprofits.registries.domain import record_page
+from almoner.nonprofits.registries.domain import record_page_url
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.pages.record_tables import Column, Fact, Filter, readable
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, humanise_field_name
 from almoner.screening.screenings import service as screenings
 
 ORGANISATIONS: Final = "/organisations"
@@ -101,7 +101,7 @@ class OrganisationPages:
             self._context.route(f"{ORGANISATIONS}/{{id}}", self.show, *sorted(DATA_READERS), methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         text = query.filters.get("query", "")
         async with self._context.db.read() as tx:
             if (named := tx.ids.parse(ID, text)) is not None:
@@ -124,7 +124,7 @@ class OrganisationPages:
             rows = [_row(tx, one) for one in shown]
             return ListPage(rows, following if more else None, found.total, not found.exhaustive)
 
-    async def _load_unpublished(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load_unpublished(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         before = self._context.parse_id(ID, query.cursor) if query.cursor else None
         async with self._context.db.read() as tx:
             found = await organisations.list_unpublished_organisations(tx, before, query.limit + 1)
@@ -146,7 +146,7 @@ class OrganisationPages:
             ]
             return ListPage(rows, tx.ids.text(ID, shown[-1].id) if len(found) > query.limit else None)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show an organisation. The URL of a merged record redirects to the main record."""
         organisation_id = self._context.parse_id(ID, visitor.path.rpartition("/")[2])
         async with self._context.db.snapshot() as tx:
@@ -169,43 +169,47 @@ class OrganisationPages:
             )
         return await show_record(self._context, visitor, page, _DONE.get(visitor.query.get("done", ""), ""))
 
-    async def _facts(self, tx: Tx, visitor: Visitor, one: Organisation) -> list[Fact]:
+    async def _facts(self, tx: Tx, visitor: SignedInRequest, one: Organisation) -> list[LabelledValue]:
         home = visitor.place.home
         former = await organisations.list_former_names(tx, one.id)
         own = await branding.find_branding(tx, one.id)
         related = [
-            Fact(label, name, href=home + organisation_path(tx, other))
+            LabelledValue(label, name, href=home + organisation_path(tx, other))
             for label, other in (("Branch of", one.branch_of), ("Succeeded by", one.succeeded_by))
             if other
-            for name in (await organisations.readable_names(tx, ALL_PARTNERS, [other])).values()
+            for name in (await organisations.display_names(tx, ALL_PARTNERS, [other])).values()
         ]
         currencies = ", ".join(one.donation_currencies)
         return [
-            Fact("Registered name", one.name),
-            Fact("Second line of the organisation's name", one.secondary_name),
-            Fact("Other names", "; ".join(one.other_names)),
-            Fact("Former names", "; ".join(f"{name.name} (until {name.until.date()})" for name in former)),
-            Fact("Registry", f"{one.registry_name} ({one.registry_code})"),
-            Fact(
-                "Registry number", one.registry_number, href=record_page(one.registry_code, one.registry_number) or None
+            LabelledValue("Registered name", one.name),
+            LabelledValue("Second line of the organisation's name", one.secondary_name),
+            LabelledValue("Other names", "; ".join(one.other_names)),
+            LabelledValue("Former names", "; ".join(f"{name.name} (until {name.until.date()})" for name in former)),
+            LabelledValue("Registry", f"{one.registry_name} ({one.registry_code})"),
+            LabelledValue(
+                "Registry number",
+                one.registry_number,
+                href=record_page_url(one.registry_code, one.registry_number) or None,
             ),
-            Fact("Country", one.country_code),
-            Fact("Address", one.address),
-            Fact("Websites", " ".join(one.websites)),
-            Fact("Types", ", ".join(readable(kind) for kind in one.types)),
-            Fact("Activities", ", ".join(SUB_TAGS[code].name for code in one.activities or () if code in SUB_TAGS)),
-            Fact("Registered", str(one.registration_date.date()) if one.registration_date else None),
-            Fact("Data as of", str(one.data_as_of.date()) if one.data_as_of else None),
-            Fact(
+            LabelledValue("Country", one.country_code),
+            LabelledValue("Address", one.address),
+            LabelledValue("Websites", " ".join(one.websites)),
+            LabelledValue("Types", ", ".join(humanise_field_name(kind) for kind in one.types)),
+            LabelledValue(
+                "Activities", ", ".join(SUB_TAGS[code].name for code in one.activities or () if code in SUB_TAGS)
+            ),
+            LabelledValue("Registered", str(one.registration_date.date()) if one.registration_date else None),
+            LabelledValue("Data as of", str(one.data_as_of.date()) if one.data_as_of else None),
+            LabelledValue(
                 "Donations",
-                f"Accepted in {currencies}" if one.accepts_donations else f"Refused: {one.donation_refusal}",
+                f"Accepted in {currencies}" if one.accepts_donations else f"Refused: {one.donation_refusal_reason}",
             ),
             *related,
-            Fact("Description", one.description),
-            Fact("Custom display name", own.display_name),
-            Fact("Description of its own", own.description),
-            Fact("Brand colour", own.primary_color),
-            Fact("Logo and images", ", ".join([*(["logo"] if own.logo else []), *_counted(len(own.images))])),
+            LabelledValue("Description", one.description),
+            LabelledValue("Custom display name", own.display_name),
+            LabelledValue("Description of its own", own.description),
+            LabelledValue("Brand colour", own.primary_color),
+            LabelledValue("Logo and images", ", ".join([*(["logo"] if own.logo else []), *_counted(len(own.images))])),
         ]
 
 
@@ -260,7 +264,7 @@ def _row(tx: Tx, one: Organisation) -> ListRow:
     return ListRow(organisation_path(tx, one.id), values)
 
 
-def _offered(visitor: Visitor, one: Organisation, own: str, *, branded: bool) -> list[tuple[str, str, str]]:
+def _offered(visitor: SignedInRequest, one: Organisation, own: str, *, branded: bool) -> list[tuple[str, str, str]]:
     roles = visitor.person.roles
     if one.partner_id:
         return [(f"{own}/publish", "Publish", "p")] if roles & REVIEWERS else []
@@ -346,7 +350,7 @@ async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
             sum(match.current and match.decision == decision for match in matches)
             for decision in ("open", "confirmed", "cleared")
         ]
-        obstacle = readable(subject.obstacle) if subject.obstacle else None
+        obstacle = humanise_field_name(subject.obstacle) if subject.obstacle else None
         rows.append(
             ListRow(
                 "",
@@ -385,7 +389,7 @@ def _result(manual: str | None, waiting: int, confirmed: int) -> Literal["in_rev
 
 
 def _change_values(tx: Tx, change: OrganisationChange) -> tuple[object, ...]:
-    words = f"{readable(change.kind)}: {readable(change.field)}"
+    words = f"{humanise_field_name(change.kind)}: {humanise_field_name(change.field)}"
     values = (_value_text(tx, change.field, value) for value in (change.before, change.after))
     return str(change.at.date()), words, *values, change.source
 

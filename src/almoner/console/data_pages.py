@@ -5,11 +5,11 @@ from typing import Final
 
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.data_activity_pages import OrganisationActivityPages
-from almoner.console.data_merge_pages import MERGES, MergePages, count_waiting
+from almoner.console.data_merge_pages import MERGES, MergePages, count_pending_merges
 from almoner.console.data_organisation_actions import OrganisationActions
 from almoner.console.data_organisation_pages import OrganisationPages
 from almoner.console.data_register_actions import RegisterActions
@@ -28,17 +28,19 @@ async def _count_late(tx: Tx) -> int:
     return sum(one.is_late(tx.now) for one in await registers.list_source_ages(tx))
 
 
-COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided, REGISTERS: _count_late}
+COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided_imports, REGISTERS: _count_late}
 
 
 def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
     """The section about registers on the console's start page."""
 
-    async def waiting(tx: Tx, _visitor: Visitor) -> list[StartPageLine]:
+    async def waiting(tx: Tx, _visitor: SignedInRequest) -> list[StartPageLine]:
         return [
-            StartPageLine("Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided(tx)),
+            StartPageLine(
+                "Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided_imports(tx)
+            ),
             StartPageLine("Registers with outdated data", REGISTERS, await _count_late(tx)),
-            StartPageLine("Merges waiting for a second approval", MERGES, await count_waiting(tx)),
+            StartPageLine("Merges waiting for a second approval", MERGES, await count_pending_merges(tx)),
         ]
 
     return [StartPageSection("Data", ADMINISTRATORS, waiting)]

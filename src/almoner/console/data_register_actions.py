@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from almoner.access.accounts.domain import OPERATORS_HOME
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_register_pages import LOADS, REGISTERS
@@ -15,7 +15,7 @@ from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, SourceAge
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Fact
+from almoner.platform.pages.record_tables import LabelledValue
 
 _ID = "registerload"
 _NOTE = ActionField("note", "Reason", "area", hint="Describe what you compared and whom you contacted.")
@@ -32,7 +32,7 @@ class RegisterActions:
         return [self._refresh(), self._release(), self._refuse()]
 
     def _refresh(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             source = await _source(tx, visitor)
             return ActionPage(
                 f"Refresh {source.source} now",
@@ -55,7 +55,7 @@ class RegisterActions:
                 else "This source has no refresh schedule. To add one, use ALMONER_REGISTER_SCHEDULE.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             source = await _source(tx, visitor)
             if source.every is None:
                 raise ImportRefused("This source has no refresh schedule.")
@@ -68,12 +68,12 @@ class RegisterActions:
         )
 
     def _release(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             load = await self._load(tx, visitor)
             closed = await registers.undecidable_reason(tx, load)
             if not closed and not load.rows:
                 closed = "None of the files of this import could be read, so there is nothing to import."
-            if not closed and not await registers.list_fetches(tx, load.id):
+            if not closed and not await registers.list_fetched_urls_and_hashes(tx, load.id):
                 closed = (
                     "The files of this import were not downloaded automatically. Upload them again and select the "
                     "option to import them even if they look damaged."
@@ -99,12 +99,12 @@ class RegisterActions:
                 closed=closed,
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             load = await self._load(tx, visitor)
-            if not load.rows or not await registers.list_fetches(tx, load.id):
+            if not load.rows or not await registers.list_fetched_urls_and_hashes(tx, load.id):
                 raise ImportRefused("The files of this import cannot be imported again.")
             by = self._context.operator_id(visitor)
-            await registers.decide_about_load(tx, load, "released", by, entered_values["note"])
+            await registers.decide_quarantined_import(tx, load, "released", by, entered_values["note"])
             await registers_jobs.enqueue_release(tx, load.id, by)
             await self._record(tx, visitor, load, "register.released", entered_values["note"])
             return self._path(load)
@@ -113,7 +113,7 @@ class RegisterActions:
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
     def _refuse(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             load = await self._load(tx, visitor)
             return ActionPage(
                 "Refuse the import",
@@ -130,35 +130,35 @@ class RegisterActions:
                 closed=await registers.undecidable_reason(tx, load),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             load = await self._load(tx, visitor)
             by = self._context.operator_id(visitor)
-            await registers.decide_about_load(tx, load, "refused", by, entered_values["note"])
+            await registers.decide_quarantined_import(tx, load, "refused", by, entered_values["note"])
             await self._record(tx, visitor, load, "register.refused", entered_values["note"])
             return self._path(load)
 
         path = f"{LOADS}/{{id}}/refuse"
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
-    async def _record(self, tx: Tx, visitor: Visitor, load: RegisterImport, action: str, note: str) -> None:
+    async def _record(self, tx: Tx, visitor: SignedInRequest, load: RegisterImport, action: str, note: str) -> None:
         data_of = f"{load.data_as_of:%Y-%m-%d}"
-        named = self._context.id_text(_ID, load.id)
+        named = self._context.format_id(_ID, load.id)
         await self._context.record_audit_entry(
             tx, visitor, DEPLOYMENT, action, load.source, data_of=data_of, load=named, note=note
         )
 
-    async def _load(self, tx: Tx, visitor: Visitor) -> RegisterImport:
+    async def _load(self, tx: Tx, visitor: SignedInRequest) -> RegisterImport:
         load_id: UUID = self._context.parse_id(_ID, visitor.path.split("/")[-2])
-        load = await registers.find_load(tx, load_id)
+        load = await registers.find_import(tx, load_id)
         if load is None:
             raise NotFound
         return load
 
     def _path(self, load: RegisterImport) -> str:
-        return f"{LOADS}/{self._context.id_text(_ID, load.id)}"
+        return f"{LOADS}/{self._context.format_id(_ID, load.id)}"
 
 
-async def _source(tx: Tx, visitor: Visitor) -> SourceAge:
+async def _source(tx: Tx, visitor: SignedInRequest) -> SourceAge:
     name = visitor.path.removeprefix(f"{OPERATORS_HOME}{REGISTERS}/").split("/")[0]
     found = next((one for one in await registers.list_source_ages(tx) if one.source == name), None)
     if found is None:
@@ -166,9 +166,9 @@ async def _source(tx: Tx, visitor: Visitor) -> SourceAge:
     return found
 
 
-def _reasons(load: RegisterImport) -> list[Fact]:
+def _reasons(load: RegisterImport) -> list[LabelledValue]:
     return [
-        Fact("Data of", load.data_as_of.isoformat(), "moment"),
-        Fact("Rows read", f"{load.rows:,}"),
-        *(Fact("Guard", reason) for reason in load.reasons),
+        LabelledValue("Data of", load.data_as_of.isoformat(), "moment"),
+        LabelledValue("Rows read", f"{load.rows:,}"),
+        *(LabelledValue("Guard", reason) for reason in load.reasons),
     ]

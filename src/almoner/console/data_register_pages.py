@@ -5,7 +5,7 @@ from typing import Any, Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
@@ -14,7 +14,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import RegisterImport
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
 
 REGISTERS: Final = "/registers"
 LOADS: Final = "/register-imports"
@@ -62,7 +62,7 @@ class RegisterPages:
             context.route(f"{LOADS}/{{id}}", self.show, *roles, methods=["GET"]),
         ]
 
-    async def registers(self, visitor: Visitor) -> Response:
+    async def registers(self, visitor: SignedInRequest) -> Response:
         """List sources with the age of their data, the maximum age, the refresh schedule and the last refresh."""
         async with self._context.db.read() as tx:
             found = await registers.list_source_ages(tx)
@@ -76,31 +76,31 @@ class RegisterPages:
             started=visitor.query.get("done") == "started",
         )
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         before = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
         source, status = query.filters.get("source"), query.filters.get("status")
         async with self._context.db.read() as tx:
-            found = await registers.list_loads_page(tx, source, status, before, query.limit + 1)
-            total = await registers.count_loads(tx, source, status)
+            found = await registers.list_imports_page(tx, source, status, before, query.limit + 1)
+            total = await registers.count_imports(tx, source, status)
         rows = [self._row(one) for one in found[: query.limit]]
         more = len(found) > query.limit
-        return ListPage(rows, self._context.id_text(_ID, found[query.limit - 1].id) if more else None, total)
+        return ListPage(rows, self._context.format_id(_ID, found[query.limit - 1].id) if more else None, total)
 
     def _row(self, one: RegisterImport) -> ListRow:
-        text = self._context.id_text(_ID, one.id)
+        text = self._context.format_id(_ID, one.id)
         moments = (one.data_as_of.date(), one.loaded_at)
         counts = (one.rows, one.added, one.changed, one.removed, one.quarantined)
         return ListRow(f"{LOADS}/{text}", (text, one.source, one.status, *moments, *counts))
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show an import: its counts, the reasons for a quarantine, and the rows and values that could not be read."""
-        load_id = self._context.id_from_path(visitor, _ID)
+        load_id = self._context.parse_id_from_path(visitor, _ID)
         async with self._context.db.snapshot() as tx:
-            load = await registers.find_load(tx, load_id)
+            load = await registers.find_import(tx, load_id)
             if load is None:
                 raise NotFound
             facts = await self._facts_of(tx, load, compare=visitor.query.get("compare") == "previous")
-        own = f"{LOADS}/{self._context.id_text(_ID, load.id)}"
+        own = f"{LOADS}/{self._context.format_id(_ID, load.id)}"
         keys = [("r", "Release"), ("x", "Refuse")] if facts["decidable"] else []
         return await self._context.show(
             visitor, "data_load.html", page_keys=keys, load=load, own=own, list_path=LOADS, **facts
@@ -110,13 +110,13 @@ class RegisterPages:
         decision = await registers.find_decision(tx, load.id)
         names = await operators.find_display_names(tx, [decision.decided_by] if decision else [])
         difference = None
-        if compare and (before := await registers.find_previous_load(tx, load)) is not None:
+        if compare and (before := await registers.find_previous_import(tx, load)) is not None:
             ignored = await registers.ignored_columns_of(tx, load.source)
-            difference = await registers.compare_loads(tx, before, load, ignored, _DIFFERENCES_SHOWN)
+            difference = await registers.compare_imports(tx, before, load, ignored, _DIFFERENCES_SHOWN)
         return {
             "details": _facts(load),
             "rejected": await registers.list_rejected_rows(tx, load.id, _REJECTED_SHOWN),
-            "fetched": [url for url, _ in await registers.list_fetches(tx, load.id)],
+            "fetched": [url for url, _ in await registers.list_fetched_urls_and_hashes(tx, load.id)],
             "decision": decision,
             "decided_by": names.get(decision.decided_by, decision.decided_by) if decision else "",
             "decidable": not await registers.undecidable_reason(tx, load),
@@ -125,19 +125,19 @@ class RegisterPages:
         }
 
 
-def _facts(load: RegisterImport) -> list[Fact]:
+def _facts(load: RegisterImport) -> list[LabelledValue]:
     return [
-        Fact("Source", load.source),
-        Fact("Registry", load.registry_code),
-        Fact("Status", load.status, "status"),
-        Fact("Data as of", str(load.data_as_of.date())),
-        Fact("Loaded", load.loaded_at.isoformat(), "moment"),
-        Fact("Imported although it looked damaged", load.forced, "yes_no"),
-        Fact("Rows", f"{load.rows:,}"),
-        Fact("Numbers added", f"{load.added:,}"),
-        Fact("Numbers changed", f"{load.changed:,}, and {load.ignored_changes:,} in ignored columns only"),
-        Fact("Numbers removed", f"{load.removed:,}"),
-        Fact("Rows rejected", f"{load.quarantined:,}"),
-        Fact("Registration numbers left unchanged because of rejected rows", f"{load.carried_over:,}"),
-        Fact("Ambiguous links", f"{load.ambiguous:,}"),
+        LabelledValue("Source", load.source),
+        LabelledValue("Registry", load.registry_code),
+        LabelledValue("Status", load.status, "status"),
+        LabelledValue("Data as of", str(load.data_as_of.date())),
+        LabelledValue("Loaded", load.loaded_at.isoformat(), "moment"),
+        LabelledValue("Imported although it looked damaged", load.forced, "yes_no"),
+        LabelledValue("Rows", f"{load.rows:,}"),
+        LabelledValue("Numbers added", f"{load.added:,}"),
+        LabelledValue("Numbers changed", f"{load.changed:,}, and {load.ignored_changes:,} in ignored columns only"),
+        LabelledValue("Numbers removed", f"{load.removed:,}"),
+        LabelledValue("Rows rejected", f"{load.quarantined:,}"),
+        LabelledValue("Registration numbers left unchanged because of rejected rows", f"{load.carried_over:,}"),
+        LabelledValue("Ambiguous links", f"{load.ambiguous:,}"),
     ]

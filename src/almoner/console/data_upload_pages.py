@@ -11,13 +11,13 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.operators import service as operators
 from almoner.console.context import ConsoleContext
 from almoner.console.data_register_pages import LOADS
 from almoner.console.data_watchlist_pages import PATH as WATCHLISTS
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.money_records import RecordPage, moment, show_record
+from almoner.console.money_records import RecordPage, show_record, timestamp_fact
 from almoner.kit.errors import NotFound, Problem
 from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
@@ -28,7 +28,7 @@ from almoner.platform.files.import_uploads import ID, MAX_UPLOAD, ImportUpload, 
 from almoner.platform.files.storage import StorageUnavailable
 from almoner.platform.files.uploads.problems import MaxFileSize
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
-from almoner.platform.pages.record_tables import Fact
+from almoner.platform.pages.record_tables import LabelledValue
 from almoner.screening.watchlists import jobs as watchlists_jobs
 
 _FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
@@ -87,13 +87,15 @@ class UploadPages:
             route
             for one in self._kinds
             for route in (
-                context.route(f"{one.path}/upload", self._uploader(one), *roles, fresh=True, upload=_FILE),
+                context.route(
+                    f"{one.path}/upload", self._uploader(one), *roles, requires_reauthentication=True, upload=_FILE
+                ),
                 context.route(f"{one.path}/uploads/{{id}}", self._shower(one), *roles, methods=["GET"]),
             )
         ]
 
-    def _uploader(self, imports: _Imports) -> Callable[[Visitor], Awaitable[Response]]:
-        async def upload(visitor: Visitor) -> Response:
+    def _uploader(self, imports: _Imports) -> Callable[[SignedInRequest], Awaitable[Response]]:
+        async def upload(visitor: SignedInRequest) -> Response:
             typed = {name: visitor.form_value(name).strip() for name in ("source", "day", "force")}
             problems: dict[str, str] = {}
             if visitor.form:
@@ -119,7 +121,7 @@ class UploadPages:
         return upload
 
     async def _store_upload(
-        self, visitor: Visitor, imports: _Imports, typed: dict[str, str], uploaded: UploadedFile
+        self, visitor: SignedInRequest, imports: _Imports, typed: dict[str, str], uploaded: UploadedFile
     ) -> str:
         """Store the file and enqueue its import. Returns the path of the upload's page."""
         blobs = self._context.services.blobs
@@ -152,11 +154,11 @@ class UploadPages:
             with suppress(StorageUnavailable):
                 await blobs.remove(key)
             raise
-        return f"{imports.path}/uploads/{self._context.id_text(ID, upload_id)}"
+        return f"{imports.path}/uploads/{self._context.format_id(ID, upload_id)}"
 
-    def _shower(self, imports: _Imports) -> Callable[[Visitor], Awaitable[Response]]:
-        async def show(visitor: Visitor) -> Response:
-            upload_id = self._context.id_from_path(visitor, ID)
+    def _shower(self, imports: _Imports) -> Callable[[SignedInRequest], Awaitable[Response]]:
+        async def show(visitor: SignedInRequest) -> Response:
+            upload_id = self._context.parse_id_from_path(visitor, ID)
             async with self._context.db.snapshot() as tx:
                 upload = await import_uploads.find(tx, imports.kind, upload_id)
                 if upload is None:
@@ -176,28 +178,30 @@ class UploadPages:
 
         return show
 
-    def _facts(self, visitor: Visitor, imports: _Imports, upload: ImportUpload, by: str) -> list[Fact]:
+    def _facts(self, visitor: SignedInRequest, imports: _Imports, upload: ImportUpload, by: str) -> list[LabelledValue]:
         home = visitor.place.home
-        load: list[Fact] = []
+        load: list[LabelledValue] = []
         if upload.load_id is not None and imports.kind == "register":
-            name = self._context.id_text("registerload", upload.load_id)
-            load = [Fact("Import", name, href=f"{home}{LOADS}/{name}")]
+            name = self._context.format_id("registerload", upload.load_id)
+            load = [LabelledValue("Import", name, href=f"{home}{LOADS}/{name}")]
         elif upload.load_id is not None:
-            load = [Fact("Watch list", upload.source, href=f"{home}{WATCHLISTS}/{upload.source}")]
+            load = [LabelledValue("Watch list", upload.source, href=f"{home}{WATCHLISTS}/{upload.source}")]
         return [
-            Fact(imports.source_words, upload.source),
-            Fact("Size", f"{upload.size_bytes:,} bytes"),
-            Fact("Date of the data", str(upload.data_as_of.date()) if upload.data_as_of else "As the file states"),
-            Fact("Load checks", "Overridden" if upload.forced else "Applied"),
-            Fact("Uploaded by", by),
-            moment("Uploaded", upload.uploaded_at),
-            moment("Finished", upload.finished_at),
-            Fact("Why nothing was loaded", upload.reason),
+            LabelledValue(imports.source_words, upload.source),
+            LabelledValue("Size", f"{upload.size_bytes:,} bytes"),
+            LabelledValue(
+                "Date of the data", str(upload.data_as_of.date()) if upload.data_as_of else "As the file states"
+            ),
+            LabelledValue("Load checks", "Overridden" if upload.forced else "Applied"),
+            LabelledValue("Uploaded by", by),
+            timestamp_fact("Uploaded", upload.uploaded_at),
+            timestamp_fact("Finished", upload.finished_at),
+            LabelledValue("Why nothing was loaded", upload.reason),
             *load,
         ]
 
 
-def _problems(visitor: Visitor, imports: _Imports, typed: dict[str, str]) -> dict[str, str]:
+def _problems(visitor: SignedInRequest, imports: _Imports, typed: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     if typed["source"] not in imports.sources:
         found["source"] = "Choose a source from the list."

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATORS_HOME
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
@@ -38,11 +38,11 @@ class WatchlistPages:
             context.route(f"{PATH}/{{code}}", self.show, *roles, methods=["GET"]),
         ]
 
-    async def list(self, visitor: Visitor) -> Response:
+    async def list(self, visitor: SignedInRequest) -> Response:
         """List all watch lists with their version and age, and with imports that were rejected after that version."""
         async with self._context.db.snapshot() as tx:
             versions = await watchlists.list_versions(tx)
-            refused = await watchlists.list_refused_loads(tx)
+            refused = await watchlists.list_latest_refused_imports(tx)
         started = visitor.query.get("done") == "started"
         return await self._context.show(
             visitor,
@@ -54,11 +54,11 @@ class WatchlistPages:
             started=started,
         )
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a watch list and its latest imports."""
         async with self._context.db.snapshot() as tx:
             version = await _version(tx, visitor.path.rpartition("/")[2])
-            loads = await watchlists.list_loads(tx, version.code, _LOADS)
+            loads = await watchlists.list_imports(tx, version.code, _LOADS)
         return await self._context.show(
             visitor,
             "data_watchlist.html",
@@ -70,9 +70,9 @@ class WatchlistPages:
         )
 
     def _refresh_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             version = await _version(tx, _code(visitor))
-            planned = await watchlists_jobs.is_scheduled(tx, version.code)
+            planned = await watchlists_jobs.is_refresh_scheduled(tx, version.code)
             return ActionPage(
                 f"Refresh {version.code} now",
                 "Refresh now",
@@ -91,9 +91,9 @@ class WatchlistPages:
                 else "This watch list has no refresh schedule. To add one, use ALMONER_WATCHLIST_SCHEDULE.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
-            if not await watchlists_jobs.is_scheduled(tx, version.code):
+            if not await watchlists_jobs.is_refresh_scheduled(tx, version.code):
                 raise WatchlistRefused("This watch list has no refresh schedule.")
             await watchlists_jobs.enqueue_refresh(tx, version.code)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.refresh_started", version.code)
@@ -103,7 +103,7 @@ class WatchlistPages:
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,))
 
     def _retire_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             version = await _version(tx, _code(visitor))
             return ActionPage(
                 f"Retire {version.code}",
@@ -119,9 +119,9 @@ class WatchlistPages:
                 closed="" if version.load.entries else "This list is retired.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
-            retired = await watchlists_flows.retire_list(tx, version.code)
+            retired = await watchlists_flows.retire_watchlist(tx, version.code)
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, "watchlist.retired", version.code, entries=retired.removed
             )
@@ -131,7 +131,7 @@ class WatchlistPages:
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,), fresh=True)
 
 
-def _code(visitor: Visitor) -> str:
+def _code(visitor: SignedInRequest) -> str:
     return visitor.path.removeprefix(f"{OPERATORS_HOME}{PATH}/").split("/")[0]
 
 

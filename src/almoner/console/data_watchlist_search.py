@@ -5,7 +5,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import ConsoleContext
 from almoner.console.links import DATA_READERS, WATCHLIST_SEARCH
 from almoner.console.review_words import FINDING_WORDS, REVIEWS
@@ -43,7 +43,7 @@ class WatchlistSearchPage:
         """Starlette routes."""
         return [self._context.route(WATCHLIST_SEARCH, self.search, *sorted(DATA_READERS))]
 
-    async def search(self, visitor: Visitor) -> Response:
+    async def search(self, visitor: SignedInRequest) -> Response:
         """Show the search form, with initial values from the review case if there is one, and the results.
 
         Each search is recorded in the audit log.
@@ -74,7 +74,7 @@ class WatchlistSearchPage:
             titles={one.code: one.title for one in found.lists} if found else {},
         )
 
-    async def _record(self, tx: Tx, visitor: Visitor, kind: str, found: LookupResult, case: str | None) -> None:
+    async def _record(self, tx: Tx, visitor: SignedInRequest, kind: str, found: LookupResult, case: str | None) -> None:
         """Record the search in the audit log. The entry contains the ID of the case, but not the name."""
         counts = {"found": len(found.flagged), "similar": len(found.similar)}
         details = {"case": case} if case else {}
@@ -85,7 +85,7 @@ class WatchlistSearchPage:
         ids = self._context.db.deployment.ids
         async with self._context.db.read() as tx:
             if (subject := ids.parse("screeningsubject", case)) is not None:
-                found = await screenings.find_subject(tx, subject)
+                found = await screenings.find_subject_by_id(tx, subject)
             elif (agent := ids.parse("agentverification", case)) is not None:
                 found = await screenings.find_screened_subject(tx, "agent_verification", agent)
             else:
@@ -95,7 +95,7 @@ class WatchlistSearchPage:
         return found
 
 
-def _typed(visitor: Visitor, subject: StoredSubject | None) -> dict[str, str]:
+def _typed(visitor: SignedInRequest, subject: StoredSubject | None) -> dict[str, str]:
     """The values in the form: those that the visitor entered, or else those of the review case."""
     if visitor.form:
         return {name: " ".join(visitor.form_value(name).split()) for name in ("name", "kind", "country")}

@@ -18,7 +18,7 @@ _NAMED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedValue:
+class ComparisonRow:
     """One row of a comparison.
 
     ``listed``: the registered values, best match first. ``agrees``: whether a registered value is equal. ``reading``: a
@@ -35,27 +35,27 @@ class MarkedValue:
     letters: Sequence[str]
 
 
-def mark_differences(compared: ValueComparison) -> MarkedValue:
+def build_comparison_row(comparison: ValueComparison) -> ComparisonRow:
     """Build the row for a compared value."""
-    stated = (compared.stated or "")[:_LONGEST]
-    listed = [one[:_LONGEST] for one in compared.listed]
+    stated = (comparison.stated or "")[:_LONGEST]
+    listed = [one[:_LONGEST] for one in comparison.listed]
     nearest = sorted(listed, key=lambda one: -_closeness(stated, one)) if stated else listed
     best = nearest[0] if nearest else ""
     agrees = bool(stated) and _folded(stated) == _folded(best)
     ours, others = _marked(stated, best) if stated and best and not agrees else (escape(stated), escape(best))
-    return MarkedValue(
-        compared.label,
+    return ComparisonRow(
+        comparison.label,
         ours,
         [others, *(escape(one) for one in nearest[1:_MOST_LISTED])] if nearest else [],
         max(0, len(nearest) - _MOST_LISTED),
         agrees,
         _reading(stated),
         _reading(best),
-        name_suspicious_letters(stated),
+        describe_suspicious_characters(stated),
     )
 
 
-def name_suspicious_letters(text: str) -> list[str]:
+def describe_suspicious_characters(text: str) -> list[str]:
     """Invisible characters, and letters of a different script from the rest of the text, with their names."""
     by_script: dict[str, list[str]] = {}
     hidden: list[str] = []

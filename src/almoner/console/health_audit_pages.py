@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATORS_HOME
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.members.audit_texts import AuditTexts, find_display_names
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
@@ -23,7 +23,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit import proofs as audit_proofs
 from almoner.platform.audit.log import DEPLOYMENT, Entry
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, readable
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, humanise_field_name
 
 PATH: Final = "/audit-log"
 CHAINS: Final = "/audit-chains"
@@ -68,17 +68,17 @@ class AuditPages:
             *actions.routes(self._prove_action()),
             context.route(f"{PATH}/{{scope}}/{{id}}", self.show, *roles, methods=["GET"]),
             context.route(f"{CHAINS}/{{scope}}", self.show_chain, *roles, methods=["GET"]),
-            context.route(CHAINS, self.first_chain, *roles, methods=["GET"]),
+            context.route(CHAINS, self.redirect_to_deployment_chain, *roles, methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         name = query.filters.get("of", "deployment")
         scope = audit_heads.scope_from_name(self._context.db.deployment.ids, name)
         if scope is None:
             raise IncorrectParams("of: enter a partner's ID, or deployment")
         before = None if query.cursor is None else _uuid(query.cursor)
         async with self._context.db.read() as tx:
-            found = await audit.list_page(
+            found = await audit.list_entries(
                 tx,
                 scope,
                 before,
@@ -103,7 +103,7 @@ class AuditPages:
         ]
         return ListPage(rows, str(found[query.limit - 1].id) if len(found) > query.limit else None)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show one audit log entry with its details."""
         name, entry_id = visitor.path.removeprefix(f"{OPERATORS_HOME}{PATH}/").split("/")
         async with self._context.db.read() as tx:
@@ -112,19 +112,22 @@ class AuditPages:
                 raise NotFound
             names = await self._names(tx, [found])
         facts = [
-            Fact("Time", found.at.isoformat(), "moment"),
+            LabelledValue("Time", found.at.isoformat(), "moment"),
             self._linked(
                 visitor,
                 "Who",
                 found.actor.id,
                 _with_name(found.actor.id, names) or f"{found.actor.kind} {found.actor.id}",
             ),
-            Fact("Action", self._action_words(visitor, found.action)),
-            Fact("Code", found.action),
+            LabelledValue("Action", self._action_words(visitor, found.action)),
+            LabelledValue("Code", found.action),
             self._linked(visitor, "Subject", found.subject, _with_name(found.subject, names)),
-            Fact("Network address", found.address),
-            Fact("Request", found.request_id),
-            *(self._linked(visitor, readable(name), str(value)) for name, value in (found.details or {}).items()),
+            LabelledValue("Network address", found.address),
+            LabelledValue("Request", found.request_id),
+            *(
+                self._linked(visitor, humanise_field_name(name), str(value))
+                for name, value in (found.details or {}).items()
+            ),
         ]
         return await self._context.show(
             visitor,
@@ -138,24 +141,24 @@ class AuditPages:
             payload="",
         )
 
-    def _action_words(self, visitor: Visitor, action: str) -> str:
+    def _action_words(self, visitor: SignedInRequest, action: str) -> str:
         words = AuditTexts(self._context.texts(visitor), {}, visitor.place.home, {})
         return DEPLOYMENT_ACTIONS.get(action) or str(words.action(action))
 
-    def _linked(self, visitor: Visitor, label: str, identifier: str, text: str | None = None) -> Fact:
-        return Fact(label, text or identifier, href=self._context.record_href(visitor, identifier))
+    def _linked(self, visitor: SignedInRequest, label: str, identifier: str, text: str | None = None) -> LabelledValue:
+        return LabelledValue(label, text or identifier, href=self._context.record_path(visitor, identifier))
 
-    async def first_chain(self, visitor: Visitor) -> Response:
+    async def redirect_to_deployment_chain(self, visitor: SignedInRequest) -> Response:
         """Show the hash chain of the deployment's audit log."""
         return redirect_to(f"{visitor.place.home}{CHAINS}/deployment")
 
-    async def show_chain(self, visitor: Visitor) -> Response:
+    async def show_chain(self, visitor: SignedInRequest) -> Response:
         """Show the length of a hash chain, its newest signed head and the result of the last verification."""
         name = visitor.path.rpartition("/")[2]
         async with self._context.db.read() as tx:
             scope = _scope(tx, name)
             status = await audit_chain.get_chain_status(tx, scope)
-            proof = await audit_proofs.find_proof(tx, scope)
+            proof = await audit_proofs.find_last_chain_verification(tx, scope)
         return await self._context.show(
             visitor,
             "health_audit_chain.html",
@@ -169,7 +172,7 @@ class AuditPages:
         )
 
     def _prove_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             name = visitor.path.split("/")[-2]
             _scope(tx, name)
             return ActionPage(
@@ -186,9 +189,9 @@ class AuditPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             name = visitor.path.split("/")[-2]
-            await audit_proofs.enqueue_proof(tx, _scope(tx, name))
+            await audit_proofs.enqueue_chain_verification(tx, _scope(tx, name))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "audit.proof_started", name)
             return f"{CHAINS}/{name}?done=started"
 

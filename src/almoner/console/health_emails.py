@@ -7,7 +7,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.notifications import service as notifications
 from almoner.access.notifications.domain import NoSuchUndeliverableEmail, UndeliverableEmail
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
@@ -17,14 +17,14 @@ from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBui
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
 
 PATH: Final = "/health/emails"
 _ID: Final = "email"
 _ANSWERS: Final = {"rejected": True, "no_answer": False}
 
 
-class HealthEmails:
+class UndeliveredEmailPages:
     """Pages about undelivered emails."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -56,33 +56,33 @@ class HealthEmails:
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         refused = _ANSWERS.get(query.filters.get("answer", ""))
         before = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
         async with self._context.db.read() as tx:
-            found = await notifications.list_undeliverable(tx, query.limit + 1, before, refused=refused)
+            found = await notifications.list_undeliverable(tx, query.limit + 1, before, rejected=refused)
             total = None if refused is not None else await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
         rows = [self._row(one) for one in found[: query.limit]]
         more = len(found) > query.limit
         over = total is not None and total > MOST_COUNTED
         return ListPage(
             rows,
-            self._context.id_text(_ID, found[query.limit - 1].id) if more else None,
+            self._context.format_id(_ID, found[query.limit - 1].id) if more else None,
             MOST_COUNTED if over else total,
             more=over,
         )
 
     def _row(self, one: UndeliverableEmail) -> ListRow:
-        text = self._context.id_text(_ID, one.id)
+        text = self._context.format_id(_ID, one.id)
         answer = "rejected" if one.refused else "no_answer"
         return ListRow(f"{PATH}/{text}", (text, one.created_at, one.kind, one.recipient, answer, one.reason))
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show one undelivered email, with its recipient and the response of the mail server."""
-        email_id = self._context.id_from_path(visitor, _ID)
+        email_id = self._context.parse_id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
             email = await _email(tx, email_id)
-        actions = [(f"{PATH}/{self._context.id_text(_ID, email.id)}/resend", "Send the email again", "s")]
+        actions = [(f"{PATH}/{self._context.format_id(_ID, email.id)}/resend", "Send the email again", "s")]
         return await self._context.show(
             visitor,
             "health_record.html",
@@ -98,12 +98,12 @@ class HealthEmails:
         )
 
     def _resend_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             email = await _email(tx, self._context.parse_id(_ID, visitor.path.split("/")[-2]))
             return ActionPage(
                 "Send the email again",
                 "Send the email",
-                f"{PATH}/{self._context.id_text(_ID, email.id)}",
+                f"{PATH}/{self._context.format_id(_ID, email.id)}",
                 email.kind,
                 [
                     (
@@ -115,7 +115,7 @@ class HealthEmails:
                 facts=self._facts(email),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             text = visitor.path.split("/")[-2]
             await notifications.resend(tx, self._context.parse_id(_ID, text))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "email.resent", text)
@@ -124,18 +124,18 @@ class HealthEmails:
         path = f"{PATH}/{{id}}/resend"
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(NoSuchUndeliverableEmail,))
 
-    def _facts(self, email: UndeliverableEmail) -> list[Fact]:
+    def _facts(self, email: UndeliverableEmail) -> list[LabelledValue]:
         partner = email.partner_id
         return [
-            Fact("Kind", email.kind),
-            Fact("Recipient", email.recipient),
-            Fact(
+            LabelledValue("Kind", email.kind),
+            LabelledValue("Recipient", email.recipient),
+            LabelledValue(
                 "Answer",
                 "The mail server rejected the email" if email.refused else "No mail server accepted the email in time",
             ),
-            Fact("Reason", email.reason),
-            Fact("Time", email.created_at.isoformat(), "moment"),
-            *([Fact("Partner", self._context.id_text("partner", partner))] if partner else []),
+            LabelledValue("Reason", email.reason),
+            LabelledValue("Time", email.created_at.isoformat(), "moment"),
+            *([LabelledValue("Partner", self._context.format_id("partner", partner))] if partner else []),
         ]
 
 

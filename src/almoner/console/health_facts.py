@@ -13,7 +13,7 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import dead_jobs, processes
-from almoner.platform.jobs.dead_jobs import KindInQueue
+from almoner.platform.jobs.dead_jobs import JobKindStatus
 from almoner.platform.jobs.processes import LiveProcess
 from almoner.platform.observability import backups, selfcheck
 from almoner.platform.observability.backups import BackupReport
@@ -46,7 +46,7 @@ class HealthLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Expiry:
+class ExpiringCredential:
     """A key or token that expires soon.
 
     ``owner``: the ID of the partner or the name of the operator that it belongs to.
@@ -57,20 +57,20 @@ class Expiry:
     expires_at: datetime
 
 
-async def load_lines(tx: Tx) -> list[HealthLine]:
+async def load_health_lines(tx: Tx) -> list[HealthLine]:
     """Load all lines of the health overview. A likely cause comes before its effects."""
     live = await processes.list_processes(tx)
     return [
         *_process_lines(live, tx.real_now),
         *_outside_lines(live),
         await _event_line(tx),
-        *_queue_lines(await dead_jobs.list_kinds(tx), tx.now),
+        *_queue_lines(await dead_jobs.list_job_kind_statuses(tx), tx.now),
         await _receiver_line(tx),
         await _email_line(tx),
         await _audit_line(tx),
-        _selfcheck_line(await selfcheck.list_records(tx), tx.now),
+        _selfcheck_line(await selfcheck.list_check_records(tx), tx.now),
         *([] if tx.deployment.sandbox else _backup_lines(await backups.list_backups(tx), tx.real_now)),
-        _expiry_line(await list_expiries(tx)),
+        _expiry_line(await list_expiring_credentials(tx)),
     ]
 
 
@@ -140,7 +140,7 @@ async def _event_line(tx: Tx) -> HealthLine:
     return HealthLine("Events", "failing", found, "See docs/runbooks/stuck-queue.md.", "/health/queues")
 
 
-def _queue_lines(kinds: Sequence[KindInQueue], now: datetime) -> list[HealthLine]:
+def _queue_lines(kinds: Sequence[JobKindStatus], now: datetime) -> list[HealthLine]:
     due, running, dead = (sum(getattr(one, name) for one in kinds) for name in ("due", "running", "dead"))
     oldest = min((one.oldest_due_at for one in kinds if one.oldest_due_at), default=now)
     found = f"{_counted(due, 'job')} due, {running:,} running"
@@ -163,7 +163,7 @@ def _queue_lines(kinds: Sequence[KindInQueue], now: datetime) -> list[HealthLine
 
 
 async def _receiver_line(tx: Tx) -> HealthLine:
-    failing, suspended = await subscriptions.count_unwell(tx)
+    failing, suspended = await subscriptions.count_unhealthy(tx)
     path = "/health/receivers"
     if not failing and not suspended:
         return HealthLine("Webhook receivers", "healthy", "All webhook endpoints are working", path=path)
@@ -228,24 +228,28 @@ def _backup_lines(reports: Sequence[BackupReport], real_now: datetime) -> list[H
     return lines
 
 
-async def list_expiries(tx: Tx) -> list[Expiry]:
+async def list_expiring_credentials(tx: Tx) -> list[ExpiringCredential]:
     """Keys and tokens that expire within ``EXPIRY_NOTICE``, in the order of their expiry."""
     until = tx.real_now + EXPIRY_NOTICE
     found = [
-        Expiry(f"API key {one.name} (...{one.hint})", tx.ids.text("partner", one.partner_id), one.expires_at)
+        ExpiringCredential(
+            f"API key {one.name} (...{one.hint})", tx.ids.text("partner", one.partner_id), one.expires_at
+        )
         for one in await keys.list_expiring(tx, tx.real_now, until)
         if one.expires_at is not None
     ]
     people = {one.person.id: one.person for one in await operators.list_operators(tx)}
     found += [
-        Expiry(f"Operator token {one.name} (...{one.hint})", people[one.person_id].shown_name, one.expires_at)
+        ExpiringCredential(
+            f"Operator token {one.name} (...{one.hint})", people[one.person_id].display_name, one.expires_at
+        )
         for one in await operators.list_tokens(tx)
         if one.is_valid(tx.real_now) and one.expires_at <= until and people[one.person_id].active
     ]
     return sorted(found, key=lambda one: one.expires_at)
 
 
-def _expiry_line(expiries: Sequence[Expiry]) -> HealthLine:
+def _expiry_line(expiries: Sequence[ExpiringCredential]) -> HealthLine:
     name, path = "Keys and tokens", "/health/processes"
     if not expiries:
         return HealthLine(name, "healthy", f"No key or token expires within {EXPIRY_NOTICE.days} days", path=path)

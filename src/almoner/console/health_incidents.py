@@ -7,7 +7,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
@@ -27,17 +27,17 @@ from almoner.platform.observability.incidents import (
     IncidentStatus,
     NoSuchIncident,
 )
-from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, readable
+from almoner.platform.pages.record_tables import Column, LabelledValue, TimelineStep, humanise_field_name
 
 PATH: Final = "/health/incidents"
 _PUBLIC: Final = (
     "Your text appears on the public status page within a minute. Do not name partners, donors or nonprofits."
 )
-_STATUSES: Final = [(status, readable(status)) for status in OPEN_STATUSES]
+_STATUSES: Final = [(status, humanise_field_name(status)) for status in OPEN_STATUSES]
 _TEXT: Final = ActionField("text", "Message for partners", "area")
 
 
-class HealthIncidents:
+class IncidentPages:
     """Pages about incidents."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -68,13 +68,13 @@ class HealthIncidents:
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         before = None if query.cursor is None else self._context.parse_id(ID, query.cursor)
         async with self._context.db.read() as tx:
             found = await incidents.list_incidents(tx, before, query.limit + 1)
         rows = [
             ListRow(
-                f"{PATH}/{self._context.id_text(ID, one.id)}",
+                f"{PATH}/{self._context.format_id(ID, one.id)}",
                 (
                     one.title,
                     one.affected_name,
@@ -87,15 +87,15 @@ class HealthIncidents:
             for one in found[: query.limit]
         ]
         more = len(found) > query.limit
-        return ListPage(rows, self._context.id_text(ID, found[query.limit - 1].id) if more else None)
+        return ListPage(rows, self._context.format_id(ID, found[query.limit - 1].id) if more else None)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show an incident and its updates."""
-        incident_id = self._context.id_from_path(visitor, ID)
+        incident_id = self._context.parse_id_from_path(visitor, ID)
         async with self._context.db.read() as tx:
             found = await _find(tx, incident_id)
             names = await operators.find_display_names(tx, [update.written_by for update in found.updates])
-        own = f"{PATH}/{self._context.id_text(ID, found.id)}"
+        own = f"{PATH}/{self._context.format_id(ID, found.id)}"
         actions = []
         if found.resolved_at is None and visitor.person.has_role(*ADMINISTRATORS):
             actions = [(f"{own}/update", "Post an update", "u"), (f"{own}/resolve", "Resolve the incident", "r")]
@@ -110,7 +110,7 @@ class HealthIncidents:
             details=_facts(found),
             steps=[
                 TimelineStep(
-                    f"{readable(update.status)}: {update.text}",
+                    f"{humanise_field_name(update.status)}: {update.text}",
                     "done",
                     update.created_at.isoformat(),
                     names.get(update.written_by, update.written_by),
@@ -121,7 +121,7 @@ class HealthIncidents:
         )
 
     def _create_action(self) -> ConsoleAction:
-        async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
+        async def describe(_tx: Tx, _visitor: SignedInRequest) -> ActionPage:
             return ActionPage(
                 "Report an incident",
                 "Publish the incident",
@@ -136,13 +136,13 @@ class HealthIncidents:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             by = self._context.operator_id(visitor)
             status = _status(entered_values)
             new = await incidents.create_incident(
                 tx, entered_values["title"], entered_values["affected"], status, entered_values["text"], by
             )
-            text = self._context.id_text(ID, new)
+            text = self._context.format_id(ID, new)
             await self._context.record_audit_entry(
                 tx,
                 visitor,
@@ -158,7 +158,7 @@ class HealthIncidents:
         return ConsoleAction(f"{PATH}/new", ADMINISTRATORS, describe, perform)
 
     def _update_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             found, own = await self._found(tx, visitor)
             return ActionPage(
                 "Post an update",
@@ -171,13 +171,13 @@ class HealthIncidents:
                 closed=_closed(found),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             return await self._publish(tx, visitor, _status(entered_values), entered_values["text"], "incident.updated")
 
         return ConsoleAction(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
     def _resolve_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             found, own = await self._found(tx, visitor)
             sentences = [_PUBLIC, "The incident stays on the status page for 14 days. It cannot be reopened."]
             return ActionPage(
@@ -191,21 +191,21 @@ class HealthIncidents:
                 closed=_closed(found),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             return await self._publish(tx, visitor, "resolved", entered_values["text"], "incident.resolved")
 
         return ConsoleAction(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
-    async def _found(self, tx: Tx, visitor: Visitor) -> tuple[Incident, str]:
+    async def _found(self, tx: Tx, visitor: SignedInRequest) -> tuple[Incident, str]:
         """The incident in the URL, and the path of the incident's page."""
         own = visitor.path.removeprefix(visitor.place.home).rpartition("/")[0]
         return await _find(tx, self._context.parse_id(ID, own.rpartition("/")[2])), own
 
-    async def _publish(self, tx: Tx, visitor: Visitor, status: IncidentStatus, text: str, action: str) -> str:
+    async def _publish(self, tx: Tx, visitor: SignedInRequest, status: IncidentStatus, text: str, action: str) -> str:
         found, own = await self._found(tx, visitor)
         await incidents.update_incident(tx, found.id, status, text, self._context.operator_id(visitor))
         await self._context.record_audit_entry(
-            tx, visitor, DEPLOYMENT, action, self._context.id_text(ID, found.id), status=status
+            tx, visitor, DEPLOYMENT, action, self._context.format_id(ID, found.id), status=status
         )
         return own
 
@@ -226,10 +226,10 @@ async def _find(tx: Tx, incident_id: UUID) -> Incident:
         raise NotFound from None
 
 
-def _facts(found: Incident) -> list[Fact]:
+def _facts(found: Incident) -> list[LabelledValue]:
     return [
-        Fact("Affected", found.affected_name),
-        Fact("Status", found.status, "status"),
-        Fact("Started", found.started_at.isoformat(), "moment"),
-        *([Fact("Resolved", found.resolved_at.isoformat(), "moment")] if found.resolved_at else []),
+        LabelledValue("Affected", found.affected_name),
+        LabelledValue("Status", found.status, "status"),
+        LabelledValue("Started", found.started_at.isoformat(), "moment"),
+        *([LabelledValue("Resolved", found.resolved_at.isoformat(), "moment")] if found.resolved_at else []),
     ]

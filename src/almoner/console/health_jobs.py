@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
@@ -17,13 +17,13 @@ from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import dead_jobs
 from almoner.platform.jobs.dead_jobs import MAX_AT_ONCE, DeadJob, NoSuchDeadJob
-from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
 
 PATH: Final = "/health/jobs"
 _ERROR_SHOWN: Final = 120
 
 
-class HealthJobs:
+class FailedJobPages:
     """Pages about failed jobs."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -49,7 +49,7 @@ class HealthJobs:
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         kind = query.filters.get("kind")
         before = None if query.cursor is None else _number(query.cursor)
         async with self._context.db.read() as tx:
@@ -66,7 +66,7 @@ class HealthJobs:
         total = sum(counts.values()) if kind is None else counts.get(kind, 0)
         return ListPage(rows, str(found[query.limit - 1].id) if more else None, total)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a failed job, with its input and the reason for the failure."""
         async with self._context.db.read() as tx:
             job = await _job(tx, visitor.path.rpartition("/")[2])
@@ -88,12 +88,12 @@ class HealthJobs:
         )
 
     def _retry_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             job = await _job(tx, visitor.path.split("/")[-2])
             told = ["A background worker runs the job again within seconds. It is safe to run a job twice."]
             return ActionPage("Retry the job", "Retry the job", f"{PATH}/{job.id}", job.kind, told, facts=_facts(job))
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             number = visitor.path.split("/")[-2]
             kind = await dead_jobs.retry_dead_job(tx, _number(number))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "job.retried", number, kind=kind)
@@ -102,7 +102,7 @@ class HealthJobs:
         return ConsoleAction(f"{PATH}/{{id}}/retry", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,))
 
     def _drop_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             job = await _job(tx, visitor.path.split("/")[-2])
             return ActionPage(
                 "Drop the job",
@@ -114,9 +114,9 @@ class HealthJobs:
                 facts=_facts(job),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             number = visitor.path.split("/")[-2]
-            kind = await dead_jobs.drop_dead_job(tx, _number(number))
+            kind = await dead_jobs.delete_dead_job(tx, _number(number))
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, "job.dropped", number, kind=kind, note=entered_values["note"]
             )
@@ -127,7 +127,7 @@ class HealthJobs:
         )
 
     def _retry_kind_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, _visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, _visitor: SignedInRequest) -> ActionPage:
             counts = await dead_jobs.count_dead_jobs(tx)
             return ActionPage(
                 "Retry all jobs of one kind",
@@ -143,7 +143,7 @@ class HealthJobs:
                 closed="" if counts else "There are no failed jobs to retry.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             count = await dead_jobs.retry_dead_jobs(tx, entered_values["kind"])
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, "job.kind_retried", entered_values["kind"], jobs=count
@@ -167,12 +167,12 @@ async def _job(tx: Tx, text: str) -> DeadJob:
         raise NotFound from None
 
 
-def _facts(job: DeadJob) -> list[Fact]:
+def _facts(job: DeadJob) -> list[LabelledValue]:
     return [
-        Fact("Kind", job.kind),
-        Fact("Error", job.last_error or ""),
-        Fact("Created", job.created_at.isoformat(), "moment"),
-        Fact("Gave up", job.dead_at.isoformat(), "moment"),
-        Fact("Attempts", f"{job.attempts:,}, of which {job.failures:,} in a row failed"),
-        *([Fact("Lane", job.lane)] if job.lane else []),
+        LabelledValue("Kind", job.kind),
+        LabelledValue("Error", job.last_error or ""),
+        LabelledValue("Created", job.created_at.isoformat(), "moment"),
+        LabelledValue("Gave up", job.dead_at.isoformat(), "moment"),
+        LabelledValue("Attempts", f"{job.attempts:,}, of which {job.failures:,} in a row failed"),
+        *([LabelledValue("Lane", job.lane)] if job.lane else []),
     ]

@@ -6,17 +6,17 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.notifications import service as notifications
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.health_audit_pages import AuditPages
-from almoner.console.health_emails import HealthEmails
-from almoner.console.health_facts import list_expiries, load_lines
-from almoner.console.health_incidents import HealthIncidents
-from almoner.console.health_jobs import HealthJobs
+from almoner.console.health_emails import UndeliveredEmailPages
+from almoner.console.health_facts import list_expiring_credentials, load_health_lines
+from almoner.console.health_incidents import IncidentPages
+from almoner.console.health_jobs import FailedJobPages
 from almoner.console.health_periodic import PeriodicJobPages
-from almoner.console.health_receivers import HealthReceivers
+from almoner.console.health_receivers import WebhookReceiverPages
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
 from almoner.console.lists import ListRouteBuilder
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
@@ -40,11 +40,11 @@ async def _count_emails(tx: Tx) -> int:
 
 
 async def _count_receivers(tx: Tx) -> int:
-    return sum(await subscriptions.count_unwell(tx))
+    return sum(await subscriptions.count_unhealthy(tx))
 
 
 async def _count_findings(tx: Tx) -> int:
-    return sum(one.found > 0 for one in await selfcheck.list_records(tx))
+    return sum(one.found > 0 for one in await selfcheck.list_check_records(tx))
 
 
 _COUNTS: Final[dict[str, Callable[[Tx], Awaitable[int]]]] = {
@@ -69,7 +69,7 @@ def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
     return [StartPageSection("Health", EVERYBODY, _start_page_lines)]
 
 
-async def _start_page_lines(tx: Tx, _visitor: Visitor) -> Sequence[StartPageLine]:
+async def _start_page_lines(tx: Tx, _visitor: SignedInRequest) -> Sequence[StartPageLine]:
     return [StartPageLine(words, path, await _COUNTS[path](tx)) for path, words in _WORDS.items()]
 
 
@@ -84,11 +84,11 @@ def routes(context: ConsoleContext) -> list[Route]:
         context.route("/health/queues", pages.queues, *everybody, methods=["GET"]),
         context.route(FINDINGS, pages.findings, *everybody, methods=["GET"]),
         context.route("/health/processes", pages.processes, *everybody, methods=["GET"]),
-        *HealthIncidents(context).routes(lists, actions),
-        *HealthJobs(context).routes(lists, actions),
+        *IncidentPages(context).routes(lists, actions),
+        *FailedJobPages(context).routes(lists, actions),
         *PeriodicJobPages(context).routes(actions),
-        *HealthEmails(context).routes(lists, actions),
-        *HealthReceivers(context).routes(lists),
+        *UndeliveredEmailPages(context).routes(lists, actions),
+        *WebhookReceiverPages(context).routes(lists),
         *AuditPages(context).routes(lists, actions),
     ]
 
@@ -99,26 +99,26 @@ class _HealthPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    async def overview(self, visitor: Visitor) -> Response:
+    async def overview(self, visitor: SignedInRequest) -> Response:
         """Show the health overview: one line for each part of the service, with failing parts first."""
         async with self._context.db.read() as tx:
-            lines = await load_lines(tx)
+            lines = await load_health_lines(tx)
         order = ("failing", "attention", "healthy")
         return await self._context.show(
             visitor, "health_overview.html", lines=sorted(lines, key=lambda one: order.index(one.state))
         )
 
-    async def queues(self, visitor: Visitor) -> Response:
+    async def queues(self, visitor: SignedInRequest) -> Response:
         """Show how many jobs of each kind are queued."""
         async with self._context.db.read() as tx:
-            kinds = await dead_jobs.list_kinds(tx)
+            kinds = await dead_jobs.list_job_kind_statuses(tx)
             lag = await dispatcher.dispatch_lag_seconds(tx)
         return await self._context.show(visitor, "health_queues.html", kinds=kinds, lag=round(lag))
 
-    async def findings(self, visitor: Visitor) -> Response:
+    async def findings(self, visitor: SignedInRequest) -> Response:
         """Show the results of the last self-check, and how to fix any problems."""
         async with self._context.db.read() as tx:
-            records = await selfcheck.list_records(tx)
+            records = await selfcheck.list_check_records(tx)
         checked_at = max((one.checked_at for one in records), default=None)
         return await self._context.show(
             visitor,
@@ -130,14 +130,14 @@ class _HealthPages:
             started=visitor.query.get("done") == "started",
         )
 
-    async def processes(self, visitor: Visitor) -> Response:
+    async def processes(self, visitor: SignedInRequest) -> Response:
         """Show running processes with their versions and checks, the latest backups, and the keys that expire soon."""
         async with self._context.db.read() as tx:
             live = await processes.list_processes(tx)
             alive = [one.is_alive(tx.real_now) for one in live]
             reports = [(one, one.is_recent(tx.real_now)) for one in await backups.list_backups(tx)]
             archived_at = await backups.last_wal_archived_at(tx)
-            expiries = await list_expiries(tx)
+            expiries = await list_expiring_credentials(tx)
         return await self._context.show(
             visitor,
             "health_processes.html",
@@ -151,7 +151,7 @@ class _HealthPages:
     def run_action(self) -> ConsoleAction:
         """Run the self-check now."""
 
-        async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
+        async def describe(_tx: Tx, _visitor: SignedInRequest) -> ActionPage:
             return ActionPage(
                 "Run the self-check",
                 "Run the self-check",
@@ -166,7 +166,7 @@ class _HealthPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: object) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: object) -> str:
             await selfcheck.enqueue_selfcheck(tx)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "selfcheck.started", "selfcheck")
             return f"{FINDINGS}?done=started"

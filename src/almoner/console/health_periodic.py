@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
@@ -35,7 +35,7 @@ class PeriodicJobPages:
             self._context.route(PATH, self.list, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
-    async def list(self, visitor: Visitor) -> Response:
+    async def list(self, visitor: SignedInRequest) -> Response:
         """List all periodic jobs. Those that failed or are late come first."""
         async with self._context.db.read() as tx:
             now = tx.now
@@ -54,7 +54,7 @@ class PeriodicJobPages:
         )
 
     def _run_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             job = await self._job(tx, visitor)
             waits = job.next_run_at is not None
             return ActionPage(
@@ -69,7 +69,7 @@ class PeriodicJobPages:
                 closed="" if waits else "This job has no work to do.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             job = await self._job(tx, visitor)
             await schedules.request_run(tx, job.name)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "periodic_job.run_requested", job.name)
@@ -77,7 +77,7 @@ class PeriodicJobPages:
 
         return ConsoleAction(f"{PATH}/{{name}}/run", ADMINISTRATORS, describe, perform)
 
-    async def _job(self, tx: Tx, visitor: Visitor) -> PeriodicJob:
+    async def _job(self, tx: Tx, visitor: SignedInRequest) -> PeriodicJob:
         name = visitor.path.split("/")[-2]
         found = next((one for one in await self._context.services.periodic_jobs(tx) if one.name == name), None)
         if found is None:

@@ -6,23 +6,23 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import ConsoleContext
 from almoner.console.links import EVERYBODY
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
 from almoner.platform.jobs import dead_jobs
-from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
 from almoner.webhooks.subscriptions import domain
 from almoner.webhooks.subscriptions import service as subscriptions
-from almoner.webhooks.subscriptions.domain import Status, UnwellReceiver
+from almoner.webhooks.subscriptions.domain import Status, UnhealthyReceiver
 
 PATH: Final = "/health/receivers"
 _ID: Final = "webhooksubscription"
 _STATUSES: Final[dict[str, Status]] = {"failing": "active", "suspended": "suspended"}
 
 
-class HealthReceivers:
+class WebhookReceiverPages:
     """Pages about webhook receivers."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -51,14 +51,14 @@ class HealthReceivers:
         page = self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"])
         return [*lists.routes(declared), page]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         after = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
         status = _STATUSES.get(query.filters.get("status", ""))
         async with self._context.db.read() as tx:
-            found = await subscriptions.list_unwell(tx, status, after, query.limit + 1)
+            found = await subscriptions.list_unhealthy(tx, status, after, query.limit + 1)
             lanes = {one.id: domain.delivery_lanes(one.id) for one in found}
-            waiting = await dead_jobs.count_lane_jobs(tx, [lane for all_ in lanes.values() for lane in all_])
-            counts = await subscriptions.count_unwell(tx)
+            waiting = await dead_jobs.list_lane_backlogs(tx, [lane for all_ in lanes.values() for lane in all_])
+            counts = await subscriptions.count_unhealthy(tx)
         rows = []
         for one in found[: query.limit]:
             backlog = [waiting[lane] for lane in lanes[one.id] if lane in waiting]
@@ -66,32 +66,42 @@ class HealthReceivers:
             rows.append(self._row(one, sum(each.waiting for each in backlog), oldest))
         more = len(found) > query.limit
         total = {None: sum(counts), "active": counts[0], "suspended": counts[1]}[status]
-        return ListPage(rows, self._context.id_text(_ID, found[query.limit - 1].id) if more else None, total)
+        return ListPage(rows, self._context.format_id(_ID, found[query.limit - 1].id) if more else None, total)
 
-    def _row(self, one: UnwellReceiver, waiting: int, oldest: datetime | None) -> ListRow:
-        text = self._context.id_text(_ID, one.id)
+    def _row(self, one: UnhealthyReceiver, waiting: int, oldest: datetime | None) -> ListRow:
+        text = self._context.format_id(_ID, one.id)
         status = "suspended" if one.status == "suspended" else "failing"
         since = one.health.failing_since
         return ListRow(f"{PATH}/{text}", (text, one.partner, one.url, status, since, waiting, oldest))
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a failing or suspended webhook endpoint: when it started to fail, and what happens next."""
-        receiver_id = self._context.id_from_path(visitor, _ID)
+        receiver_id = self._context.parse_id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
-            one = await subscriptions.find_unwell(tx, receiver_id)
+            one = await subscriptions.find_unhealthy(tx, receiver_id)
             if one is None:
                 raise NotFound
-            waiting = await dead_jobs.count_lane_jobs(tx, domain.delivery_lanes(one.id))
+            waiting = await dead_jobs.list_lane_backlogs(tx, domain.delivery_lanes(one.id))
         health = one.health
         facts = [
-            Fact("Partner", f"{one.partner} ({self._context.id_text('partner', one.partner_id)})"),
-            Fact("Address", one.url),
-            Fact("Status", "suspended" if one.status == "suspended" else "failing", "status"),
-            *([Fact("Failing since", health.failing_since.isoformat(), "moment")] if health.failing_since else []),
-            Fact("Consecutive failed attempts", f"{health.failures:,}"),
-            Fact("Last success", health.last_success_at.isoformat() if health.last_success_at else None, "moment"),
-            *([Fact("Next attempt", health.paused_until.isoformat(), "moment")] if health.paused_until else []),
-            Fact("Waiting deliveries", f"{sum(each.waiting for each in waiting.values()):,}"),
+            LabelledValue("Partner", f"{one.partner} ({self._context.format_id('partner', one.partner_id)})"),
+            LabelledValue("Address", one.url),
+            LabelledValue("Status", "suspended" if one.status == "suspended" else "failing", "status"),
+            *(
+                [LabelledValue("Failing since", health.failing_since.isoformat(), "moment")]
+                if health.failing_since
+                else []
+            ),
+            LabelledValue("Consecutive failed attempts", f"{health.failures:,}"),
+            LabelledValue(
+                "Last success", health.last_success_at.isoformat() if health.last_success_at else None, "moment"
+            ),
+            *(
+                [LabelledValue("Next attempt", health.paused_until.isoformat(), "moment")]
+                if health.paused_until
+                else []
+            ),
+            LabelledValue("Waiting deliveries", f"{sum(each.waiting for each in waiting.values()):,}"),
         ]
         return await self._context.show(
             visitor,

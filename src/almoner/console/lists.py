@@ -12,14 +12,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
-from almoner.access.accounts.page_guard import Visitor, VisitorHandler
+from almoner.access.accounts.page_guard import SignedInRequest, VisitorHandler
 from almoner.access.accounts.page_texts import PageTexts
 from almoner.access.people.domain import Role
 from almoner.console.context import ConsoleContext
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money, currency_exponent
-from almoner.platform.pages.csv_files import csv_line, file_response
-from almoner.platform.pages.record_tables import Cell, Chip, Column, Filter, readable
+from almoner.platform.pages.csv_files import csv_line, stream_file_download
+from almoner.platform.pages.record_tables import ActiveFilter, Cell, Column, Filter, humanise_field_name
 
 _PAGE_SIZE: Final = 50
 _EXPORT_SIZE: Final = 500
@@ -86,7 +86,7 @@ class ConsoleList:
     about: str
     roles: frozenset[Role]
     columns: Sequence[Column]
-    load: Callable[[Visitor, ListQuery], Awaitable[ListPage]]
+    load: Callable[[SignedInRequest, ListQuery], Awaitable[ListPage]]
     filters: Sequence[Filter] = ()
     order: str = "oldest first"
     oldest_first: tuple[str, str] | None = None
@@ -102,31 +102,31 @@ class ConsoleList:
 
     The button posts to the path, which then opens the first record.
     """
-    message: Callable[[Visitor], str] = lambda _visitor: ""
+    message: Callable[[SignedInRequest], str] = lambda _visitor: ""
     """The message about the action that redirected to the list."""
 
-    def order_of(self, given: Mapping[str, str]) -> str:
+    def sort_order_text(self, filters: Mapping[str, str]) -> str:
         """Describe the sort order of the list with these filters."""
-        turned = self.oldest_first is not None and self.oldest_first in given.items()
+        turned = self.oldest_first is not None and self.oldest_first in filters.items()
         return "oldest first" if turned else self.order
 
-    def value_text(self, value: str) -> str:
+    def value_label(self, value: str) -> str:
         """The label of a filter value or status."""
-        return self.choice_words.get(value) or readable(value)
+        return self.choice_words.get(value) or humanise_field_name(value)
 
 
-def message_after(done: Mapping[str, str]) -> Callable[[Visitor], str]:
-    """Choose the message above a list by the value of ``done`` in its URL, which an action sets."""
-    return lambda visitor: done.get(visitor.query.get("done", ""), "")
+def choose_done_message(messages: Mapping[str, str]) -> Callable[[SignedInRequest], str]:
+    """Choose the message above a list by the value of ``messages`` in its URL, which an action sets."""
+    return lambda visitor: messages.get(visitor.query.get("done", ""), "")
 
 
-def position_text(at: datetime, record: UUID) -> str:
+def encode_time_cursor(at: datetime, record_id: UUID) -> str:
     """Encode a cursor from the time and the ID of the last record on a page."""
-    return f"{at.isoformat()}~{record}"
+    return f"{at.isoformat()}~{record_id}"
 
 
-def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
-    """Decode a cursor of ``position_text``. Raises IncorrectParams."""
+def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
+    """Decode a cursor of ``encode_time_cursor``. Raises IncorrectParams."""
     if cursor is None:
         return None
     moment, _, record = cursor.partition("~")
@@ -139,10 +139,10 @@ def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
         raise IncorrectParams("cursor: this page address is not valid; start from the first page") from None
 
 
-def page_by_position(found: Sequence[tuple[datetime, UUID, ListRow]], limit: int, total: int | None = None) -> ListPage:
-    """A page of a list that is sorted by time. ``found``: one row more than ``limit`` if there is a next page."""
-    shown = found[:limit]
-    following = position_text(*shown[-1][:2]) if len(found) > limit else None
+def build_time_page(rows: Sequence[tuple[datetime, UUID, ListRow]], limit: int, total: int | None = None) -> ListPage:
+    """A page of a list that is sorted by time. ``rows``: one row more than ``limit`` if there is a next page."""
+    shown = rows[:limit]
+    following = encode_time_cursor(*shown[-1][:2]) if len(rows) > limit else None
     return ListPage([row for *_, row in shown], following, total)
 
 
@@ -166,23 +166,23 @@ class ListRouteBuilder:
         return made
 
     def _lister(self, declared: ConsoleList) -> VisitorHandler:
-        async def show_list(visitor: Visitor) -> Response:
+        async def show_list(visitor: SignedInRequest) -> Response:
             return await self._show(visitor, declared)
 
         return show_list
 
     def _downloader(self, declared: ConsoleList) -> VisitorHandler:
-        async def download(visitor: Visitor) -> Response:
+        async def download(visitor: SignedInRequest) -> Response:
             day = self._context.db.deployment.clock.now().date()
             name = f"{declared.path[1:].replace('/', '-')}-{day}.csv"
             try:
-                return await file_response(self._lines(visitor, declared), name)
+                return await stream_file_download(self._lines(visitor, declared), name)
             except IncorrectParams:
                 return await self._show(visitor, declared)
 
         return download
 
-    async def _show(self, visitor: Visitor, declared: ConsoleList) -> Response:
+    async def _show(self, visitor: SignedInRequest, declared: ConsoleList) -> Response:
         entered_values = _filter_values(visitor, declared)
         given = {name: value for name, value in entered_values.items() if value}
         problems: dict[str, str] = {}
@@ -199,7 +199,7 @@ class ListRouteBuilder:
             status=422 if problems else 200,
             declared=declared,
             rows=[_cells(visitor, texts, declared, row) for row in page.rows],
-            caption=self._caption(visitor, declared.order_of(given), page),
+            caption=self._caption(visitor, declared.sort_order_text(given), page),
             typed=entered_values,
             chips=_chips(given, declared, address),
             views=[(f"{address}?{urlencode(query)}".rstrip("?"), words) for words, query in declared.views],
@@ -209,16 +209,16 @@ class ListRouteBuilder:
             export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if declared.exported else None,
             problems=problems,
             message=declared.message(visitor),
-            value_text=declared.value_text,
+            value_text=declared.value_label,
         )
 
-    def _caption(self, visitor: Visitor, order: str, page: ListPage) -> str:
+    def _caption(self, visitor: SignedInRequest, order: str, page: ListPage) -> str:
         if page.total is None:
             return order.capitalize()
         counted = self._context.texts(visitor).number(page.total)
         return f"{'More than ' if page.more else ''}{counted}, {order}"
 
-    async def _lines(self, visitor: Visitor, declared: ConsoleList) -> AsyncIterator[bytes]:
+    async def _lines(self, visitor: SignedInRequest, declared: ConsoleList) -> AsyncIterator[bytes]:
         """Generate the CSV file, one page of the list at a time."""
         yield csv_line(name for one in declared.columns for name in _file_columns(one))
         given = {name: value for name, value in _filter_values(visitor, declared).items() if value}
@@ -240,24 +240,24 @@ class ListRouteBuilder:
             cursor = page.next
 
 
-def _filter_values(visitor: Visitor, declared: ConsoleList) -> dict[str, str]:
+def _filter_values(visitor: SignedInRequest, declared: ConsoleList) -> dict[str, str]:
     """The filters in the URL, exactly as entered."""
     return {one.parameter: visitor.query.get(one.parameter, "").strip()[:500] for one in declared.filters}
 
 
-def _chips(given: Mapping[str, str], declared: ConsoleList, address: str) -> list[Chip]:
+def _chips(given: Mapping[str, str], declared: ConsoleList, address: str) -> list[ActiveFilter]:
     filters = {one.parameter: one for one in declared.filters}
     return [
-        Chip(
+        ActiveFilter(
             filters[name].label,
-            declared.value_text(value) if filters[name].kind == "choice" else value,
+            declared.value_label(value) if filters[name].kind == "choice" else value,
             f"{address}?{urlencode([pair for pair in given.items() if pair[0] != name])}".rstrip("?"),
         )
         for name, value in given.items()
     ]
 
 
-def _cells(visitor: Visitor, texts: PageTexts, declared: ConsoleList, row: ListRow) -> list[Cell]:
+def _cells(visitor: SignedInRequest, texts: PageTexts, declared: ConsoleList, row: ListRow) -> list[Cell]:
     made = []
     for position, (shown, value) in enumerate(zip(declared.columns, row.values, strict=True)):
         href = visitor.place.home + row.path if position == 0 else None

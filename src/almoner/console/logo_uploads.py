@@ -5,27 +5,28 @@ from typing import Final
 
 from starlette.responses import Response
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.console.context import ConsoleContext
-from almoner.platform.files.images import Image, image_of_upload
+from almoner.platform.files.images import Image, read_checked_image
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.platform.http.uploads import UploadDeclaration
 
 LOGO: Final = UploadDeclaration("file", 5 * 1024 * 1024, ())
 
 
-async def upload_logo(
+async def handle_logo_upload(
     context: ConsoleContext,
-    visitor: Visitor,
-    store: Callable[[Image], Awaitable[str]],
+    visitor: SignedInRequest,
+    save_logo: Callable[[Image], Awaitable[str]],
     *,
     longest_side: int,
-    back: str,
-    back_words: str,
+    return_path: str,
+    return_label: str,
 ) -> Response:
     """Show the upload form, or store the uploaded logo.
 
-    ``store``: saves the image and returns the path to redirect to. It raises ValueError if the image is not accepted.
+    ``save_logo``: saves the image and returns the path to redirect to. It raises ValueError if the image is not
+    accepted.
     """
     problems: dict[str, str] = {}
     uploaded = visitor.upload.uploaded if visitor.upload else None
@@ -35,8 +36,8 @@ async def upload_logo(
         try:
             checked = await context.services.intake.render_picture(uploaded.content, longest_side)
             with checked.content:
-                logo = image_of_upload(checked)
-            return redirect_to(visitor.place.home + await store(logo))
+                logo = read_checked_image(checked)
+            return redirect_to(visitor.place.home + await save_logo(logo))
         except FiletypeNotSupported:
             problems = {"file": "The file is not a valid image. Use a JPEG or PNG."}
         except ValueError as error:
@@ -46,6 +47,6 @@ async def upload_logo(
         "logo_upload.html",
         status=422 if problems else 200,
         problems=problems,
-        back=back,
-        back_words=back_words,
+        back=return_path,
+        back_words=return_label,
     )

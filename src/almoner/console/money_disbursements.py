@@ -7,27 +7,27 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages
-from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalised
+from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalise
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.money_downloads import Download, DownloadPages, FileContent
+from almoner.console.money_downloads import Download, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     FIRST,
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
-    amount,
+    amount_fact,
     build_list_page,
-    cursor_of,
-    names_of_organisations,
-    parse_choice,
+    find_organisation_names,
+    fixed_explanation,
+    parse_cursor,
+    parse_filter_choice,
     parse_filter_id,
-    sentences,
     show_record,
 )
 from almoner.giving.banking.payment_files import service as payment_files
@@ -41,7 +41,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     Disbursement,
     DisbursementError,
     DisbursementStatus,
-    OperatorFilters,
+    OperatorDisbursementFilters,
     PaymentConfirmation,
     WaitingReason,
 )
@@ -52,7 +52,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
 _TYPE: Final = "disbursement"
 _PATH: Final = "/disbursements"
@@ -73,24 +73,24 @@ async def _get(tx: Tx, disbursement_id: UUID) -> Disbursement:
     return await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
 
 
-async def _facts(tx: Tx, one: Disbursement) -> Sequence[Fact]:
-    names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id)])
+async def _facts(tx: Tx, one: Disbursement) -> Sequence[LabelledValue]:
+    names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id)])
     partner = (await partners.find_names(tx, [one.partner_id]))[one.partner_id]
     return [
-        Fact("Nonprofit", names.get(one.organisation_id)),
-        Fact("Nonprofit ID", tx.ids.text("organisation", one.organisation_id)),
-        Fact("Partner", partner),
-        amount("Amount", one.money),
-        Fact("Donations", f"{one.donations:,}"),
-        Fact("End-to-end ID", one.end_to_end_id),
-        Fact("Waiting because", _waiting_reason(one)),
-        Fact("Why it was returned", one.return_reason),
+        LabelledValue("Nonprofit", names.get(one.organisation_id)),
+        LabelledValue("Nonprofit ID", tx.ids.text("organisation", one.organisation_id)),
+        LabelledValue("Partner", partner),
+        amount_fact("Amount", one.money),
+        LabelledValue("Donations", f"{one.donations:,}"),
+        LabelledValue("End-to-end ID", one.end_to_end_id),
+        LabelledValue("Waiting because", _waiting_reason(one)),
+        LabelledValue("Why it was returned", one.return_reason),
     ]
 
 
 def _waiting_reason(one: Disbursement) -> str | None:
     waits = one.status == "PENDING" and one.waiting_reason
-    return capitalised(waits.sentence) if waits else None
+    return capitalise(waits.description) if waits else None
 
 
 def _sent(one: Disbursement) -> str:
@@ -109,7 +109,7 @@ def _returnable(one: Disbursement) -> str:
     )
 
 
-async def _mark_returned(tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]) -> None:
+async def _mark_returned(tx: Tx, officer: ActingOperator, one: Disbursement, entered_values: Mapping[str, str]) -> None:
     returned = await disbursements.mark_returned(tx, one.id, entered_values["reason"], recorded_by=officer.id)
     await officer.record_audit_entry(tx, returned.partner_id, "disbursement.returned", tx.ids.text(_TYPE, one.id))
 
@@ -145,7 +145,7 @@ class DisbursementPages:
             RecordAction(
                 "mark-returned",
                 "Record as returned",
-                sentences(
+                fixed_explanation(
                     "The donations are added to the next disbursement. Disbursements to this nonprofit are on hold "
                     "until somebody releases the hold. The partner is notified.",
                 ),
@@ -158,7 +158,7 @@ class DisbursementPages:
             RecordAction(
                 "hold",
                 "Hold disbursements to this nonprofit",
-                sentences(
+                fixed_explanation(
                     "Nothing is paid to this nonprofit until somebody releases the hold. The nonprofit and "
                     "the partner are not notified."
                 ),
@@ -227,24 +227,24 @@ class DisbursementPages:
         )
         return [
             *ListRouteBuilder(context).routes(self._declared()),
-            context.route(f"{_PATH}/run", self.run, *FINANCE, fresh=True),
+            context.route(f"{_PATH}/run", self.run, *FINANCE, requires_reauthentication=True),
             *DownloadPages(context).routes(remittance),
             *ActionPages(context).routes(*self._kind.declare_actions(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
-        after = cursor_of(self._context, query, _TYPE)
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
+        after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
-            filters = OperatorFilters(
-                status=parse_choice(query, "status", _STATUSES),
-                waiting_reason=parse_choice(query, "waiting", tuple(WaitingReason)),
+            filters = OperatorDisbursementFilters(
+                status=parse_filter_choice(query, "status", _STATUSES),
+                waiting_reason=parse_filter_choice(query, "waiting", tuple(WaitingReason)),
                 partner_id=parse_filter_id(tx, query, "partner", "partner"),
                 organisation_id=parse_filter_id(tx, query, "nonprofit", "organisation"),
             )
             found = await disbursements.list_for_operators(tx, filters, after, query.limit + 1)
             total = await disbursements.count_for_operators(tx, filters, MOST_COUNTED)
-            names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in found])
+            names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in found])
             rows = [(one.id, self._row(tx, one, names)) for one in found]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
@@ -257,21 +257,21 @@ class DisbursementPages:
             _waiting_reason(one),
             one.created_at,
         )
-        return ListRow(self._kind.address(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.text(_TYPE, one.id)))
+        return ListRow(self._kind.page_path(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.text(_TYPE, one.id)))
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a disbursement, with its payment file and the first of its donations."""
         async with self._context.db.read() as tx:
-            one = await self._kind.find(self._context, tx, visitor)
+            one = await self._kind.get_from_url(self._context, tx, visitor)
             file_id = await payment_files.file_of_disbursement(tx, one.id)
             found = await donations.donations_of_disbursement(tx, one.id, None, _SHOWN + 1)
-            here = self._kind.address(tx, one)
-            actions = self._kind.offered(tx, one)
+            here = self._kind.page_path(tx, one)
+            actions = self._kind.available_actions(tx, one)
             downloads = [(f"{here}/remittance", "Remittance statement (PDF)")] if one.status in ("SENT", "PAID") else []
             facts = list(await _facts(tx, one))
             if file_id is not None:
                 name = tx.ids.text("bankfile", file_id)
-                facts.append(Fact("Payment file", name, "link", f"{visitor.place.home}/payment-files/{name}"))
+                facts.append(LabelledValue("Payment file", name, "link", f"{visitor.place.home}/payment-files/{name}"))
             table = RecordTable(
                 "Donations",
                 (
@@ -281,7 +281,7 @@ class DisbursementPages:
                     Column("Paid out", "amount"),
                 ),
                 [
-                    ListRow("", (tx.ids.text("donation", gift.id), gift.created_at, gift.money, gift.owed))
+                    ListRow("", (tx.ids.text("donation", gift.id), gift.created_at, gift.money, gift.owed_amount))
                     for gift in found[:_SHOWN]
                 ],
                 "No donations.",
@@ -299,7 +299,7 @@ class DisbursementPages:
                 tables=[table],
                 downloads=downloads,
             )
-        return await show_record(self._context, visitor, page, self._kind.message(visitor))
+        return await show_record(self._context, visitor, page, self._kind.done_message(visitor))
 
     async def _about_confirmation(self, tx: Tx, one: Disbursement) -> Sequence[str]:
         needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
@@ -322,7 +322,7 @@ class DisbursementPages:
                 ]
 
     async def _confirm(
-        self, tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]
+        self, tx: Tx, officer: ActingOperator, one: Disbursement, entered_values: Mapping[str, str]
     ) -> str | None:
         needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
         name, note, alone = (
@@ -337,8 +337,8 @@ class DisbursementPages:
                     f"{format_amount(one.money)} is above the limit for one person. Say where you saw that the "
                     "bank made the payment."
                 )
-            agreed = await officer.decide_with_second(
-                tx, one.partner_id, "disbursements.confirm", name, needed.seen, note, always=True
+            agreed = await officer.confirm_with_second_operator(
+                tx, one.partner_id, "disbursements.confirm", name, needed.seen, note, mandatory=True
             )
             if agreed is None:
                 return FIRST
@@ -348,7 +348,9 @@ class DisbursementPages:
         await officer.record_audit_entry(tx, confirmed.partner_id, "disbursement.confirmed", name, people=people)
         return None
 
-    async def _place_hold(self, tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]) -> None:
+    async def _place_hold(
+        self, tx: Tx, officer: ActingOperator, one: Disbursement, entered_values: Mapping[str, str]
+    ) -> None:
         scope = Partner(one.partner_id) if entered_values["whose"] == "partner" else ALL_PARTNERS
         await disbursements.hold_disbursements(
             tx,
@@ -361,12 +363,12 @@ class DisbursementPages:
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
         await officer.record_audit_entry(tx, of, "disbursements.held", tx.ids.text("organisation", one.organisation_id))
 
-    async def _about_remittance(self, tx: Tx, visitor: Visitor) -> ActionPage:
-        one = await self._kind.find(self._context, tx, visitor)
+    async def _about_remittance(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        one = await self._kind.get_from_url(self._context, tx, visitor)
         return ActionPage(
             "Remittance statement",
             "Download PDF",
-            self._kind.address(tx, one),
+            self._kind.page_path(tx, one),
             "Disbursement",
             (
                 (
@@ -381,30 +383,30 @@ class DisbursementPages:
             facts=await _facts(tx, one),
         )
 
-    async def _write_remittance(self, visitor: Visitor) -> FileContent:
+    async def _write_remittance(self, visitor: SignedInRequest) -> DownloadedFile:
         papers = remittances.RemittanceDocuments(self._context.db.deployment)
         async with self._context.db.read() as tx:
-            one = await self._kind.find(self._context, tx, visitor)
+            one = await self._kind.get_from_url(self._context, tx, visitor)
             made = await remittances.build_remittance(tx, one.id)
         document = await papers.render(made)
-        name, digest = self._context.id_text(_TYPE, one.id), sha256_digest(document).hex()
+        name, digest = self._context.format_id(_TYPE, one.id), sha256_digest(document).hex()
         async with self._context.db.write() as tx:
-            await Officer(self._context, visitor).record_audit_entry(
+            await ActingOperator(self._context, visitor).record_audit_entry(
                 tx, one.partner_id, "disbursement.remittance_created", name, language=made.language, sha256=digest
             )
-        return FileContent(f"{name}.pdf", "application/pdf", document)
+        return DownloadedFile(f"{name}.pdf", "application/pdf", document)
 
-    async def run(self, visitor: Visitor) -> Response:
+    async def run(self, visitor: SignedInRequest) -> Response:
         """Preview a disbursement run, then start it.
 
         The preview lists disbursements that cannot be sent yet, with the reasons. After the run, the page lists the
         disbursements that were sent.
         """
         async with self._context.db.read() as tx:
-            waiting = await disbursements.waiting_totals(tx)
+            waiting = await disbursements.waiting_counts_by_reason(tx)
         ran: RunResult | None = None
         if visitor.form:
-            officer = Officer(self._context, visitor)
+            officer = ActingOperator(self._context, visitor)
 
             async def record(tx: Tx, result: RunResult) -> None:
                 sent = sum(sums.disbursements for sums in result.sent.values())
@@ -413,7 +415,7 @@ class DisbursementPages:
                 )
 
             ran = await disbursements_flows.run_disbursements(
-                self._context.db, self._context.services.rules, record=record
+                self._context.db, self._context.services.rules, on_finished=record
             )
             if not ran.refused and not ran.sent:
                 return redirect_to(f"{visitor.place.home}{_PATH}/run?done=nothing")
@@ -425,11 +427,11 @@ class DisbursementPages:
             "money_run.html",
             waiting=waiting,
             message="No disbursements were ready to be sent." if visitor.query.get("done") == "nothing" else "",
-            refused=[(self._context.id_text(_TYPE, one), why) for one, why in ran.refused] if ran else [],
+            refused=[(self._context.format_id(_TYPE, one), why) for one, why in ran.refused] if ran else [],
         )
 
 
-def _run_message(visitor: Visitor) -> str:
+def _run_message(visitor: SignedInRequest) -> str:
     """The message that says how many disbursements were sent."""
     count = visitor.query.get("sent", "")[:9]
     return f"Disbursements sent: {count}." if count.isdecimal() else ""
@@ -442,7 +444,7 @@ def _steps(one: Disbursement) -> list[TimelineStep]:
             note = one.return_reason or "" if words == "Returned" else ""
             steps.append(TimelineStep(words, "done", iso_timestamp(at), note))
     if one.status == "PENDING":
-        why = one.waiting_reason.sentence if one.waiting_reason else "the next disbursement run sends it"
+        why = one.waiting_reason.description if one.waiting_reason else "the next disbursement run sends it"
         steps.append(TimelineStep("Sent", "waiting" if one.waiting_reason else "next", None, why))
     if one.status == "SENT":
         steps.append(

@@ -9,12 +9,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import LONG_FORM_LIMITS
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ListRow
-from almoner.console.money_records import Officer, RecordTable, moment
+from almoner.console.money_records import ActingOperator, RecordTable, timestamp_fact
 from almoner.giving.accounting.dispute_evidence import service as evidence_service
 from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE_KINDS, MAX_TEXT, Evidence
 from almoner.giving.accounting.disputes import service as disputes
@@ -29,7 +29,7 @@ from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported, MaxFileSize
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.record_tables import Column, Fact
+from almoner.platform.pages.record_tables import Column, LabelledValue
 from almoner.validation.applications.documents.ports import MalwareScannerUnavailable
 
 _TYPE: Final = "dispute"
@@ -60,7 +60,7 @@ _STATUS_WORDS: Final = {
 }
 
 
-def done_message(visitor: Visitor) -> str:
+def evidence_result_message(visitor: SignedInRequest) -> str:
     """The message about the last action on the evidence."""
     return _DONE.get(visitor.query.get("evidence", ""), "")
 
@@ -71,7 +71,10 @@ def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple
     Evidence that was never submitted can still be removed after the deadline.
     """
     here = f"{_PATH}/{tx.ids.text(_TYPE, dispute.id)}/evidence"
-    is_open, is_kept = not evidence_service.why_closed(tx, dispute, evidence), bool(evidence_service.why_kept(evidence))
+    is_open, is_kept = (
+        not evidence_service.edit_blocked_reason(tx, dispute, evidence),
+        bool(evidence_service.removal_blocked_reason(evidence)),
+    )
     offered = (
         (is_open, "edit", "Edit evidence", "e"),
         (is_open, "upload", "Upload evidence", "u"),
@@ -82,17 +85,17 @@ def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple
     return [(f"{here}/{name}", label, key) for offers, name, label, key in offered if offers]
 
 
-def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[Fact]:
+def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[LabelledValue]:
     """The deadline, the status and the texts of the evidence."""
-    facts = [moment("Evidence due", dispute.evidence_due_at)]
+    facts = [timestamp_fact("Evidence due", dispute.evidence_due_at)]
     if evidence.is_empty:
         return facts
     return [
         *facts,
-        Fact("Evidence", _STATUS_WORDS[evidence.status]),
-        Fact("Reason given", evidence.reason),
-        Fact("What the donor paid for", evidence.product_description),
-        Fact("Explanation", evidence.explanation),
+        LabelledValue("Evidence", _STATUS_WORDS[evidence.status]),
+        LabelledValue("Reason given", evidence.reason),
+        LabelledValue("What the donor paid for", evidence.product_description),
+        LabelledValue("Explanation", evidence.explanation),
     ]
 
 
@@ -150,11 +153,13 @@ class EvidencePages:
             ConsoleAction(f"{_HERE}/remove", FINANCE, self._describe_remove, self._remove, (DisputeError,), fresh=True),
             ConsoleAction(f"{_HERE}/submit", FINANCE, self._describe_submit, self._submit, (DisputeError,), fresh=True),
         )
-        upload = self._context.route(f"{_HERE}/upload", self.upload, *sorted(FINANCE), fresh=True, upload=_FILE)
+        upload = self._context.route(
+            f"{_HERE}/upload", self.upload, *sorted(FINANCE), requires_reauthentication=True, upload=_FILE
+        )
         download = self._context.route(f"{_HERE}/files/{{kind}}", self.download, *sorted(FINANCE), methods=["GET"])
         return [*ActionPages(self._context).routes(*actions), upload, download]
 
-    async def _find(self, tx: Tx, visitor: Visitor) -> tuple[Dispute, Evidence]:
+    async def _find(self, tx: Tx, visitor: SignedInRequest) -> tuple[Dispute, Evidence]:
         """The dispute in the URL and its evidence. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/").split("/")[0]
         try:
@@ -164,18 +169,18 @@ class EvidencePages:
         return dispute, await evidence_service.get(tx, dispute.id)
 
     def _back(self, dispute_id: UUID, done: str = "") -> str:
-        return f"{_PATH}/{self._context.id_text(_TYPE, dispute_id)}" + (f"?evidence={done}" if done else "")
+        return f"{_PATH}/{self._context.format_id(_TYPE, dispute_id)}" + (f"?evidence={done}" if done else "")
 
-    async def _record(self, tx: Tx, visitor: Visitor, dispute: Dispute, action: str, **details: str) -> str:
+    async def _record(self, tx: Tx, visitor: SignedInRequest, dispute: Dispute, action: str, **details: str) -> str:
         """Record the action in the audit log; returns the operator's ID."""
-        officer = Officer(self._context, visitor)
+        officer = ActingOperator(self._context, visitor)
         await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, dispute.id), **details)
         return officer.id
 
     async def _page(
         self,
         tx: Tx,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         button: str,
         sentences: Sequence[str],
         fields: Sequence[ActionField],
@@ -184,17 +189,25 @@ class EvidencePages:
         removes: bool = False,
     ) -> ActionPage:
         dispute, evidence = await self._find(tx, visitor)
-        facts = evidence_facts(dispute, evidence) if shows_all else [moment("Evidence due", dispute.evidence_due_at)]
+        facts = (
+            evidence_facts(dispute, evidence)
+            if shows_all
+            else [timestamp_fact("Evidence due", dispute.evidence_due_at)]
+        )
         if shows_all:
             home, name = visitor.place.home, tx.ids.text(_TYPE, dispute.id)
             facts += [
-                Fact(_KIND_WORDS[one.kind], one.file_name, href=home + _file_path(name, one.kind))
+                LabelledValue(_KIND_WORDS[one.kind], one.file_name, href=home + _file_path(name, one.kind))
                 for one in evidence.files
             ]
-        closed = evidence_service.why_kept(evidence) if removes else evidence_service.why_closed(tx, dispute, evidence)
+        closed = (
+            evidence_service.removal_blocked_reason(evidence)
+            if removes
+            else evidence_service.edit_blocked_reason(tx, dispute, evidence)
+        )
         return ActionPage(button, button, self._back(dispute.id), "Dispute", sentences, fields, facts, closed=closed)
 
-    async def _describe_edit(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe_edit(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
         fields = (
             _version(evidence),
@@ -223,7 +236,7 @@ class EvidencePages:
         )
         return await self._page(tx, visitor, "Edit evidence", about, fields)
 
-    async def _edit(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+    async def _edit(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
         await evidence_service.update_texts(
             tx,
@@ -235,18 +248,18 @@ class EvidencePages:
         await self._record(tx, visitor, dispute, "dispute.evidence_changed")
         return self._back(dispute.id, "edit")
 
-    async def _describe_clear(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe_clear(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
         about = ("Both texts of the evidence are deleted and will not be submitted.",)
         return await self._page(tx, visitor, "Clear texts", about, (_version(evidence),), removes=True)
 
-    async def _clear(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+    async def _clear(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
         await evidence_service.clear_texts(tx, dispute.id, entered_values["version"])
         await self._record(tx, visitor, dispute, "dispute.evidence_changed")
         return self._back(dispute.id, "clear")
 
-    async def _describe_remove(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe_remove(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
         choices = [(one.kind, f"{_KIND_WORDS[one.kind]}: {one.file_name}") for one in evidence.files]
         field = ActionField("kind", "File", "choice", choices=choices)
@@ -254,14 +267,14 @@ class EvidencePages:
             tx, visitor, "Remove file", ("The file is removed and will not be submitted.",), (field,), removes=True
         )
 
-    async def _remove(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+    async def _remove(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
         kind = next(one for one in EVIDENCE_KINDS if one == entered_values["kind"])
         await evidence_service.remove_file(tx, dispute.id, kind)
         await self._record(tx, visitor, dispute, "dispute.evidence_file_removed", kind=kind)
         return self._back(dispute.id, "remove")
 
-    async def _describe_submit(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe_submit(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
         about = (
             (
@@ -272,13 +285,13 @@ class EvidencePages:
         )
         return await self._page(tx, visitor, "Submit evidence", about, (_version(evidence),), shows_all=True)
 
-    async def _submit(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+    async def _submit(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
         by = await self._record(tx, visitor, dispute, "dispute.evidence_submitted")
         await evidence_service.request_submission(tx, dispute.id, entered_values["version"], by)
         return self._back(dispute.id, "submit")
 
-    async def download(self, visitor: Visitor) -> Response:
+    async def download(self, visitor: SignedInRequest) -> Response:
         """Download a file of the evidence as an attachment. Raises NotFound."""
         async with self._context.db.read() as tx:
             dispute, evidence = await self._find(tx, visitor)
@@ -293,15 +306,15 @@ class EvidencePages:
         async with self._context.db.write() as tx:
             audited = "dispute.evidence_file_downloaded"
             await self._record(tx, visitor, dispute, audited, kind=file.kind, sha256=file.sha256.hex())
-        name = f"{self._context.id_text(_TYPE, dispute.id)}-{kind}.{file.media_type.rpartition('/')[2]}"
+        name = f"{self._context.format_id(_TYPE, dispute.id)}-{kind}.{file.media_type.rpartition('/')[2]}"
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type=file.media_type, headers=headers)
 
-    async def upload(self, visitor: Visitor) -> Response:
+    async def upload(self, visitor: SignedInRequest) -> Response:
         """Add a file to the evidence. A sandboxed process checks the file first."""
         async with self._context.db.read() as tx:
             dispute, evidence = await self._find(tx, visitor)
-            closed = evidence_service.why_closed(tx, dispute, evidence)
+            closed = evidence_service.edit_blocked_reason(tx, dispute, evidence)
         problems: dict[str, str] = {}
         if visitor.form and not closed:
             kind = next((one for one in EVIDENCE_KINDS if one == visitor.form_value("kind")), None)
@@ -327,11 +340,11 @@ class EvidencePages:
         )
 
     async def _add_file(
-        self, visitor: Visitor, dispute: Dispute, kind: DisputeEvidenceKind, uploaded: UploadedFile
+        self, visitor: SignedInRequest, dispute: Dispute, kind: DisputeEvidenceKind, uploaded: UploadedFile
     ) -> None:
         """Scan, check and store the file. Raises FiletypeNotSupported or DisputeError."""
         async with self._context.db.read() as tx:
-            await evidence_service.ensure_kind_free(tx, dispute.id, kind)
+            await evidence_service.ensure_file_addable(tx, dispute.id, kind)
         await self._scan(uploaded)
         async with self._context.services.intake.receive_file(None, uploaded, _FILE) as stored:
             assert isinstance(stored, StoredFile), "it is declared as stored"
@@ -361,7 +374,7 @@ async def _parts(content: BinaryIO) -> AsyncIterator[bytes]:
     content.seek(0)
 
 
-def _upload_problems(visitor: Visitor, kind: DisputeEvidenceKind | None) -> dict[str, str]:
+def _upload_problems(visitor: SignedInRequest, kind: DisputeEvidenceKind | None) -> dict[str, str]:
     found = {} if kind else {"kind": "Choose the type of the file."}
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):

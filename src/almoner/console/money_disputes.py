@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
@@ -14,34 +14,40 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_dispute_evidence import (
     EvidencePages,
-    done_message,
     evidence_actions,
     evidence_facts,
+    evidence_result_message,
     evidence_table,
 )
 from almoner.console.money_records import (
     NOTE,
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
-    amount,
+    amount_fact,
     build_list_page,
-    cursor_of,
-    moment,
-    parse_choice,
-    sentences,
+    fixed_explanation,
+    parse_cursor,
+    parse_filter_choice,
     show_record,
+    timestamp_fact,
 )
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.disputes import service as disputes
-from almoner.giving.accounting.disputes.domain import Dispute, DisputeError, DisputeOutcome, Outcome, RetryLater
+from almoner.giving.accounting.disputes.domain import (
+    ConcurrentChangeError,
+    Dispute,
+    DisputeError,
+    DisputeOutcome,
+    Outcome,
+)
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep, readable
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep, humanise_field_name
 
 _TYPE: Final = "dispute"
 _PATH: Final = "/disputes"
@@ -53,20 +59,20 @@ def _subject(tx: Tx, dispute: Dispute) -> str | None:
     )
 
 
-async def _facts(tx: Tx, dispute: Dispute) -> Sequence[Fact]:
+async def _facts(tx: Tx, dispute: Dispute) -> Sequence[LabelledValue]:
     found = [
-        amount("Amount", dispute.money),
-        Fact("Reason", readable(dispute.reason) if dispute.reason else None),
-        Fact("Donation or payment", _subject(tx, dispute)),
-        Fact("Provider", dispute.provider),
-        Fact("Provider's payment", dispute.provider_payment),
-        Fact("Provider's dispute", dispute.provider_dispute),
-        moment("Opened", dispute.opened_at),
+        amount_fact("Amount", dispute.money),
+        LabelledValue("Reason", humanise_field_name(dispute.reason) if dispute.reason else None),
+        LabelledValue("Donation or payment", _subject(tx, dispute)),
+        LabelledValue("Provider", dispute.provider),
+        LabelledValue("Provider's payment", dispute.provider_payment),
+        LabelledValue("Provider's dispute", dispute.provider_dispute),
+        timestamp_fact("Opened", dispute.opened_at),
     ]
     if dispute.loss:
-        found.append(amount("Absorbed by us", dispute.loss.absorbed))
-        found.append(Fact("Already disbursed", dispute.loss.disbursed, "yes_no"))
-        found.append(amount("Recovered", dispute.loss.recovered))
+        found.append(amount_fact("Absorbed by us", dispute.loss.absorbed))
+        found.append(LabelledValue("Already disbursed", dispute.loss.disbursed, "yes_no"))
+        found.append(amount_fact("Recovered", dispute.loss.recovered))
     return found
 
 
@@ -74,7 +80,7 @@ def _open(dispute: Dispute) -> str:
     return "" if dispute.status is DisputeStatus.OPEN else f"This dispute is {dispute.status.value}."
 
 
-async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _entered_values: Mapping[str, str]) -> None:
+async def _refresh(tx: Tx, officer: ActingOperator, dispute: Dispute, _entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.refreshed", tx.ids.text(_TYPE, dispute.id))
     await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
@@ -82,7 +88,7 @@ async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _entered_values: 
 _REFRESH: Final = RecordAction(
     "refresh",
     "Ask the provider",
-    sentences(
+    fixed_explanation(
         "A background worker fetches the current status from the payment provider. This also happens automatically "
         "every day."
     ),
@@ -95,19 +101,19 @@ _REFRESH: Final = RecordAction(
 
 
 def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
-    async def end(tx: Tx, officer: Officer, dispute: Dispute, outcome: Outcome, note: str) -> None:
+    async def end(tx: Tx, officer: ActingOperator, dispute: Dispute, outcome: Outcome, note: str) -> None:
         await officer.record_audit_entry(tx, DEPLOYMENT, f"dispute.{outcome}", tx.ids.text(_TYPE, dispute.id))
         try:
             await disputes.record_outcome(tx, dispute.id, DisputeOutcome(outcome, officer.id, note), rules)
-        except RetryLater:
+        except ConcurrentChangeError:
             raise DisputeError(
                 "A refund or disbursement of this donation is in progress. Try again in a minute."
             ) from None
 
-    async def mark_won(tx: Tx, officer: Officer, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
+    async def mark_won(tx: Tx, officer: ActingOperator, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
         await end(tx, officer, dispute, "won", entered_values["note"])
 
-    async def mark_lost(tx: Tx, officer: Officer, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
+    async def mark_lost(tx: Tx, officer: ActingOperator, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
         await end(tx, officer, dispute, "lost", entered_values["note"])
 
     only = "Record the outcome here only if the payment provider does not report it."
@@ -123,7 +129,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
             RecordAction(
                 "mark-won",
                 "Record as won",
-                sentences(only, "The donation is disbursed as usual. The partner is notified."),
+                fixed_explanation(only, "The donation is disbursed as usual. The partner is notified."),
                 mark_won,
                 (NOTE,),
                 _open,
@@ -133,7 +139,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
             RecordAction(
                 "mark-lost",
                 "Record as lost",
-                sentences(
+                fixed_explanation(
                     only,
                     (
                         "The donation is treated as refunded. If the donation was already disbursed, we absorb the "
@@ -188,9 +194,9 @@ class DisputePages:
         evidence = EvidencePages(self._context).routes()
         return [*ListRouteBuilder(self._context).routes(self._list), *evidence, *actions, record]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
-        status = parse_choice(query, "status", tuple(DisputeStatus))
-        after = cursor_of(self._context, query, _TYPE)
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
+        status = parse_filter_choice(query, "status", tuple(DisputeStatus))
+        after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
             found = await disputes.list_for_operators(tx, status, after, query.limit + 1)
             total = await disputes.count_for_operators(tx, status, MOST_COUNTED)
@@ -198,12 +204,12 @@ class DisputePages:
                 (
                     one.id,
                     ListRow(
-                        self._kind.address(tx, one),
+                        self._kind.page_path(tx, one),
                         (
                             one.money,
                             one.opened_at,
                             one.status.value,
-                            one.reason and readable(one.reason),
+                            one.reason and humanise_field_name(one.reason),
                             one.evidence_due_at,
                             _subject(tx, one),
                             tx.ids.text(_TYPE, one.id),
@@ -214,10 +220,10 @@ class DisputePages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a dispute, and who absorbs the loss."""
         async with self._context.db.read() as tx:
-            one = await self._kind.find(self._context, tx, visitor)
+            one = await self._kind.get_from_url(self._context, tx, visitor)
             evidence = await dispute_evidence.get(tx, one.id)
             deciders = [one.decided_by, evidence.requested_by, *(file.uploaded_by for file in evidence.files)]
             names = await operators.find_display_names(tx, deciders)
@@ -245,7 +251,9 @@ class DisputePages:
                 back_words="Disputes",
                 facts=[*await _facts(tx, one), *evidence_facts(one, evidence)],
                 steps=steps,
-                actions=[*evidence_actions(tx, one, evidence), *self._kind.offered(tx, one)],
+                actions=[*evidence_actions(tx, one, evidence), *self._kind.available_actions(tx, one)],
                 tables=[evidence_table(tx, evidence, names)] if evidence.files else [],
             )
-        return await show_record(self._context, visitor, page, done_message(visitor) or self._kind.message(visitor))
+        return await show_record(
+            self._context, visitor, page, evidence_result_message(visitor) or self._kind.done_message(visitor)
+        )

@@ -10,7 +10,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, VisitorHandler
+from almoner.access.accounts.page_guard import SignedInRequest, VisitorHandler
 from almoner.console.actions import ActionPage
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
@@ -21,7 +21,7 @@ _REFUSED: Final = 409
 
 
 @dataclass(frozen=True, slots=True)
-class FileContent:
+class DownloadedFile:
     """A file to save."""
 
     name: str
@@ -34,8 +34,8 @@ class Download:
     """A file to download. ``write`` creates the file and records the download, or raises one of ``refusals``."""
 
     path: str
-    describe: Callable[[Tx, Visitor], Awaitable[ActionPage]]
-    write: Callable[[Visitor], Awaitable[FileContent]]
+    describe: Callable[[Tx, SignedInRequest], Awaitable[ActionPage]]
+    write: Callable[[SignedInRequest], Awaitable[DownloadedFile]]
     refusals: tuple[type[Exception], ...]
 
 
@@ -47,10 +47,13 @@ class DownloadPages:
 
     def routes(self, *downloads: Download) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(one.path, self._answer(one), *FINANCE, fresh=True) for one in downloads]
+        return [
+            self._context.route(one.path, self._answer(one), *FINANCE, requires_reauthentication=True)
+            for one in downloads
+        ]
 
     def _answer(self, download: Download) -> VisitorHandler:
-        async def answer(visitor: Visitor) -> Response:
+        async def answer(visitor: SignedInRequest) -> Response:
             refused = ""
             if visitor.form:
                 try:

@@ -7,27 +7,27 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.money_downloads import Download, DownloadPages, FileContent
+from almoner.console.money_downloads import Download, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     NOTE,
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
-    amount,
+    amount_fact,
     build_list_page,
-    cursor_of,
-    names_of_deciders,
-    names_of_organisations,
-    parse_choice,
-    sentences,
+    decider_name_lookup,
+    find_organisation_names,
+    fixed_explanation,
+    parse_cursor,
+    parse_filter_choice,
     show_record,
 )
 from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
@@ -36,13 +36,13 @@ from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile, PaymentFileError, PaymentFileStatus
 from almoner.giving.banking.payment_files.flows import StatusReportResult
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementError, OperatorFilters
+from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementError, OperatorDisbursementFilters
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import format_amount
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
 _TYPE: Final = "bankfile"
 _PATH: Final = "/payment-files"
@@ -50,19 +50,19 @@ _STATUSES: Final[tuple[PaymentFileStatus, ...]] = ("created", "released", "withd
 _SHOWN: Final = 200
 
 
-async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[Fact]:
+async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
     return [
-        amount("Amount", file.total),
-        Fact("Payments", f"{file.payments:,}"),
-        Fact("Execution date", file.execution_date.isoformat()),
-        amount("Limit for one person", file.single_release_limit),
-        Fact("Two people required", file.requires_second_approval, "yes_no"),
-        Fact("Message ID", file.message_id),
-        Fact("SHA-256", file.sha256.hex()),
+        amount_fact("Amount", file.total),
+        LabelledValue("Payments", f"{file.payments:,}"),
+        LabelledValue("Execution date", file.execution_date.isoformat()),
+        amount_fact("Limit for one person", file.single_release_limit),
+        LabelledValue("Two people required", file.requires_second_approval, "yes_no"),
+        LabelledValue("Message ID", file.message_id),
+        LabelledValue("SHA-256", file.sha256.hex()),
     ]
 
 
-async def _audit(tx: Tx, officer: Officer, action: str, file: PaymentFile) -> None:
+async def _audit(tx: Tx, officer: ActingOperator, action: str, file: PaymentFile) -> None:
     facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
 
@@ -72,7 +72,7 @@ def _created(file: PaymentFile) -> str:
 
 
 async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
-    by = await names_of_deciders(tx, [file.created_by])
+    by = await decider_name_lookup(tx, [file.created_by])
     who = f"{by(file.created_by)} created the file."
     two = "Because of the amount, a different person must release it."
     return [
@@ -85,14 +85,14 @@ async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
     ]
 
 
-async def _release(tx: Tx, officer: Officer, file: PaymentFile, _entered_values: Mapping[str, str]) -> None:
+async def _release(tx: Tx, officer: ActingOperator, file: PaymentFile, _entered_values: Mapping[str, str]) -> None:
     if file.requires_second_approval:
         await operators.ensure_independent_operator(tx, officer.person, [file.created_by])
     released = await payment_files.release_file(tx, file.id, by=officer.id)
     await _audit(tx, officer, "payment_file.released", released)
 
 
-async def _withdraw(tx: Tx, officer: Officer, file: PaymentFile, entered_values: Mapping[str, str]) -> None:
+async def _withdraw(tx: Tx, officer: ActingOperator, file: PaymentFile, entered_values: Mapping[str, str]) -> None:
     withdrawn = await payment_files.withdraw_file(tx, file.id, note=entered_values["note"], by=officer.id)
     await _audit(tx, officer, "payment_file.withdrawn", withdrawn)
 
@@ -103,7 +103,7 @@ _ANSWERS: Final = {
 }
 
 
-def _message(visitor: Visitor) -> str:
+def _message(visitor: SignedInRequest) -> str:
     """The message after the import of a status report, or about disbursements that a new payment file leaves out."""
     homeless, _, held = visitor.query.get("left", "")[:19].partition(".")
     if not (homeless.isdecimal() and held.isdecimal()):
@@ -133,7 +133,9 @@ _KIND: Final = RecordKind(
         RecordAction(
             "withdraw",
             "Withdraw file",
-            sentences("The file cannot be sent to the bank any more. Its disbursements can be added to another file."),
+            fixed_explanation(
+                "The file cannot be sent to the bank any more. Its disbursements can be added to another file."
+            ),
             _withdraw,
             (NOTE,),
             _created,
@@ -179,24 +181,30 @@ class PaymentFilePages:
         download = Download(f"{_PATH}/{{id}}/download", self._about_download, self._write, (PaymentFileError,))
         return [
             *ListRouteBuilder(context).routes(self._list),
-            context.route(f"{_PATH}/bank-answer", self.import_answer, *FINANCE, fresh=True, upload=BANK_FILE),
+            context.route(
+                f"{_PATH}/bank-answer",
+                self.import_status_report,
+                *FINANCE,
+                requires_reauthentication=True,
+                upload=BANK_FILE,
+            ),
             *DownloadPages(context).routes(download),
             *ActionPages(context).routes(self._new(), *_KIND.declare_actions(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
-        status = parse_choice(query, "status", _STATUSES)
-        after = cursor_of(self._context, query, _TYPE)
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
+        status = parse_filter_choice(query, "status", _STATUSES)
+        after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
             found = await payment_files.list_for_operators(tx, status, after, query.limit + 1)
             total = await payment_files.count_for_operators(tx, status, MOST_COUNTED)
-            by = await names_of_deciders(tx, [who for one in found for who in (one.created_by, one.released_by)])
+            by = await decider_name_lookup(tx, [who for one in found for who in (one.created_by, one.released_by)])
             rows = [
                 (
                     one.id,
                     ListRow(
-                        _KIND.address(tx, one),
+                        _KIND.page_path(tx, one),
                         (
                             one.total,
                             one.payments,
@@ -213,10 +221,10 @@ class PaymentFilePages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a payment file: its payments, the transliterated names, and the bank's status reports."""
         async with self._context.db.read() as tx:
-            file = await _KIND.find(self._context, tx, visitor)
+            file = await _KIND.get_from_url(self._context, tx, visitor)
             page = RecordPage(
                 title=f"Payment file of {format_amount(file.total)}",
                 id=tx.ids.text(_TYPE, file.id),
@@ -225,18 +233,18 @@ class PaymentFilePages:
                 back_words="Payment files",
                 facts=await _facts(tx, file),
                 steps=await self._steps(tx, file),
-                actions=_KIND.offered(tx, file),
+                actions=_KIND.available_actions(tx, file),
                 tables=[await self._payments(tx, file), await self._changed(tx, file)],
-                downloads=[(f"{_KIND.address(tx, file)}/download", "Download file")]
+                downloads=[(f"{_KIND.page_path(tx, file)}/download", "Download file")]
                 if file.status == "released"
                 else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.message(visitor) or _message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.done_message(visitor) or _message(visitor))
 
     async def _steps(self, tx: Tx, file: PaymentFile) -> list[TimelineStep]:
         reports = await payment_files.list_status_reports(tx, file.id)
         people = [file.created_by, file.released_by, file.withdrawn_by, *(one.recorded_by for one in reports)]
-        by = await names_of_deciders(tx, people)
+        by = await decider_name_lookup(tx, people)
         steps = [TimelineStep("Created", "done", iso_timestamp(file.created_at), by(file.created_by) or "")]
         if file.status == "withdrawn":
             return [*steps, TimelineStep("Withdrawn", "done", None, f"{by(file.withdrawn_by)}: {file.note}")]
@@ -290,9 +298,9 @@ class PaymentFilePages:
     def _new(self) -> ConsoleAction:
         return ConsoleAction(f"{_PATH}/new", FINANCE, self._describe_new, self._create, (PaymentFileError,), fresh=True)
 
-    async def _describe_new(self, tx: Tx, _visitor: Visitor) -> ActionPage:
+    async def _describe_new(self, tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         own = self._context.services.own_accounts or {}
-        sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
+        sent = await disbursements.count_for_operators(tx, OperatorDisbursementFilters(status="SENT"), MOST_COUNTED)
         counted = f"More than {MOST_COUNTED:,}" if sent > MOST_COUNTED else f"{sent:,}"
         return ActionPage(
             "Create payment file",
@@ -326,13 +334,13 @@ class PaymentFilePages:
             else "No bank accounts are configured for payments. Ask an administrator to set ALMONER_BANK_ACCOUNTS.",
         )
 
-    async def _create(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+    async def _create(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         own = (self._context.services.own_accounts or {})[entered_values["currency"]]
         try:
             day = date.fromisoformat(entered_values["date"]) if entered_values["date"] else tx.now.date()
         except ValueError:
             raise IncorrectParams("date: enter a date such as 2026-11-30") from None
-        officer = Officer(self._context, visitor)
+        officer = ActingOperator(self._context, visitor)
         created = await payment_files.create_file(tx, own, day, by=officer.id)
         if created.file is None:
             raise PaymentFileError(
@@ -340,24 +348,24 @@ class PaymentFilePages:
             )
         await _audit(tx, officer, "payment_file.created", created.file)
         left = f"{len(created.without_account)}.{len(created.held)}"
-        return f"{_KIND.address(tx, created.file)}?left={left}"
+        return f"{_KIND.page_path(tx, created.file)}?left={left}"
 
     async def _nothing(
         self, tx: Tx, currency: str, homeless: Sequence[Disbursement], held: Sequence[Disbursement]
     ) -> str:
         some = [*homeless, *held][:20]
-        names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in some])
+        names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in some])
         reasons = [f"There are no disbursements to pay in {currency}."]
         for found, why in ((homeless, "has no approved payee account"), (held, "is on hold")):
             reasons += [f"{names.get(one.organisation_id)} {why}." for one in found[:20]]
         return " ".join(reasons)
 
-    async def _about_download(self, tx: Tx, visitor: Visitor) -> ActionPage:
-        file = await _KIND.find(self._context, tx, visitor)
+    async def _about_download(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        file = await _KIND.get_from_url(self._context, tx, visitor)
         return ActionPage(
             "Download payment file",
             "Download file",
-            _KIND.address(tx, file),
+            _KIND.page_path(tx, file),
             "Payment file",
             (
                 "Upload the file to the bank only once. The bank rejects a second file with the same message ID.",
@@ -370,20 +378,20 @@ class PaymentFilePages:
             closed="" if file.status == "released" else f"The file is {file.status}: it must be released first.",
         )
 
-    async def _write(self, visitor: Visitor) -> FileContent:
+    async def _write(self, visitor: SignedInRequest) -> DownloadedFile:
         async with self._context.db.write() as tx:
-            file = await _KIND.find(self._context, tx, visitor)
+            file = await _KIND.get_from_url(self._context, tx, visitor)
             content = payment_files.released_content(tx, file)
-            await _audit(tx, Officer(self._context, visitor), "payment_file.downloaded", file)
-        return FileContent(f"{file.message_id}.xml", "application/xml", content)
+            await _audit(tx, ActingOperator(self._context, visitor), "payment_file.downloaded", file)
+        return DownloadedFile(f"{file.message_id}.xml", "application/xml", content)
 
-    async def import_answer(self, visitor: Visitor) -> Response:
+    async def import_status_report(self, visitor: SignedInRequest) -> Response:
         """Import the bank's status report (pain.002), and show how it changed the payments."""
         reported: StatusReportResult | None = None
         problems: dict[str, str] = {}
         refused = ""
         if visitor.form:
-            officer = Officer(self._context, visitor)
+            officer = ActingOperator(self._context, visitor)
 
             async def record(tx: Tx, file: PaymentFile, counts: dict[BankOutcome, int]) -> None:
                 facts = {verdict.value: count for verdict, count in counts.items()}
@@ -396,12 +404,12 @@ class PaymentFilePages:
             else:
                 try:
                     reported = await payment_files_flows.import_status_report(
-                        self._context.db, content, by=officer.id, record=record
+                        self._context.db, content, by=officer.id, on_finished=record
                     )
                 except (PaymentFileError, DisbursementError) as error:
                     refused = str(error)
         if reported is not None and not (reported.contradicted or reported.refused):
-            name = self._context.id_text(_TYPE, reported.file.id)
+            name = self._context.format_id(_TYPE, reported.file.id)
             done = "answered" if reported.counts else "known"
             return redirect_to(f"{visitor.place.home}{_PATH}/{name}?done={done}")
         ids = self._context.db.deployment.ids

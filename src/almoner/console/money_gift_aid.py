@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
@@ -17,28 +17,28 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    page_by_position,
-    parse_position,
+    build_time_page,
+    parse_time_cursor,
 )
-from almoner.console.money_downloads import Download, DownloadPages, FileContent
+from almoner.console.money_downloads import Download, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     NOTE,
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
-    amount,
+    amount_fact,
     build_list_page,
-    cursor_of,
-    moment,
-    names_of_deciders,
-    names_of_organisations,
-    parse_choice,
+    decider_name_lookup,
+    find_organisation_names,
+    fixed_explanation,
+    parse_cursor,
     parse_entered_amount,
+    parse_filter_choice,
     parse_filter_id,
-    sentences,
     show_record,
+    timestamp_fact,
 )
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
@@ -55,7 +55,7 @@ from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp, parse_day_or_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
 _TYPE: Final = gift_aid_claims.ID_TYPE
 _PATH: Final = "/gift-aid-claims"
@@ -67,20 +67,20 @@ def _pounds(minor: int | None) -> Money | None:
     return None if minor is None else Money(minor, CURRENCY)
 
 
-async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[Fact]:
-    names = await names_of_organisations(tx, [(None, claim.organisation_id)])
+async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[LabelledValue]:
+    names = await find_organisation_names(tx, [(None, claim.organisation_id)])
     return [
-        Fact("Charity", names.get(claim.organisation_id)),
-        Fact("Charity ID", tx.ids.text("organisation", claim.organisation_id)),
-        Fact("Donations", f"{claim.donations:,} in {claim.lines:,} lines"),
-        amount("Total donated", _pounds(claim.minor)),
-        amount("Tax claimed", _pounds(claim.tax_minor)),
-        amount("Adjustment", _pounds(claim.adjustment_minor)),
-        amount("Gift Aid due", _pounds(claim.due_minor)),
-        amount("Paid", _pounds(claim.paid_minor)),
-        moment("Donations before", claim.cutoff_at),
-        Fact("HMRC's reference", claim.reference),
-        Fact("Note", claim.note),
+        LabelledValue("Charity", names.get(claim.organisation_id)),
+        LabelledValue("Charity ID", tx.ids.text("organisation", claim.organisation_id)),
+        LabelledValue("Donations", f"{claim.donations:,} in {claim.lines:,} lines"),
+        amount_fact("Total donated", _pounds(claim.minor)),
+        amount_fact("Tax claimed", _pounds(claim.tax_minor)),
+        amount_fact("Adjustment", _pounds(claim.adjustment_minor)),
+        amount_fact("Gift Aid due", _pounds(claim.due_minor)),
+        amount_fact("Paid", _pounds(claim.paid_minor)),
+        timestamp_fact("Donations before", claim.cutoff_at),
+        LabelledValue("HMRC's reference", claim.reference),
+        LabelledValue("Note", claim.note),
     ]
 
 
@@ -91,27 +91,31 @@ def _is(*statuses: ClaimStatus) -> Callable[[GiftAidClaim], str]:
     return closed
 
 
-async def _audit(tx: Tx, officer: Officer, action: str, claim: GiftAidClaim) -> None:
+async def _audit(tx: Tx, officer: ActingOperator, action: str, claim: GiftAidClaim) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, f"gift_aid_claim.{action}", tx.ids.text(_TYPE, claim.id))
 
 
-async def _submit(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
+async def _submit(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "submitted", claim)
     await gift_aid_claims.mark_submitted(tx, claim.id, entered_values["reference"], by=officer.id)
 
 
-async def _pay(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
-    minor = parse_entered_amount("amount", entered_values["amount"], CURRENCY) if entered_values["amount"] else None
+async def _pay(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
+    minor = (
+        parse_entered_amount("amount", entered_values["amount_fact"], CURRENCY)
+        if entered_values["amount_fact"]
+        else None
+    )
     await _audit(tx, officer, "paid", claim)
     await gift_aid_claims.mark_paid(tx, claim.id, minor, note=entered_values["note"] or None, by=officer.id)
 
 
-async def _reject(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
+async def _reject(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "rejected", claim)
     await gift_aid_claims.mark_rejected(tx, claim.id, entered_values["note"], by=officer.id)
 
 
-async def _withdraw(tx: Tx, officer: Officer, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
+async def _withdraw(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "withdrawn", claim)
     await gift_aid_claims.withdraw_draft(tx, claim.id, entered_values["note"], by=officer.id)
 
@@ -136,7 +140,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-submitted",
             "Mark as sent to HMRC",
-            sentences("Donations refunded since the claim was drafted are deducted from the next claim."),
+            fixed_explanation("Donations refunded since the claim was drafted are deducted from the next claim."),
             _submit,
             (ActionField("reference", "HMRC's reference", maxlength=gift_aid_claims_domain.MAX_REFERENCE),),
             _is("drafted"),
@@ -165,7 +169,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-rejected",
             "Record that HMRC rejected it",
-            sentences("The donations in the claim can be claimed again."),
+            fixed_explanation("The donations in the claim can be claimed again."),
             _reject,
             (NOTE,),
             _is("submitted"),
@@ -174,7 +178,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "withdraw",
             "Withdraw draft",
-            sentences("The donations in the claim can be claimed again."),
+            fixed_explanation("The donations in the claim can be claimed again."),
             _withdraw,
             (NOTE,),
             _is("drafted"),
@@ -252,18 +256,18 @@ class GiftAidClaimPages:
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
-        status, after = parse_choice(query, "status", _STATUSES), cursor_of(self._context, query, _TYPE)
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
+        status, after = parse_filter_choice(query, "status", _STATUSES), parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
             charity = parse_filter_id(tx, query, "charity", "organisation")
             found = await gift_aid_claims.list_for_operators(tx, status, charity, after, query.limit + 1)
             total = await gift_aid_claims.count_for_operators(tx, status, charity, MOST_COUNTED)
-            names = await names_of_organisations(tx, [(None, one.organisation_id) for one in found])
+            names = await find_organisation_names(tx, [(None, one.organisation_id) for one in found])
             rows = [
                 (
                     one.id,
                     ListRow(
-                        _KIND.address(tx, one),
+                        _KIND.page_path(tx, one),
                         (
                             _pounds(one.due_minor),
                             names.get(one.organisation_id),
@@ -282,19 +286,19 @@ class GiftAidClaimPages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def _load_adjustments(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load_adjustments(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             charity = parse_filter_id(tx, query, "charity", "organisation")
-            before = parse_position(query.cursor)
+            before = parse_time_cursor(query.cursor)
             found = await gift_aid_claims.newest_adjustments(tx, charity, query.limit + 1, before and before[1])
-            return page_by_position([(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit)
+            return build_time_page([(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a claim, and those of its donations that have changed since the claim was drafted."""
         async with self._context.db.read() as tx:
-            claim = await _KIND.find(self._context, tx, visitor)
+            claim = await _KIND.get_from_url(self._context, tx, visitor)
             over = await gift_aid_claims.overclaimed_donations(tx, claim.id)
-            by = await names_of_deciders(tx, [claim.drafted_by])
+            by = await decider_name_lookup(tx, [claim.drafted_by])
             steps = [TimelineStep("Drafted", "done", iso_timestamp(claim.drafted_at), by(claim.drafted_by) or "")]
             match claim.status:
                 case "drafted":
@@ -313,7 +317,7 @@ class GiftAidClaimPages:
                 "All donations in this claim can still be claimed.",
                 f"The first {_SHOWN} of {len(over):,} are shown." if len(over) > _SHOWN else "",
             )
-            here = _KIND.address(tx, claim)
+            here = _KIND.page_path(tx, claim)
             page = RecordPage(
                 title=f"Gift Aid claim of {format_pounds(claim.due_minor)}",
                 id=tx.ids.text(_TYPE, claim.id),
@@ -322,14 +326,14 @@ class GiftAidClaimPages:
                 back_words="Gift Aid claims",
                 facts=await _facts(tx, claim),
                 steps=steps,
-                actions=_KIND.offered(tx, claim),
+                actions=_KIND.available_actions(tx, claim),
                 tables=[changed],
                 downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
                 notices=[_left_out_message(visitor)] if _left_out_message(visitor) else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
 
-    async def _describe_draft(self, _tx: Tx, _visitor: Visitor) -> ActionPage:
+    async def _describe_draft(self, _tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         return ActionPage(
             "Draft a Gift Aid claim",
             "Draft claim",
@@ -368,8 +372,11 @@ class GiftAidClaimPages:
             ),
         )
 
-    async def _draft(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        officer, charity = Officer(self._context, visitor), tx.ids.parse("organisation", entered_values["charity"])
+    async def _draft(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        officer, charity = (
+            ActingOperator(self._context, visitor),
+            tx.ids.parse("organisation", entered_values["charity"]),
+        )
         try:
             year = gift_aid_claims_domain.parse_year_end(entered_values["year_end"])
         except ValueError as error:
@@ -387,7 +394,7 @@ class GiftAidClaimPages:
             )
         except NotFound:
             raise IncorrectParams("charity: there is no organisation with this ID") from None
-        left = [f"{tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in created.left_out[:20]]
+        left = [f"{tx.ids.text('donation', one.donation_id)}: {one.problems_text}" for one in created.left_out[:20]]
         if created.claim is None:
             raise GiftAidClaimError(" ".join(["No donations can be claimed.", *left]))
         claim_id = tx.ids.text(_TYPE, created.claim.id)
@@ -401,12 +408,12 @@ class GiftAidClaimPages:
         )
         return f"{_PATH}/{claim_id}?left={len(created.left_out)}&expired={created.expired}&waiting={created.waiting}"
 
-    async def _about_schedule(self, tx: Tx, visitor: Visitor) -> ActionPage:
-        claim = await _KIND.find(self._context, tx, visitor)
+    async def _about_schedule(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        claim = await _KIND.get_from_url(self._context, tx, visitor)
         return ActionPage(
             "HMRC's schedule",
             "Download CSV",
-            _KIND.address(tx, claim),
+            _KIND.page_path(tx, claim),
             "Gift Aid claim",
             (
                 (
@@ -417,13 +424,13 @@ class GiftAidClaimPages:
             facts=await _facts(tx, claim),
         )
 
-    async def _write_schedule(self, visitor: Visitor) -> FileContent:
+    async def _write_schedule(self, visitor: SignedInRequest) -> DownloadedFile:
         async with self._context.db.write() as tx:
-            claim = await _KIND.find(self._context, tx, visitor)
+            claim = await _KIND.get_from_url(self._context, tx, visitor)
             schedule = await gift_aid_claims.schedule_csv(tx, claim.id)
-            await _audit(tx, Officer(self._context, visitor), "downloaded", claim)
+            await _audit(tx, ActingOperator(self._context, visitor), "downloaded", claim)
             name = tx.ids.text(_TYPE, claim.id)
-        return FileContent(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
+        return DownloadedFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
 
 def _before(entered: str) -> datetime | None:
@@ -435,7 +442,7 @@ def _before(entered: str) -> datetime | None:
         raise IncorrectParams("before: enter a day such as 2026-11-01") from None
 
 
-def _left_out_message(visitor: Visitor) -> str:
+def _left_out_message(visitor: SignedInRequest) -> str:
     """The message about donations that are missing from a new draft claim."""
     found = []
     for name, words in (

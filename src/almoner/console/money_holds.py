@@ -6,24 +6,24 @@ from uuid import UUID
 
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, message_after
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, choose_done_message
 from almoner.console.money_records import (
     FIRST,
-    Officer,
-    names_of_deciders,
-    names_of_organisations,
+    ActingOperator,
+    decider_name_lookup,
+    find_organisation_names,
 )
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import MAX_NOTE_LENGTH, DisbursementError, DisbursementHold
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
-from almoner.platform.pages.record_tables import Column, Fact
+from almoner.platform.pages.record_tables import Column, LabelledValue
 
 _PATH: Final = "/disbursements/holds"
 _ALL: Final = "all"
@@ -46,7 +46,9 @@ class HoldPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Holds on disbursements",
-            message=message_after({"released": "Hold released. The next run sends all disbursements that are ready."}),
+            message=choose_done_message(
+                {"released": "Hold released. The next run sends all disbursements that are ready."}
+            ),
             about="Nonprofits whose disbursements were put on hold by a person or a rule are listed here.",
             roles=FINANCE,
             columns=(
@@ -77,15 +79,15 @@ class HoldPages:
         )
         return [*ListRouteBuilder(self._context).routes(self._list), *ActionPages(self._context).routes(release)]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             found = await disbursements.active_holds_page(tx, query.limit + 1, _parse_number(query.cursor))
             total = await disbursements.count_active_holds(tx)
             shown = [one for _, one in found[: query.limit]]
             following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
-            names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in shown])
+            names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in shown])
             partner_names = await partners.find_names(tx, [one.partner_id for one in shown if one.partner_id])
-            by = await names_of_deciders(tx, [one.decided_by for one in shown])
+            by = await decider_name_lookup(tx, [one.decided_by for one in shown])
             rows = [
                 ListRow(
                     self._address(one),
@@ -103,16 +105,16 @@ class HoldPages:
             return ListPage(rows, following, total)
 
     def _address(self, one: DisbursementHold) -> str:
-        whose = self._context.id_text("partner", one.partner_id) if one.partner_id else _ALL
-        return f"{_PATH}/{self._context.id_text('organisation', one.organisation_id)}/{whose}/release"
+        whose = self._context.format_id("partner", one.partner_id) if one.partner_id else _ALL
+        return f"{_PATH}/{self._context.format_id('organisation', one.organisation_id)}/{whose}/release"
 
-    def _named(self, visitor: Visitor) -> tuple[UUID, Partner | AllPartners]:
+    def _named(self, visitor: SignedInRequest) -> tuple[UUID, Partner | AllPartners]:
         """The nonprofit and the partner in the URL. Raises NotFound."""
         nonprofit, whose, _ = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/").split("/")
         scope = ALL_PARTNERS if whose == _ALL else Partner(self._context.parse_id("partner", whose))
         return self._context.parse_id("organisation", nonprofit), scope
 
-    async def _describe(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         organisation_id, scope = self._named(visitor)
         of = scope.id if isinstance(scope, Partner) else None
         held = [
@@ -120,10 +122,13 @@ class HoldPages:
         ]
         if not held:
             raise NotFound
-        names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in held])
-        by = await names_of_deciders(tx, [one.decided_by for one in held])
-        facts = [Fact("Nonprofit", names.get(organisation_id))]
-        facts += [Fact(f"On hold since {one.decided_at:%Y-%m-%d}", f"{by(one.decided_by)}: {one.note}") for one in held]
+        names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in held])
+        by = await decider_name_lookup(tx, [one.decided_by for one in held])
+        facts = [LabelledValue("Nonprofit", names.get(organisation_id))]
+        facts += [
+            LabelledValue(f"On hold since {one.decided_at:%Y-%m-%d}", f"{by(one.decided_by)}: {one.note}")
+            for one in held
+        ]
         return ActionPage(
             "Release disbursements",
             "Release disbursements",
@@ -143,14 +148,14 @@ class HoldPages:
             facts,
         )
 
-    async def _release(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
+    async def _release(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         organisation_id, scope = self._named(visitor)
-        officer, organisation = Officer(self._context, visitor), tx.ids.text("organisation", organisation_id)
+        officer, organisation = ActingOperator(self._context, visitor), tx.ids.text("organisation", organisation_id)
         whose = f" for {tx.ids.text('partner', scope.id)}" if isinstance(scope, Partner) else ""
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
         seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
-        agreed = await officer.decide_with_second(
-            tx, of, "disbursements.release", f"{organisation}{whose}", seen, entered_values["note"], always=False
+        agreed = await officer.confirm_with_second_operator(
+            tx, of, "disbursements.release", f"{organisation}{whose}", seen, entered_values["note"], mandatory=False
         )
         if agreed is None:
             return f"/money?done={FIRST}"

@@ -10,12 +10,12 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console import store
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import SignedAmount
-from almoner.console.money_records import Officer, names_of_organisations
+from almoner.console.money_records import ActingOperator, find_organisation_names
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import (
     AccountBalance,
@@ -30,8 +30,8 @@ from almoner.kit.money import currency_exponent
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.csv_files import csv_line, file_response
-from almoner.platform.pages.record_tables import readable
+from almoner.platform.pages.csv_files import csv_line, stream_file_download
+from almoner.platform.pages.record_tables import humanise_field_name
 
 _PATH: Final = "/ledger"
 _PAGE: Final = 100
@@ -79,13 +79,13 @@ class LedgerPages:
             context.route(_PATH, self.trial_balance, *FINANCE, methods=["GET"]),
             context.route(f"{_PATH}/account", self.account, *FINANCE, methods=["GET"]),
             context.route(f"{_PATH}/transfers", self.transfers, *FINANCE, methods=["GET"]),
-            context.route(f"{_PATH}/export", self.export, *FINANCE, fresh=True),
+            context.route(f"{_PATH}/export", self.export, *FINANCE, requires_reauthentication=True),
         ]
 
-    async def trial_balance(self, visitor: Visitor) -> Response:
+    async def trial_balance(self, visitor: SignedInRequest) -> Response:
         """Show the balance of each kind of account. Their sum must be zero."""
         async with self._context.db.read() as tx:
-            totals = await ledger.list_totals(tx)
+            totals = await ledger.list_trial_balance(tx)
         sums = {
             currency: sum(one.balance_minor for one in totals if one.currency == currency)
             for currency in dict.fromkeys(one.currency for one in totals)
@@ -96,11 +96,11 @@ class LedgerPages:
             totals=totals,
             sums=sums,
             account_key=_group_key,
-            readable=readable,
+            readable=humanise_field_name,
             balanced=not any(sums.values()),
         )
 
-    async def account(self, visitor: Visitor) -> Response:
+    async def account(self, visitor: SignedInRequest) -> Response:
         """Show a ledger account: its transfers, newest first, and its daily totals for a month."""
         key, month = visitor.query.get("key", ""), _month(visitor.query.get("month"))
         before = visitor.query.get("before", "")
@@ -137,21 +137,21 @@ class LedgerPages:
             day = (day - timedelta(days=1)).replace(day=1)
         return found
 
-    async def transfers(self, visitor: Visitor) -> Response:
+    async def transfers(self, visitor: SignedInRequest) -> Response:
         """Find the ledger transfers of a record by any of the record's IDs or references."""
         asked = visitor.query.get("q", "").strip()[:255]
         lines: list[_Line] = []
         problem = ""
         if asked:
             async with self._context.db.read() as tx:
-                owners = await store.list_ids_of_ledger_owners(tx, asked)
+                owners = await store.find_transfer_owner_ids(tx, asked)
                 found = await ledger.list_transfers_of_owners(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
             problem = "" if lines else "There are no transfers with this reference."
         return await self._context.show(visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem)
 
-    async def export(self, visitor: Visitor) -> Response:
+    async def export(self, visitor: SignedInRequest) -> Response:
         """Export all transfers of a period as CSV, or as Beancount with opening balances and balance assertions."""
         first, last = _day(visitor.form_value("from")), _day(visitor.form_value("to"))
         kind = visitor.form_value("format")
@@ -181,15 +181,15 @@ class LedgerPages:
             },
         )
 
-    async def _download(self, visitor: Visitor, first: date, last: date, kind: str) -> Response:
+    async def _download(self, visitor: SignedInRequest, first: date, last: date, kind: str) -> Response:
         since, until = _bounds_of_days(first, last)
         async with self._context.db.write() as tx:
-            await Officer(self._context, visitor).record_audit_entry(
+            await ActingOperator(self._context, visitor).record_audit_entry(
                 tx, DEPLOYMENT, "ledger.exported", f"{first}/{last}", format=kind
             )
         name = f"ledger-{first}-{last}.{kind}"
         lines = self._csv(since, until) if kind == "csv" else self._beancount(since, until)
-        return await file_response(lines, name, f"text/{'csv' if kind == 'csv' else 'plain'}; charset=utf-8")
+        return await stream_file_download(lines, name, f"text/{'csv' if kind == 'csv' else 'plain'}; charset=utf-8")
 
     async def _batches(self, since: datetime, until: datetime) -> AsyncIterator[list[PostedTransfer]]:
         """Read the transfers in batches, so that a slow client does not occupy a database connection."""
@@ -242,7 +242,7 @@ class LedgerPages:
         moved[credit] = moved.get(credit, 0) - one.minor
         amount = f"{_decimal(one.minor, one.currency):f} {one.currency}"
         return (
-            f'{one.posted_at:%Y-%m-%d} * "{readable(one.kind.value)}" ^{one.owner_id}\n'
+            f'{one.posted_at:%Y-%m-%d} * "{humanise_field_name(one.kind.value)}" ^{one.owner_id}\n'
             f'  transfer: "{one.id}"\n  {debit}  {amount}\n  {credit}  -{amount}\n\n'
         )
 
@@ -256,7 +256,7 @@ class LedgerPages:
         return ":".join([*parts, account.currency])
 
     def _organisation(self, organisation_id: UUID) -> str:
-        return self._context.id_text("organisation", organisation_id)
+        return self._context.format_id("organisation", organisation_id)
 
     def _key(self, account: LedgerAccount) -> str:
         owner = self._organisation(account.organisation_id) if account.organisation_id else account.provider
@@ -264,13 +264,13 @@ class LedgerPages:
 
     async def _names(self, tx: Tx, found: Sequence[PostedTransfer]) -> dict[UUID, str]:
         sides = {side.organisation_id for one in found for side in (one.debit, one.credit) if side.organisation_id}
-        return await names_of_organisations(tx, [(None, one) for one in sides])
+        return await find_organisation_names(tx, [(None, one) for one in sides])
 
     def _line(self, one: PostedTransfer, names: dict[UUID, str], key: str | None) -> _Line:
         sign = -1 if key is not None and one.credit.key == key else 1
         return _Line(
             one.posted_at,
-            readable(one.kind.value),
+            humanise_field_name(one.kind.value),
             _account_name(one.debit, names),
             _account_name(one.credit, names),
             SignedAmount(sign * one.minor, one.currency),
@@ -279,7 +279,7 @@ class LedgerPages:
 
     def _owner(self, one: PostedTransfer) -> str:
         id_type = _OWNER_TYPES.get(one.kind)
-        return self._context.id_text(id_type, one.owner_id) if id_type else str(one.owner_id)
+        return self._context.format_id(id_type, one.owner_id) if id_type else str(one.owner_id)
 
 
 _OWNER_TYPES: Final = {
@@ -311,7 +311,7 @@ def _group_key(one: AccountTotals) -> str | None:
 
 def _account_name(account: LedgerAccount, names: dict[UUID, str]) -> str:
     whose = account.provider or (names.get(account.organisation_id, "") if account.organisation_id else "")
-    return f"{readable(account.kind.value)} {account.currency}{f', {whose}' if whose else ''}"
+    return f"{humanise_field_name(account.kind.value)} {account.currency}{f', {whose}' if whose else ''}"
 
 
 def _decimal(minor: int, currency: str) -> Decimal:

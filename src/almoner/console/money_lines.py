@@ -9,23 +9,23 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, SignedAmount
 from almoner.console.money_records import (
     NOTE,
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
     build_list_page,
-    cursor_of,
-    names_of_deciders,
-    parse_choice,
-    sentences,
+    decider_name_lookup,
+    fixed_explanation,
+    parse_cursor,
+    parse_filter_choice,
     show_record,
 )
 from almoner.giving.banking.bank_statements import service as bank_statements
@@ -37,7 +37,7 @@ from almoner.giving.banking.bank_statements.domain import (
     MatchProposal,
     OpenLineReason,
     StatementError,
-    reopening_refusal,
+    reopen_blocked_reason,
 )
 from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -45,7 +45,7 @@ from almoner.kit.money import MAX_MINOR, format_amount
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
 _TYPE: Final = "bankline"
 _PATH: Final = "/bank-statement-lines"
@@ -61,23 +61,23 @@ _AUDITED: Final = {"request": "request", "donation": "donation", "provider_payou
 """The kinds of records to which a statement line can be matched, with their names in the audit log."""
 
 
-async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
+async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
     line, moved = one.line, one.line.movement
     why = line.reason.sentence if line.reason else None
     if line.booking_error:
         why = f"{why}: {line.booking_error}"
     return [
-        Fact("Amount", moved.minor, "amount", currency=moved.currency),
-        Fact("Direction", "came in" if moved.minor > 0 else "went out"),
-        Fact("Booked on", moved.booked_on.isoformat()),
-        Fact("Counterparty", moved.counterparty),
-        Fact("Text", moved.remittance_information),
-        Fact("End-to-end ID", moved.end_to_end_id),
-        Fact("Bank's reference", moved.reference),
-        Fact("Why the payment was returned", moved.return_reason),
-        Fact("Account", line.account),
-        Fact("Statement", one.statement),
-        Fact("Waiting because", why),
+        LabelledValue("Amount", moved.minor, "amount", currency=moved.currency),
+        LabelledValue("Direction", "came in" if moved.minor > 0 else "went out"),
+        LabelledValue("Booked on", moved.booked_on.isoformat()),
+        LabelledValue("Counterparty", moved.counterparty),
+        LabelledValue("Text", moved.remittance_information),
+        LabelledValue("End-to-end ID", moved.end_to_end_id),
+        LabelledValue("Bank's reference", moved.reference),
+        LabelledValue("Why the payment was returned", moved.return_reason),
+        LabelledValue("Account", line.account),
+        LabelledValue("Statement", one.statement),
+        LabelledValue("Waiting because", why),
     ]
 
 
@@ -89,10 +89,10 @@ def _open(one: LineDetails) -> str:
 
 
 def _decided(one: LineDetails) -> str:
-    return reopening_refusal(one.line.status, one.line.matched_as)
+    return reopen_blocked_reason(one.line.status, one.line.matched_as)
 
 
-async def _match(tx: Tx, officer: Officer, one: LineDetails, entered_values: Mapping[str, str]) -> None:
+async def _match(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:
     kind, thing = entered_values["kind"], entered_values["record"]
     try:
         await _assign(tx, one.line.id, kind, thing, officer.id)
@@ -110,7 +110,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             await bank_statements.assign_line_to_disbursement(tx, line_id, _parsed(tx, "disbursement", thing), by=by)
         case "provider_payout":
             provider, _, reference = thing.partition("/")
-            await bank_statements.assign_line_to_report(tx, line_id, provider, reference, by=by)
+            await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, by=by)
         case _:
             found = await donation_requests.find_by_reference(tx, thing)
             request_id = found or _parsed(tx, "donationrequest", thing)
@@ -123,12 +123,12 @@ def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
     return found
 
 
-async def _dismiss(tx: Tx, officer: Officer, one: LineDetails, entered_values: Mapping[str, str]) -> None:
+async def _dismiss(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", tx.ids.text(_TYPE, one.line.id))
     await bank_statements.dismiss_line(tx, one.line.id, note=entered_values["note"], by=officer.id)
 
 
-async def _reopen(tx: Tx, officer: Officer, one: LineDetails, entered_values: Mapping[str, str]) -> None:
+async def _reopen(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:
     await bank_statements.reopen_line(tx, one.line.id, note=entered_values["note"], by=officer.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.reopened", tx.ids.text(_TYPE, one.line.id))
 
@@ -144,7 +144,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "match",
             "Match line",
-            sentences(
+            fixed_explanation(
                 "The statement line is booked for the record that you enter. The amount, currency and status must "
                 "match. You can undo the match only if the record is a provider payout.",
             ),
@@ -167,7 +167,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "dismiss",
             "Dismiss line",
-            sentences(
+            fixed_explanation(
                 "Dismiss a line that does not belong to any record, such as a bank fee.",
                 "A dismissed line is not booked, so the bank balance in the ledger will differ from the real balance "
                 "by the amount of the line.",
@@ -181,7 +181,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "reopen",
             "Reopen line",
-            sentences(
+            fixed_explanation(
                 "The line is open again. A reopened line is not matched automatically, so match or dismiss it "
                 "manually.",
                 "The ledger does not change, because dismissed lines and matches to a provider payout are not booked.",
@@ -197,7 +197,7 @@ _KIND: Final = RecordKind(
 )
 
 
-class LinePages:
+class BankStatementLinePages:
     """Pages about bank statement lines."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -240,28 +240,28 @@ class LinePages:
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list), *actions, record]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         filters = LineFilters(
-            status=parse_choice(query, "status", _STATUSES),
-            reason=parse_choice(query, "reason", tuple(OpenLineReason)),
+            status=parse_filter_choice(query, "status", _STATUSES),
+            reason=parse_filter_choice(query, "reason", tuple(OpenLineReason)),
             account=query.filters.get("account"),
             minors=_minors(query.filters.get("amount")),
             booked_on=_day(query.filters.get("booked")),
         )
-        after = cursor_of(self._context, query, _TYPE)
+        after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
             found = await bank_statements.list_page(tx, filters, after, query.limit + 1)
             total = await bank_statements.count_lines(tx, filters, MOST_COUNTED)
             return build_list_page(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a statement line and its possible matches."""
         async with self._context.db.read() as tx:
-            one = await _KIND.find(self._context, tx, visitor)
+            one = await _KIND.get_from_url(self._context, tx, visitor)
             is_open = one.line.status == "open"
             proposed = await bank_statements.propose_matches(tx, one.line, _PROPOSED) if is_open else []
-            here = _KIND.address(tx, one)
-            by = await names_of_deciders(tx, [one.decided_by])
+            here = _KIND.page_path(tx, one)
+            by = await decider_name_lookup(tx, [one.decided_by])
             steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.since))]
             if one.decided_at is not None:
                 note = " ".join(part for part in (by(one.decided_by), one.note) if part)
@@ -278,13 +278,13 @@ class LinePages:
                 back_words="Lines to match",
                 facts=await _facts(tx, one),
                 steps=steps,
-                actions=_KIND.offered(tx, one),
+                actions=_KIND.available_actions(tx, one),
                 tables=[_proposals(tx, here, proposed)] if is_open else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
 
 
-def _booked(visitor: Visitor) -> str:
+def _booked(visitor: SignedInRequest) -> str:
     """The message after a bank statement is booked: how many of its lines were matched."""
     matched, left = (visitor.query.get(name, "")[:9] for name in ("matched", "open"))
     if not (matched.isdecimal() and left.isdecimal()):
@@ -341,7 +341,7 @@ def _row(tx: Tx, one: BankLine) -> ListRow:
             SignedAmount(moved.minor, moved.currency),
             moved.booked_on.isoformat(),
             moved.counterparty,
-            (moved.text or "")[:80] or None,
+            (moved.reference_text or "")[:80] or None,
             one.status,
             why or None,
             one.since,

@@ -11,10 +11,10 @@ from typing import Final, Literal
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_overview import list_second_looks, list_waiting
+from almoner.console.money_overview import list_open_items, list_pending_second_approvals
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import AccountKind
 from almoner.giving.banking.bank_statements import service as bank_statements
@@ -48,7 +48,7 @@ class MonthEndPages:
         """Starlette routes."""
         return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show the month-end steps. Default: those of last month."""
         this = self._context.db.deployment.clock.now().date().replace(day=1)
         month = _month(visitor.query.get("month"), (this - _DAY).replace(day=1))
@@ -63,19 +63,19 @@ class MonthEndPages:
             visitor, "money_month_end.html", month=month, months=months, steps=steps, left=left
         )
 
-    async def _steps(self, tx: Tx, visitor: Visitor, month: date) -> list[MonthEndStep]:
+    async def _steps(self, tx: Tx, visitor: SignedInRequest, month: date) -> list[MonthEndStep]:
         last = (month + timedelta(days=32)).replace(day=1) - _DAY
-        looks = await list_second_looks(tx, self._context.operator_id(visitor))
+        looks = await list_pending_second_approvals(tx, self._context.operator_id(visitor))
         files = await payment_files.count_for_operators(tx, "created", MOST_COUNTED)
         claims = await gift_aid_claims.count_for_operators(tx, None, None, 1)
         drafts = await gift_aid_claims.count_for_operators(tx, "drafted", None, MOST_COUNTED)
-        totals = await ledger.list_totals(tx)
+        totals = await ledger.list_trial_balance(tx)
         sums: dict[str, int] = {}
         for one in totals:
             sums[one.currency] = sums.get(one.currency, 0) + one.balance_minor
         banked = {one.currency for one in totals if one.kind is AccountKind.BANK}
         uneven = [currency for currency, minor in sums.items() if minor]
-        work = [_counted(line.words, line.path, line.count) for line in await list_waiting(tx)]
+        work = [_counted(line.words, line.path, line.count) for line in await list_open_items(tx)]
         return [
             await self._statements(tx, last, banked),
             *work,
@@ -98,7 +98,7 @@ class MonthEndPages:
         ``banked``: the currencies of our bank accounts in the ledger.
         """
         words, path = f"Statements until {last}", "/bank-statements"
-        covered = await bank_statements.covered_until(tx)
+        covered = await bank_statements.last_covered_days(tx)
         own = self._context.services.own_accounts or {}
         reached: dict[str, date] = {}
         for (_, currency), day in covered.items():

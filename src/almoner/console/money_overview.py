@@ -7,12 +7,12 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_records import FIRST, WAITS, names_of_deciders, names_of_organisations
+from almoner.console.money_records import FIRST, WAITS, decider_name_lookup, find_organisation_names
 from almoner.console.operator_start_page import StartPageLine
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunds
@@ -23,7 +23,7 @@ from almoner.giving.banking.bank_statements.domain import LineFilters
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import OperatorFilters, WaitingReason
+from almoner.giving.disbursing.disbursements.domain import OperatorDisbursementFilters, WaitingReason
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.kit.money import format_amount
 from almoner.platform.database.transactions import Tx
@@ -35,7 +35,7 @@ _RELEASE: Final = "disbursements.release"
 
 
 @dataclass(frozen=True, slots=True)
-class SecondLook:
+class PendingSecondApproval:
     """A decision that needs a second approval. ``mine``: whether the visitor gave the first approval."""
 
     words: str
@@ -46,7 +46,7 @@ class SecondLook:
     mine: bool
 
 
-class MoneyInboxPages:
+class MoneyOverviewPage:
     """The page."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -56,14 +56,14 @@ class MoneyInboxPages:
         """Starlette routes."""
         return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show all open items for finance operators."""
         async with self._context.db.read() as tx:
-            looks = await list_second_looks(tx, self._context.operator_id(visitor))
-            lines = await list_waiting(tx)
+            looks = await list_pending_second_approvals(tx, self._context.operator_id(visitor))
+            lines = await list_open_items(tx)
             held = [
-                (reason.sentence, reason.value, count, oldest)
-                for reason, count, oldest in await disbursements.waiting_totals(tx)
+                (reason.description, reason.value, count, oldest)
+                for reason, count, oldest in await disbursements.waiting_counts_by_reason(tx)
                 if reason is not WaitingReason.BELOW_THRESHOLD
             ]
         return await self._context.show(
@@ -77,11 +77,16 @@ class MoneyInboxPages:
         )
 
 
-async def list_second_looks(tx: Tx, by: str) -> list[SecondLook]:
-    """List decisions, payment files and payee accounts that need a second approval. ``by``: the visitor."""
+async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingSecondApproval]:
+    """List decisions, payment files and payee accounts that need a second approval. ``viewer_id``: the visitor."""
     found = [
-        SecondLook(
-            words, path, person.shown_name, one.first.at, one.first.note, one.first.by == tx.ids.parse(operators.ID, by)
+        PendingSecondApproval(
+            words,
+            path,
+            person.display_name,
+            one.first.at,
+            one.first.note,
+            one.first.by == tx.ids.parse(operators.ID, viewer_id),
         )
         for one, person in await operators.list_pending_approvals(tx)
         if (address := _address_of(one)) is not None
@@ -89,28 +94,28 @@ async def list_second_looks(tx: Tx, by: str) -> list[SecondLook]:
     ]
     files = list(await payment_files.list_for_operators(tx, "created", None, _LISTED))
     accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
-    names = await names_of_organisations(tx, [(None, one.organisation_id) for one in accounts])
-    shown = await names_of_deciders(tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)])
+    names = await find_organisation_names(tx, [(None, one.organisation_id) for one in accounts])
+    shown = await decider_name_lookup(tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)])
     found += [
-        SecondLook(
+        PendingSecondApproval(
             f"Release the payment file of {format_amount(one.total)}",
             f"/payment-files/{tx.ids.text('bankfile', one.id)}",
             shown(one.created_by) or "",
             one.created_at,
             f"{one.payments:,} payments",
-            one.created_by == by,
+            one.created_by == viewer_id,
         )
         for one in files
         if one.requires_second_approval
     ]
     found += [
-        SecondLook(
+        PendingSecondApproval(
             f"Approve the account of {names.get(one.organisation_id) or one.holder}",
             f"/payee-accounts/{tx.ids.text('payeeaccount', one.id)}",
             shown(one.proposed.by) or "",
             one.proposed.at,
             f"{one.reviews_done} of {one.reviews_needed} approvals",
-            by in (one.proposed.by, one.first.by if one.first else None),
+            viewer_id in (one.proposed.by, one.first.by if one.first else None),
         )
         for one in accounts
     ]
@@ -132,7 +137,7 @@ def _address_of(one: Approval) -> tuple[str, str] | None:
             return None
 
 
-async def list_waiting(tx: Tx) -> list[StartPageLine]:
+async def list_open_items(tx: Tx) -> list[StartPageLine]:
     """The number of open items of each kind, and the age of the oldest item."""
     return [*await _banking_work(tx), *await _payment_work(tx), *await _disbursing_work(tx)]
 
@@ -140,8 +145,8 @@ async def list_waiting(tx: Tx) -> list[StartPageLine]:
 async def _banking_work(tx: Tx) -> list[StartPageLine]:
     open_lines = await bank_statements.count_lines(tx, LineFilters(status="open"), MOST_COUNTED)
     oldest_line = await bank_statements.oldest_open_since(tx)
-    unbooked = await settlements.unbooked_lines(tx, 1)
-    unbooked_count = sum(one.lines for one in await settlements.unbooked_sums(tx))
+    unbooked = await settlements.list_unmatched_lines(tx, 1)
+    unbooked_count = sum(one.lines for one in await settlements.unmatched_totals(tx))
     payouts = await bank_statements.count_missing_provider_payouts(tx, MOST_COUNTED + 1)
     gaps = await bank_statements.statement_gaps(tx, MOST_COUNTED + 1)
     uploads = await bank_statements.list_uploads(tx, _LISTED)
@@ -161,8 +166,8 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
 async def _payment_work(tx: Tx) -> list[StartPageLine]:
     held = await suspense.list_for_operators(tx, "held", None, None, 1)
     held_count = await suspense.count_for_operators(tx, "held", None, MOST_COUNTED)
-    unsent = await refunds.unsent_refunds(tx, 1)
-    unsent_count = await refunds.count_unsent(tx)
+    unsent = await refunds.list_unresolved_refunds(tx, 1)
+    unsent_count = await refunds.count_unresolved(tx)
     disputed = await disputes.list_for_operators(tx, DisputeStatus.OPEN, None, 1)
     disputed_count = await disputes.count_for_operators(tx, DisputeStatus.OPEN, MOST_COUNTED)
     return [
@@ -184,7 +189,7 @@ async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
     proposed_count = await payee_bank_accounts.count_for_operators(tx, "proposed", None, MOST_COUNTED)
     holds = await disbursements.active_holds_page(tx, 1, 0)
     holds_count = await disbursements.count_active_holds(tx)
-    sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
+    sent = await disbursements.count_for_operators(tx, OperatorDisbursementFilters(status="SENT"), MOST_COUNTED)
     return [
         StartPageLine(
             "Payee accounts to approve",

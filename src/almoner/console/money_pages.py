@@ -5,7 +5,7 @@ from typing import Final
 
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.links import FINANCE
 from almoner.console.money_disbursements import DisbursementPages
@@ -14,9 +14,9 @@ from almoner.console.money_files import PaymentFilePages
 from almoner.console.money_gift_aid import GiftAidClaimPages
 from almoner.console.money_holds import HoldPages
 from almoner.console.money_ledger import LedgerPages
-from almoner.console.money_lines import LinePages
+from almoner.console.money_lines import BankStatementLinePages
 from almoner.console.money_month_end import MonthEndPages
-from almoner.console.money_overview import MoneyInboxPages, list_second_looks, list_waiting
+from almoner.console.money_overview import MoneyOverviewPage, list_open_items, list_pending_second_approvals
 from almoner.console.money_payees import PayeeAccountPages
 from almoner.console.money_refunds import RefundPages
 from almoner.console.money_settlements import SettlementPages
@@ -52,7 +52,7 @@ async def _proposed_accounts(tx: Tx) -> int:
 COUNTERS: Final[Mapping[str, Counter]] = {
     "/bank-statement-lines": _open_lines,
     "/unallocated-payments": _held_payments,
-    "/refunds": refunds.count_unsent,
+    "/refunds": refunds.count_unresolved,
     "/disputes": _open_disputes,
     "/payee-accounts": _proposed_accounts,
 }
@@ -61,9 +61,9 @@ COUNTERS: Final[Mapping[str, Counter]] = {
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     return [
-        *MoneyInboxPages(context).routes(),
+        *MoneyOverviewPage(context).routes(),
         *StatementPages(context).routes(),
-        *LinePages(context).routes(),
+        *BankStatementLinePages(context).routes(),
         *SettlementPages(context).routes(),
         *UnallocatedPaymentPages(context).routes(),
         *RefundPages(context).routes(),
@@ -81,9 +81,9 @@ def routes(context: ConsoleContext) -> list[Route]:
 def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     """The section about money on the console's start page."""
 
-    async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
-        looks = [one for one in await list_second_looks(tx, context.operator_id(visitor)) if not one.mine]
+    async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
+        looks = [one for one in await list_pending_second_approvals(tx, context.operator_id(visitor)) if not one.mine]
         second = StartPageLine("Waiting for a second approval", "/money", len(looks), looks[0].since if looks else None)
-        return [second, *await list_waiting(tx)]
+        return [second, *await list_open_items(tx)]
 
     return [StartPageSection("Money", FINANCE, waiting)]

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
@@ -14,19 +14,19 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
     NOTE,
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
     build_list_page,
-    cursor_of,
-    moment,
-    names_of_deciders,
-    names_of_organisations,
-    parse_choice,
+    decider_name_lookup,
+    find_organisation_names,
+    fixed_explanation,
+    parse_cursor,
+    parse_filter_choice,
     parse_filter_id,
-    sentences,
     show_record,
+    timestamp_fact,
 )
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
@@ -42,7 +42,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
 _TYPE: Final = "payeeaccount"
 _PATH: Final = "/payee-accounts"
@@ -82,28 +82,28 @@ _PROPOSAL: Final = (
 )
 
 
-async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[Fact]:
+async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
     organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
     agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ": compare them")
     where = one.address
     parts = (where.street, where.building, where.postcode, where.town, where.country)
     others = await payee_bank_accounts.organisations_sharing_account(tx, one.id)
     return [
-        Fact("Nonprofit in the register", organisation.name),
-        Fact("Account holder as proposed", one.holder),
-        Fact("Names agree", agrees),
-        Fact("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
-        Fact("Nonprofit ID", tx.ids.text("organisation", organisation.id)),
-        Fact("Currency", one.currency),
-        Fact("Number", f"{one.masked_number} ({one.scheme})"),
-        Fact("Account holder's address", ", ".join(part for part in parts if part)),
-        Fact("Approvals", f"{one.reviews_done} of {one.reviews_needed}"),
-        Fact("Also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None),
-        moment("Denied by the nonprofit", one.denied_at),
+        LabelledValue("Nonprofit in the register", organisation.name),
+        LabelledValue("Account holder as proposed", one.holder),
+        LabelledValue("Names agree", agrees),
+        LabelledValue("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
+        LabelledValue("Nonprofit ID", tx.ids.text("organisation", organisation.id)),
+        LabelledValue("Currency", one.currency),
+        LabelledValue("Number", f"{one.masked_number} ({one.scheme})"),
+        LabelledValue("Account holder's address", ", ".join(part for part in parts if part)),
+        LabelledValue("Approvals", f"{one.reviews_done} of {one.reviews_needed}"),
+        LabelledValue("Also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None),
+        timestamp_fact("Denied by the nonprofit", one.denied_at),
     ]
 
 
-async def _audit(tx: Tx, officer: Officer, action: str, account: PayeeAccount) -> None:
+async def _audit(tx: Tx, officer: ActingOperator, action: str, account: PayeeAccount) -> None:
     organisation = tx.ids.text("organisation", account.organisation_id)
     await officer.record_audit_entry(
         tx,
@@ -136,7 +136,7 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
     ]
 
 
-async def _approve(tx: Tx, officer: Officer, one: PayeeAccount, entered_values: Mapping[str, str]) -> str | None:
+async def _approve(tx: Tx, officer: ActingOperator, one: PayeeAccount, entered_values: Mapping[str, str]) -> str | None:
     earlier = [one.proposed.by, *([one.first.by] if one.first else [])]
     await operators.ensure_independent_operator(tx, officer.person, earlier)
     seen = await payee_bank_accounts.approve(
@@ -146,7 +146,7 @@ async def _approve(tx: Tx, officer: Officer, one: PayeeAccount, entered_values: 
     return "first" if seen.status == "proposed" else None
 
 
-async def _reject(tx: Tx, officer: Officer, one: PayeeAccount, entered_values: Mapping[str, str]) -> None:
+async def _reject(tx: Tx, officer: ActingOperator, one: PayeeAccount, entered_values: Mapping[str, str]) -> None:
     refused = await payee_bank_accounts.refuse(tx, one.id, note=entered_values["note"], by=officer.id)
     await _audit(tx, officer, "payee_bank_account.rejected", refused)
 
@@ -179,7 +179,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "reject",
             "Reject account",
-            sentences(
+            fixed_explanation(
                 "Nothing is paid to a rejected account. Disbursements that were blocked by the proposal can continue."
             ),
             _reject,
@@ -238,20 +238,20 @@ class PayeeAccountPages:
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
-        shown = parse_choice(query, "status", tuple(_STATUSES))
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
+        shown = parse_filter_choice(query, "status", tuple(_STATUSES))
         status = _STATUSES[shown] if shown else None
-        after = cursor_of(self._context, query, _TYPE)
+        after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
             nonprofit = parse_filter_id(tx, query, "nonprofit", "organisation")
             found = await payee_bank_accounts.list_for_operators(tx, status, nonprofit, after, query.limit + 1)
             total = await payee_bank_accounts.count_for_operators(tx, status, nonprofit, MOST_COUNTED)
-            names = await names_of_organisations(tx, [(None, one.organisation_id) for one in found])
+            names = await find_organisation_names(tx, [(None, one.organisation_id) for one in found])
             rows = [
                 (
                     one.id,
                     ListRow(
-                        _KIND.address(tx, one),
+                        _KIND.page_path(tx, one),
                         (
                             one.holder,
                             names.get(one.organisation_id),
@@ -269,13 +269,13 @@ class PayeeAccountPages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show an account and its approvals."""
         async with self._context.db.read() as tx:
-            one = await _KIND.find(self._context, tx, visitor)
+            one = await _KIND.get_from_url(self._context, tx, visitor)
             notice = await account_notices.find(tx, one.id)
             looks = [("Proposed", one.proposed), ("Approved", one.first), ("Approved", one.second)]
-            by = await names_of_deciders(tx, [*(look.by for _, look in looks if look), one.refused_by])
+            by = await decider_name_lookup(tx, [*(look.by for _, look in looks if look), one.refused_by])
             steps = [
                 TimelineStep(what, "done", iso_timestamp(look.at), f"{by(look.by)}: {look.note}")
                 for what, look in looks
@@ -298,12 +298,12 @@ class PayeeAccountPages:
                 back_words="Payee accounts",
                 facts=await _facts(tx, one),
                 steps=steps,
-                actions=_KIND.offered(tx, one),
+                actions=_KIND.available_actions(tx, one),
                 notices=[f"{warning[:1].upper()}{warning[1:]}." for warning in warnings],
             )
-        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
 
-    async def _describe_proposal(self, _tx: Tx, _visitor: Visitor) -> ActionPage:
+    async def _describe_proposal(self, _tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         return ActionPage(
             "Propose a payee account",
             "Propose account",
@@ -321,8 +321,8 @@ class PayeeAccountPages:
             _PROPOSAL,
         )
 
-    async def _propose(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        officer = Officer(self._context, visitor)
+    async def _propose(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        officer = ActingOperator(self._context, visitor)
         places = (to_one_line(entered_values[name]).strip() or None for name in _PLACES)
         address = Address(to_one_line(entered_values["town"]).strip(), entered_values["country"].upper(), *places)
         proposal = await payee_bank_accounts.parse_proposal(
@@ -336,4 +336,4 @@ class PayeeAccountPages:
         )
         created = await payee_bank_accounts.propose_account(tx, proposal, note=entered_values["note"], by=officer.id)
         await _audit(tx, officer, "payee_bank_account.proposed", created)
-        return _KIND.address(tx, created)
+        return _KIND.page_path(tx, created)

@@ -8,7 +8,7 @@ from uuid import UUID
 from babel import Locale
 from starlette.responses import Response
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval, ApprovedDecision
 from almoner.access.people.domain import OperatorRole, Person
@@ -22,7 +22,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.pages import numbers
 from almoner.platform.pages.numbers import AmountProblem
-from almoner.platform.pages.record_tables import Column, Fact, TimelineStep
+from almoner.platform.pages.record_tables import Column, LabelledValue, TimelineStep
 
 R = TypeVar("R")
 _ENGLISH: Final = Locale("en")
@@ -57,7 +57,7 @@ class RecordPage:
     status: str
     back: str
     back_words: str
-    facts: Sequence[Fact]
+    facts: Sequence[LabelledValue]
     steps: Sequence[TimelineStep] = ()
     actions: Sequence[tuple[str, str, str]] = ()
     tables: Sequence[RecordTable] = ()
@@ -66,14 +66,14 @@ class RecordPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Officer:
+class ActingOperator:
     """The operator who performs an action on a page.
 
     For CLI commands, ``Caller`` is the equivalent. ``role``: the role that a second operator needs.
     """
 
     context: ConsoleContext
-    visitor: Visitor
+    visitor: SignedInRequest
     role: OperatorRole = "finance"
 
     @property
@@ -92,23 +92,23 @@ class Officer:
         """Record the same audit log entry as the corresponding CLI command."""
         await self.context.record_audit_entry(tx, self.visitor, scope, action, subject, **details)
 
-    async def decide_with_second(
-        self, tx: Tx, scope: UUID, action: str, subject: str, seen: bytes, note: str, *, always: bool
+    async def confirm_with_second_operator(
+        self, tx: Tx, scope: UUID, action: str, subject: str, fingerprint: bytes, note: str, *, mandatory: bool
     ) -> ApprovedDecision | None:
         """A decision that needs two operators.
 
-        None if a second operator must still confirm the decision, here or with the CLI command. ``always``: requires
+        None if a second operator must still confirm the decision, here or with the CLI command. ``mandatory``: requires
         two operators even if two-person approval is off. Raises OperatorRefused.
         """
-        decide = operators.require_two_people if always else operators.require_approval
-        decided = await decide(tx, self.person, self.role, action, subject, seen, note)
+        decide = operators.require_two_person_approval if mandatory else operators.require_configured_approval
+        decided = await decide(tx, self.person, self.role, action, subject, fingerprint, note)
         if isinstance(decided, Approval):
             await self.record_audit_entry(tx, scope, action, subject, look=1)
             return None
         return decided
 
 
-Perform = Callable[[Tx, Officer, R, Mapping[str, str]], Awaitable[str | None]]
+Perform = Callable[[Tx, ActingOperator, R, Mapping[str, str]], Awaitable[str | None]]
 """Performs the action and records it in the audit log. Returns a value for ``done`` in the URL, or None."""
 
 
@@ -144,13 +144,13 @@ class RecordKind(Generic[R]):
     words: str
     get: Callable[[Tx, UUID], Awaitable[R]]
     record_id: Callable[[R], UUID]
-    facts: Callable[[Tx, R], Awaitable[Sequence[Fact]]]
+    facts: Callable[[Tx, R], Awaitable[Sequence[LabelledValue]]]
     actions: Sequence[RecordAction[R]]
     refusals: tuple[type[Exception], ...]
     missing: tuple[type[Exception], ...] = (NotFound,)
     role: OperatorRole = "finance"
 
-    async def find(self, context: ConsoleContext, tx: Tx, visitor: Visitor) -> R:
+    async def get_from_url(self, context: ConsoleContext, tx: Tx, visitor: SignedInRequest) -> R:
         """The record in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{self.path}/").split("/")[0]
         try:
@@ -158,16 +158,16 @@ class RecordKind(Generic[R]):
         except self.missing:
             raise NotFound from None
 
-    def address(self, tx: Tx, record: R) -> str:
+    def page_path(self, tx: Tx, record: R) -> str:
         """The path of a record's page, below ``/operator``."""
         return f"{self.path}/{tx.ids.text(self.id_type, self.record_id(record))}"
 
-    def offered(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:
+    def available_actions(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:
         """The actions that are available now for the record."""
-        here = self.address(tx, record)
+        here = self.page_path(tx, record)
         return [(f"{here}/{one.name}", one.button, one.key) for one in self.actions if not one.closed(record)]
 
-    def message(self, visitor: Visitor) -> str:
+    def done_message(self, visitor: SignedInRequest) -> str:
         """The message about the action that the visitor has just performed."""
         done = visitor.query.get("done", "")
         if done == FIRST:
@@ -179,9 +179,9 @@ class RecordKind(Generic[R]):
         return [self._declare(context, one) for one in self.actions]
 
     def _declare(self, context: ConsoleContext, action: RecordAction[R]) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-            record = await self.find(context, tx, visitor)
-            back = self.address(tx, record)
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            record = await self.get_from_url(context, tx, visitor)
+            back = self.page_path(tx, record)
             facts = await self.facts(tx, record)
             closed = action.closed(record)
             about = [] if closed else await action.about(tx, record)
@@ -189,17 +189,17 @@ class RecordKind(Generic[R]):
                 action.button, action.button, back, self.words, about, action.fields, facts, closed=closed
             )
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-            record = await self.find(context, tx, visitor)
-            done = await action.perform(tx, Officer(context, visitor, self.role), record, entered_values)
-            return f"{self.address(tx, record)}?done={done or action.name}"
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+            record = await self.get_from_url(context, tx, visitor)
+            done = await action.perform(tx, ActingOperator(context, visitor, self.role), record, entered_values)
+            return f"{self.page_path(tx, record)}?done={done or action.name}"
 
         return ConsoleAction(
             f"{self.path}/{{id}}/{action.name}", frozenset({self.role}), describe, perform, self.refusals, fresh=True
         )
 
 
-def sentences(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
+def fixed_explanation(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
     """Build the explanation of an action from sentences that are the same for every record."""
 
     async def about(_tx: Tx, _record: Any) -> Sequence[str]:
@@ -210,7 +210,7 @@ def sentences(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
 
 async def show_record(
     context: ConsoleContext,
-    visitor: Visitor,
+    visitor: SignedInRequest,
     page: RecordPage,
     message: str = "",
     template: str = "money_record.html",
@@ -221,76 +221,78 @@ async def show_record(
     return await context.show(visitor, template, page_keys=keys, page=page, message=message, **more)
 
 
-def amount(label: str, money: Money | None) -> Fact:
+def amount_fact(label: str, money: Money | None) -> LabelledValue:
     """A fact whose value is an amount of money."""
-    return Fact(label, money.minor if money else None, "amount", currency=money.currency if money else None)
+    return LabelledValue(label, money.minor if money else None, "amount", currency=money.currency if money else None)
 
 
-def moment(label: str, at: Any) -> Fact:
+def timestamp_fact(label: str, at: Any) -> LabelledValue:
     """A fact whose value is a date and time."""
-    return Fact(label, iso_timestamp(at) if at else None, "moment")
+    return LabelledValue(label, iso_timestamp(at) if at else None, "moment")
 
 
-async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID]]) -> dict[UUID, str]:
+async def find_organisation_names(
+    tx: Tx, partner_organisation_ids: Iterable[tuple[UUID | None, UUID]]
+) -> dict[UUID, str]:
     """The display names of nonprofits, by ID.
 
     Each argument is a pair: the partner that may have added the nonprofit, and the nonprofit.
     """
     by_partner: dict[UUID | None, set[UUID]] = {}
-    for partner_id, organisation_id in given:
+    for partner_id, organisation_id in partner_organisation_ids:
         by_partner.setdefault(partner_id, set()).add(organisation_id)
     found: dict[UUID, str] = {}
     for partner_id, ids in by_partner.items():
         scope: Partner | AllPartners = Partner(partner_id) if partner_id else ALL_PARTNERS
-        found |= await organisations.readable_names(tx, scope, ids)
+        found |= await organisations.display_names(tx, scope, ids)
     return found
 
 
-async def names_of_deciders(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def decider_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """A function that returns who made a decision: an operator's display name, or the stored text, such as a rule."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: names.get(by, by) if by else None
 
 
-def cursor_of(context: ConsoleContext, query: ListQuery, id_type: str) -> UUID | None:
+def parse_cursor(context: ConsoleContext, query: ListQuery, id_type: str) -> UUID | None:
     """Parse the cursor: the ID of the last record on the previous page. Raises NotFound."""
     return context.parse_id(id_type, query.cursor) if query.cursor else None
 
 
-def build_list_page(tx: Tx, id_type: str, found: Sequence[tuple[UUID, ListRow]], limit: int, total: int) -> ListPage:
+def build_list_page(tx: Tx, id_type: str, rows: Sequence[tuple[UUID, ListRow]], limit: int, total: int) -> ListPage:
     """A page of a list.
 
-    ``found``: one row more than ``limit`` if there is a next page. ``total``: the number of matching records.
+    ``rows``: one row more than ``limit`` if there is a next page. ``total``: the number of matching records.
     """
-    shown = found[:limit]
-    following = tx.ids.text(id_type, shown[-1][0]) if len(found) > limit else None
+    shown = rows[:limit]
+    following = tx.ids.text(id_type, shown[-1][0]) if len(rows) > limit else None
     return ListPage([row for _, row in shown], following, min(total, MOST_COUNTED), total > MOST_COUNTED)
 
 
-def parse_filter_id(tx: Tx, query: ListQuery, name: str, id_type: str) -> UUID | None:
+def parse_filter_id(tx: Tx, query: ListQuery, filter_name: str, id_type: str) -> UUID | None:
     """Parse the record ID in a filter. Raises IncorrectParams."""
-    if not (text := query.filters.get(name)):
+    if not (text := query.filters.get(filter_name)):
         return None
     if (found := tx.ids.parse(id_type, text)) is None:
-        raise IncorrectParams(f"{name}: enter an ID such as {tx.ids.example(id_type)}")
+        raise IncorrectParams(f"{filter_name}: enter an ID such as {tx.ids.example(id_type)}")
     return found
 
 
-def parse_entered_amount(name: str, entered: str, currency: str) -> int:
+def parse_entered_amount(field_name: str, text: str, currency: str) -> int:
     """Parse an amount such as ``12.34`` into minor units. Raises IncorrectParams."""
-    found = numbers.parse_amount(entered, currency, _ENGLISH)
+    found = numbers.parse_amount(text, currency, _ENGLISH)
     if isinstance(found, AmountProblem) or found < 1:
-        raise IncorrectParams(f"{name}: enter an amount in {currency} such as 12.50")
+        raise IncorrectParams(f"{field_name}: enter an amount in {currency} such as 12.50")
     return found
 
 
 Choice = TypeVar("Choice", bound=str)
 
 
-def parse_choice(query: ListQuery, name: str, among: Sequence[Choice]) -> Choice | None:
+def parse_filter_choice(query: ListQuery, filter_name: str, choices: Sequence[Choice]) -> Choice | None:
     """The selected value of a filter, or None if the filter is not set. Raises IncorrectParams."""
-    if not (text := query.filters.get(name)):
+    if not (text := query.filters.get(filter_name)):
         return None
-    if (found := next((one for one in among if one == text), None)) is None:
-        raise IncorrectParams(f"{name}: choose an option from the list")
+    if (found := next((one for one in choices if one == text), None)) is None:
+        raise IncorrectParams(f"{filter_name}: choose an option from the list")
     return found

@@ -8,7 +8,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
@@ -18,23 +18,23 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    page_by_position,
-    parse_position,
+    build_time_page,
+    parse_time_cursor,
 )
 from almoner.console.money_records import (
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
-    amount,
+    amount_fact,
     build_list_page,
-    cursor_of,
-    moment,
-    names_of_deciders,
-    parse_choice,
+    decider_name_lookup,
+    fixed_explanation,
+    parse_cursor,
     parse_entered_amount,
-    sentences,
+    parse_filter_choice,
     show_record,
+    timestamp_fact,
 )
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import NOTE_LENGTH, NoSuchRefund, Refund, RefundError, RefundStatus
@@ -44,7 +44,7 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
 _TYPE: Final = "refund"
 _PATH: Final = "/refunds"
@@ -65,19 +65,19 @@ class _Shown:
 
 
 async def _get(tx: Tx, refund_id: UUID) -> _Shown:
-    return _Shown(await refunds.get(tx, refund_id), await refunds.is_unsent(tx, refund_id))
+    return _Shown(await refunds.get(tx, refund_id), await refunds.needs_resolution(tx, refund_id))
 
 
-async def _facts(tx: Tx, shown: _Shown) -> Sequence[Fact]:
+async def _facts(tx: Tx, shown: _Shown) -> Sequence[LabelledValue]:
     one = shown.refund
     return [
-        amount("Amount", one.money),
-        amount("Part of the refund that was owed to the nonprofit", one.nonprofit_share),
-        Fact("Donation", tx.ids.text("donation", one.donation_id)),
-        Fact("Sent by", "us, by bank transfer" if one.is_by_bank else one.provider),
-        Fact("Reference", one.provider_refund),
-        moment("Started", one.started_at),
-        moment("Ended", one.ended_at),
+        amount_fact("Amount", one.money),
+        amount_fact("Part of the refund that was owed to the nonprofit", one.nonprofit_share),
+        LabelledValue("Donation", tx.ids.text("donation", one.donation_id)),
+        LabelledValue("Sent by", "us, by bank transfer" if one.is_sent_by_bank else one.provider),
+        LabelledValue("Reference", one.provider_refund),
+        timestamp_fact("Started", one.started_at),
+        timestamp_fact("Ended", one.ended_at),
     ]
 
 
@@ -86,7 +86,7 @@ def _pending(shown: _Shown) -> str:
 
 
 def _retryable(shown: _Shown) -> str:
-    if shown.refund.is_by_bank:
+    if shown.refund.is_sent_by_bank:
         return "This refund is a bank transfer. Send the money through your bank, and then record the refund here."
     return _pending(shown)
 
@@ -95,7 +95,7 @@ def _unhandled(shown: _Shown) -> str:
     return "" if shown.unsent else "Only a failed or returned refund that has not been handled yet can be resolved."
 
 
-async def _mark_sent(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
+async def _mark_sent(tx: Tx, officer: ActingOperator, shown: _Shown, entered_values: Mapping[str, str]) -> None:
     name = tx.ids.text(_TYPE, shown.refund.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_sent", name, called=entered_values["reference"])
     await refunds.record_manual_refund(
@@ -103,17 +103,17 @@ async def _mark_sent(tx: Tx, officer: Officer, shown: _Shown, entered_values: Ma
     )
 
 
-async def _mark_failed(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
+async def _mark_failed(tx: Tx, officer: ActingOperator, shown: _Shown, entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_failed", tx.ids.text(_TYPE, shown.refund.id))
     await refunds.mark_refused(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
-async def _resolve(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
+async def _resolve(tx: Tx, officer: ActingOperator, shown: _Shown, entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.resolved", tx.ids.text(_TYPE, shown.refund.id))
-    await refunds.resolve_unsent_refund(tx, shown.refund.id, entered_values["note"], officer.id)
+    await refunds.resolve_failed_refund(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
-async def _retry(tx: Tx, officer: Officer, shown: _Shown, _entered_values: Mapping[str, str]) -> None:
+async def _retry(tx: Tx, officer: ActingOperator, shown: _Shown, _entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.retried", tx.ids.text(_TYPE, shown.refund.id))
     await refunds.retry_refund(tx, shown.refund.id)
 
@@ -129,7 +129,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-sent",
             "Record as sent",
-            sentences(
+            fixed_explanation(
                 "Record the refund here after you sent it by bank transfer or in the payment provider's dashboard.",
                 "The donation is treated as refunded, and the partner and the donor are notified as for any refund.",
             ),
@@ -142,7 +142,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "retry",
             "Retry the refund",
-            sentences("A background worker requests this refund from the payment provider again."),
+            fixed_explanation("A background worker requests this refund from the payment provider again."),
             _retry,
             (),
             _retryable,
@@ -152,7 +152,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-failed",
             "Record as failed",
-            sentences(
+            fixed_explanation(
                 "The refund will not be sent. The amount is owed to the nonprofit again, and the partner is notified."
             ),
             _mark_failed,
@@ -164,7 +164,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "resolve",
             "Mark as handled",
-            sentences("The refund is removed from the list of failed refunds and will not be sent again."),
+            fixed_explanation("The refund is removed from the list of failed refunds and will not be sent again."),
             _resolve,
             (_NOTE,),
             _unhandled,
@@ -223,27 +223,27 @@ class RefundPages:
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list, self._failed), *actions, record]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
-        shown, provider = parse_choice(query, "status", tuple(_STATUSES)), query.filters.get("provider")
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
+        shown, provider = parse_filter_choice(query, "status", tuple(_STATUSES)), query.filters.get("provider")
         status = _STATUSES[shown] if shown else None
-        after = cursor_of(self._context, query, _TYPE)
+        after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
             found = await refunds.list_for_operators(tx, status, provider, after, query.limit + 1)
             total = await refunds.count_for_operators(tx, status, provider, MOST_COUNTED)
             return build_list_page(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
 
-    async def _load_failed(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load_failed(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await refunds.unsent_refunds(tx, query.limit + 1, parse_position(query.cursor))
+            found = await refunds.list_unresolved_refunds(tx, query.limit + 1, parse_time_cursor(query.cursor))
             rows = [(one.ended_at, one.id, _row(tx, one, failed=True)) for one in found if one.ended_at]
-            return page_by_position(rows, query.limit, await refunds.count_unsent(tx))
+            return build_time_page(rows, query.limit, await refunds.count_unresolved(tx))
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a refund."""
         async with self._context.db.read() as tx:
-            shown = await _KIND.find(self._context, tx, visitor)
+            shown = await _KIND.get_from_url(self._context, tx, visitor)
             one = shown.refund
-            by = await names_of_deciders(tx, [one.started_by, one.ended_by])
+            by = await decider_name_lookup(tx, [one.started_by, one.ended_by])
             started = by(one.started_by) or "the partner"
             steps = [
                 TimelineStep("Started", "done", iso_timestamp(one.started_at), f"{started}{_after_colon(one.note)}")
@@ -255,7 +255,7 @@ class RefundPages:
             else:
                 waits = (
                     "send it through your bank, then record it here"
-                    if one.is_by_bank
+                    if one.is_sent_by_bank
                     else (f"{one.provider} has not sent it yet")
                 )
                 steps.append(TimelineStep("Sent", "waiting", None, waits))
@@ -267,15 +267,15 @@ class RefundPages:
                 back_words="Refunds",
                 facts=await _facts(tx, shown),
                 steps=steps,
-                actions=_KIND.offered(tx, shown),
+                actions=_KIND.available_actions(tx, shown),
                 notices=["This refund did not arrive. Create a new refund, or mark this refund as handled."]
                 if shown.unsent
                 else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
 
     def _new(self) -> ConsoleAction:
-        async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
+        async def describe(_tx: Tx, _visitor: SignedInRequest) -> ActionPage:
             return ActionPage(
                 "Refund a donation",
                 "Refund donation",
@@ -313,8 +313,8 @@ class RefundPages:
 
         return ConsoleAction(f"{_PATH}/new", FINANCE, describe, self._begin, (RefundError, InvalidState), fresh=True)
 
-    async def _begin(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        officer = Officer(self._context, visitor)
+    async def _begin(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        officer = ActingOperator(self._context, visitor)
         donation_id = tx.ids.parse("donation", entered_values["donation"])
         try:
             if donation_id is None:
@@ -323,8 +323,8 @@ class RefundPages:
         except NotFound:
             raise IncorrectParams("donation: no donation has this ID") from None
         minor = (
-            parse_entered_amount("amount", entered_values["amount"], gift.money.currency)
-            if entered_values["amount"]
+            parse_entered_amount("amount", entered_values["amount_fact"], gift.money.currency)
+            if entered_values["amount_fact"]
             else None
         )
         started = await refunds.begin_refund(
@@ -335,7 +335,7 @@ class RefundPages:
             self._context.services.rules,
             started_by=officer.id,
             note=entered_values["note"],
-            called=entered_values["reference"] or None,
+            sent_reference=entered_values["reference"] or None,
         )
         named = tx.ids.text(_TYPE, started.id)
         await officer.record_audit_entry(

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
@@ -17,20 +17,20 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
-    message_after,
-    page_by_position,
-    parse_position,
+    build_time_page,
+    choose_done_message,
+    parse_time_cursor,
 )
-from almoner.console.money_records import NOTE, Officer, build_list_page, cursor_of
+from almoner.console.money_records import NOTE, ActingOperator, build_list_page, parse_cursor
 from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import (
-    ClearExceptionError,
+    DismissLineError,
     ImportInterrupted,
     Settlement,
     SettlementReportError,
-    UnbookedLine,
+    UnmatchedLine,
 )
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import MissingProviderPayout, StatementError
@@ -39,7 +39,7 @@ from almoner.kit.money import Money
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact
+from almoner.platform.pages.record_tables import Column, LabelledValue
 
 _PATH: Final = "/settlements"
 _LINE: Final = "settlementline"
@@ -82,7 +82,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/unmatched",
             title="Unmatched settlement lines",
-            message=message_after({"dismissed": "Settlement line dismissed."}),
+            message=choose_done_message({"dismissed": "Settlement line dismissed."}),
             about="Lines of settlement reports that match no payment are listed here. Almoner tries to match these "
             "lines again every night.",
             roles=FINANCE,
@@ -104,7 +104,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/provider-payouts",
             title="Provider payouts without a bank statement line",
-            message=message_after({"explained": "Explanation recorded."}),
+            message=choose_done_message({"explained": "Explanation recorded."}),
             about="All provider payouts match a line of a bank statement.",
             roles=FINANCE,
             columns=(
@@ -125,7 +125,7 @@ class SettlementPages:
             FINANCE,
             self._describe_line,
             self._dismiss,
-            (ClearExceptionError,),
+            (DismissLineError,),
             fresh=True,
         )
         explain = ConsoleAction(
@@ -138,30 +138,34 @@ class SettlementPages:
         )
         return [
             *ListRouteBuilder(context).routes(self._unmatched(), self._payouts(), self._reports()),
-            context.route(f"{_PATH}/import", self.import_report, *FINANCE, fresh=True, upload=BANK_FILE),
+            context.route(
+                f"{_PATH}/import", self.import_report, *FINANCE, requires_reauthentication=True, upload=BANK_FILE
+            ),
             *ActionPages(context).routes(dismiss, explain),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            before = parse_position(query.cursor)
+            before = parse_time_cursor(query.cursor)
             found = await settlements.newest_settlements(tx, query.limit + 1, before and before[1])
-            return page_by_position([(one.imported_at, one.id, _row(one)) for one in found], query.limit)
+            return build_time_page([(one.imported_at, one.id, _row(one)) for one in found], query.limit)
 
-    async def _load_unmatched(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load_unmatched(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await settlements.unbooked_lines(tx, query.limit + 1, cursor_of(self._context, query, _LINE))
-            total = sum(one.lines for one in await settlements.unbooked_sums(tx))
+            found = await settlements.list_unmatched_lines(
+                tx, query.limit + 1, parse_cursor(self._context, query, _LINE)
+            )
+            total = sum(one.lines for one in await settlements.unmatched_totals(tx))
             rows = [(one.stored.id, _unmatched_row(tx, one)) for one in found]
             return build_list_page(tx, _LINE, rows, query.limit, total)
 
-    async def _load_payouts(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load_payouts(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            after = parse_position(query.cursor)
+            after = parse_time_cursor(query.cursor)
             found = await bank_statements.missing_provider_payouts(tx, query.limit + 1, after)
-            return page_by_position([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
+            return build_time_page([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
 
-    async def import_report(self, visitor: Visitor) -> Response:
+    async def import_report(self, visitor: SignedInRequest) -> Response:
         """Import the settlement report of a provider payout. Importing the same report again changes nothing."""
         problems: dict[str, str] = {}
         refused = ""
@@ -193,8 +197,8 @@ class SettlementPages:
             message=message,
         )
 
-    async def _import(self, visitor: Visitor, provider: str, content: bytes) -> Settlement:
-        officer = Officer(self._context, visitor)
+    async def _import(self, visitor: SignedInRequest, provider: str, content: bytes) -> Settlement:
+        officer = ActingOperator(self._context, visitor)
 
         async def record(tx: Tx, settlement: Settlement) -> None:
             digest = sha256_digest(content).hex()
@@ -202,15 +206,15 @@ class SettlementPages:
                 tx, DEPLOYMENT, "settlement.imported", provider, reference=settlement.reference, sha256=digest
             )
 
-        return await settlements_flows.import_report(self._context.db, provider, content, record=record)
+        return await settlements_flows.import_report(self._context.db, provider, content, on_finished=record)
 
-    async def _find_line(self, tx: Tx, visitor: Visitor) -> UnbookedLine:
+    async def _find_line(self, tx: Tx, visitor: SignedInRequest) -> UnmatchedLine:
         line_id = self._context.parse_id(_LINE, visitor.path.split("/")[-2])
-        if (found := await settlements.find_unbooked_line(tx, line_id)) is None:
+        if (found := await settlements.find_unmatched_line(tx, line_id)) is None:
             raise NotFound
         return found
 
-    async def _describe_line(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe_line(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         one = await self._find_line(tx, visitor)
         line = one.stored.line
         return ActionPage(
@@ -226,21 +230,21 @@ class SettlementPages:
             ),
             (NOTE,),
             (
-                Fact("Provider", one.stored.provider),
-                Fact("Report", one.reference),
-                Fact("Provider's payment", line.payment),
-                Fact("Kind", [line.kind.value], "values"),
-                Fact("Gross", line.signed_gross, "amount", currency=line.gross.currency),
-                Fact("Why it is unmatched", one.stored.reason.sentence if one.stored.reason else None),
-                Fact("Booked in", one.booked_in),
+                LabelledValue("Provider", one.stored.provider),
+                LabelledValue("Report", one.reference),
+                LabelledValue("Provider's payment", line.payment),
+                LabelledValue("Kind", [line.kind.value], "values"),
+                LabelledValue("Gross", line.signed_gross, "amount", currency=line.gross.currency),
+                LabelledValue("Why it is unmatched", one.stored.reason.sentence if one.stored.reason else None),
+                LabelledValue("Booked in", one.booked_in),
             ),
         )
 
-    async def _dismiss(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        one, officer = await self._find_line(tx, visitor), Officer(self._context, visitor)
+    async def _dismiss(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        one, officer = await self._find_line(tx, visitor), ActingOperator(self._context, visitor)
         line, provider = one.stored.line, one.stored.provider
-        await settlements.clear_exception(
-            tx, provider, one.reference, line.key, cleared_by=officer.id, note=entered_values["note"]
+        await settlements.dismiss_line(
+            tx, provider, one.reference, line.key, dismissed_by=officer.id, note=entered_values["note"]
         )
         await officer.record_audit_entry(
             tx,
@@ -253,14 +257,14 @@ class SettlementPages:
         )
         return f"{_PATH}/unmatched?done=dismissed"
 
-    async def _find_payout(self, tx: Tx, visitor: Visitor) -> MissingProviderPayout:
+    async def _find_payout(self, tx: Tx, visitor: SignedInRequest) -> MissingProviderPayout:
         below = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/provider-payouts/").removesuffix("/explain")
         provider, _, reference = below.partition("/")
         if (found := await bank_statements.find_missing_provider_payout(tx, provider, reference)) is None:
             raise NotFound
         return found
 
-    async def _describe_payout(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe_payout(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         one = await self._find_payout(tx, visitor)
         return ActionPage(
             "Mark a missing provider payout as explained",
@@ -268,7 +272,7 @@ class SettlementPages:
             f"{_PATH}/provider-payouts",
             "Payouts without a bank statement line",
             (
-                f"{one.why[:1].upper()}{one.why[1:]}.",
+                f"{one.explanation[:1].upper()}{one.explanation[1:]}.",
                 (
                     "First look up the payout in the payment provider's dashboard. No money moves. The payout is "
                     "removed from this list, and your explanation stays in the audit log."
@@ -276,14 +280,14 @@ class SettlementPages:
             ),
             (NOTE,),
             (
-                Fact("Payout", f"{one.provider}/{one.payout.reference}"),
-                Fact("Amount", one.payout.net_minor, "amount", currency=one.payout.currency),
-                Fact("Settled on", one.settled_on.isoformat()),
+                LabelledValue("Payout", f"{one.provider}/{one.payout.reference}"),
+                LabelledValue("Amount", one.payout.net_minor, "amount", currency=one.payout.currency),
+                LabelledValue("Settled on", one.settled_on.isoformat()),
             ),
         )
 
-    async def _explain(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        one, officer = await self._find_payout(tx, visitor), Officer(self._context, visitor)
+    async def _explain(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        one, officer = await self._find_payout(tx, visitor), ActingOperator(self._context, visitor)
         await bank_statements.record_provider_payout_explanation(
             tx, one.provider, one.payout.reference, note=entered_values["note"], by=officer.id
         )
@@ -299,7 +303,7 @@ def _row(one: Settlement) -> ListRow:
     return ListRow(f"{_PATH}/unmatched", values)
 
 
-def _unmatched_row(tx: Tx, one: UnbookedLine) -> ListRow:
+def _unmatched_row(tx: Tx, one: UnmatchedLine) -> ListRow:
     line, stored = one.stored.line, one.stored
     why = stored.reason.sentence if stored.reason else None
     gross = SignedAmount(line.signed_gross, line.gross.currency)
@@ -313,5 +317,6 @@ def _payout_row(one: MissingProviderPayout) -> ListRow:
     named = f"{one.provider}/{one.payout.reference}"
     net = SignedAmount(one.payout.net_minor, one.payout.currency)
     return ListRow(
-        f"{_PATH}/provider-payouts/{named}/explain", (named, net, one.settled_on.isoformat(), one.since, one.why)
+        f"{_PATH}/provider-payouts/{named}/explain",
+        (named, net, one.settled_on.isoformat(), one.since, one.explanation),
     )

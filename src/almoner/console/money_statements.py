@@ -9,7 +9,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
@@ -20,11 +20,11 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
-    message_after,
-    page_by_position,
-    parse_position,
+    build_time_page,
+    choose_done_message,
+    parse_time_cursor,
 )
-from almoner.console.money_records import NOTE, Officer, cursor_of, names_of_deciders
+from almoner.console.money_records import NOTE, ActingOperator, decider_name_lookup, parse_cursor
 from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
@@ -40,7 +40,7 @@ from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact
+from almoner.platform.pages.record_tables import Column, LabelledValue
 
 _UPLOAD: Final = "bankupload"
 _STATEMENT: Final = "bankstatement"
@@ -81,7 +81,7 @@ class StatementPages:
         self._gap_list = ConsoleList(
             path=f"{_PATH}/gaps",
             title="Missing and incomplete statements",
-            message=message_after({"explained": "Explanation recorded."}),
+            message=choose_done_message({"explained": "Explanation recorded."}),
             about="No bank statements are missing, and all lines could be read.",
             roles=FINANCE,
             columns=(
@@ -103,26 +103,26 @@ class StatementPages:
         )
         return [
             *ListRouteBuilder(context).routes(self._gap_list, self._list),
-            context.route(f"{_PATH}/upload", self.upload, *FINANCE, fresh=True, upload=BANK_FILE),
-            context.route(f"{_PATH}/uploads/{{id}}", self.preview, *FINANCE, fresh=True),
+            context.route(f"{_PATH}/upload", self.upload, *FINANCE, requires_reauthentication=True, upload=BANK_FILE),
+            context.route(f"{_PATH}/uploads/{{id}}", self.preview, *FINANCE, requires_reauthentication=True),
             *ActionPages(context).routes(explain),
         ]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            after = cursor_of(self._context, query, _STATEMENT)
+            after = parse_cursor(self._context, query, _STATEMENT)
             found = await bank_statements.list_statements(tx, after, query.limit + 1)
-            by = await names_of_deciders(tx, [one.imported_by for one in found])
+            by = await decider_name_lookup(tx, [one.imported_by for one in found])
             rows = [_statement_row(one, by(one.imported_by)) for one in found[: query.limit]]
             more = len(found) > query.limit
             return ListPage(rows, tx.ids.text(_STATEMENT, found[query.limit - 1].id) if more else None)
 
-    async def _load_gaps(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load_gaps(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await bank_statements.statement_gaps(tx, query.limit + 1, parse_position(query.cursor))
-            return page_by_position([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
+            found = await bank_statements.statement_gaps(tx, query.limit + 1, parse_time_cursor(query.cursor))
+            return build_time_page([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
-    async def upload(self, visitor: Visitor) -> Response:
+    async def upload(self, visitor: SignedInRequest) -> Response:
         """Upload a bank statement. Nothing is booked yet."""
         problems: dict[str, str] = {}
         mapping = visitor.form_value("mapping").strip()
@@ -136,7 +136,7 @@ class StatementPages:
                     if mapping:
                         bank_statements.parse_mapping(mapping, "The mapping")
                     async with self._context.db.write() as tx:
-                        officer = Officer(self._context, visitor)
+                        officer = ActingOperator(self._context, visitor)
                         kept = await bank_statements.store_upload(tx, name, content, mapping or None, by=officer.id)
                         upload_id = tx.ids.text(_UPLOAD, kept.id)
                         await officer.record_audit_entry(
@@ -156,7 +156,7 @@ class StatementPages:
             waiting=waiting,
         )
 
-    async def preview(self, visitor: Visitor) -> Response:
+    async def preview(self, visitor: SignedInRequest) -> Response:
         """Preview the effects of an uploaded bank statement.
 
         On this page, an operator books or discards the statement.
@@ -166,7 +166,7 @@ class StatementPages:
             kept, content = await bank_statements.get_upload(tx, upload_id)
         refused = ""
         if visitor.form:
-            officer = Officer(self._context, visitor)
+            officer = ActingOperator(self._context, visitor)
             match visitor.form_value("do"):
                 case "book":
                     try:
@@ -191,7 +191,7 @@ class StatementPages:
                 self._context.db,
                 content,
                 _mapping_of(kept),
-                own=self._context.services.own_accounts,
+                own_accounts=self._context.services.own_accounts,
                 max_count=_PREVIEWED,
             )
         except StatementError as error:
@@ -210,7 +210,7 @@ class StatementPages:
             page_keys=(),
         )
 
-    async def _book(self, officer: Officer, kept: StatementUpload, content: bytes) -> ImportProgress:
+    async def _book(self, officer: ActingOperator, kept: StatementUpload, content: bytes) -> ImportProgress:
         """Import the file in the same way as the CLI command.
 
         The transaction that completes the import also deletes the upload.
@@ -227,12 +227,12 @@ class StatementPages:
             self._context.db,
             content,
             _mapping_of(kept),
-            own=self._context.services.own_accounts,
+            own_accounts=self._context.services.own_accounts,
             by=officer.id,
-            record=record,
+            on_finished=record,
         )
 
-    async def _describe_gap(self, tx: Tx, visitor: Visitor) -> ActionPage:
+    async def _describe_gap(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         statement_id = self._context.parse_id(_STATEMENT, visitor.path.split("/")[-2])
         if (gap := await bank_statements.find_gap(tx, statement_id)) is None:
             raise NotFound
@@ -242,18 +242,22 @@ class StatementPages:
             f"{_PATH}/gaps",
             "Missing statements",
             (
-                f"{gap.why[:1].upper()}{gap.why[1:]}.",
+                f"{gap.explanation[:1].upper()}{gap.explanation[1:]}.",
                 (
                     "First look for the missing statement and import it. Explain the gap only if the bank has no such "
                     "statement and you have checked all transactions of the period."
                 ),
             ),
             (NOTE,),
-            (Fact("Account", gap.account), Fact("Statement", gap.reference), Fact("Day", gap.data_date.isoformat())),
+            (
+                LabelledValue("Account", gap.account),
+                LabelledValue("Statement", gap.reference),
+                LabelledValue("Day", gap.data_date.isoformat()),
+            ),
         )
 
-    async def _explain(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        officer, name = Officer(self._context, visitor), visitor.path.split("/")[-2]
+    async def _explain(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        officer, name = ActingOperator(self._context, visitor), visitor.path.split("/")[-2]
         statement_id = self._context.parse_id(_STATEMENT, name)
         await bank_statements.record_gap_explanation(tx, statement_id, note=entered_values["note"], by=officer.id)
         await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement.explained", name)
@@ -268,7 +272,7 @@ def _gap_row(tx: Tx, one: StatementGap) -> ListRow:
     opening = SignedAmount(one.opening_minor, one.currency)
     return ListRow(
         f"{_PATH}/{tx.ids.text(_STATEMENT, one.id)}/explain",
-        (one.reference, one.account, one.data_date.isoformat(), opening, one.since, one.why),
+        (one.reference, one.account, one.data_date.isoformat(), opening, one.since, one.explanation),
     )
 
 

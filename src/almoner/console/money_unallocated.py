@@ -6,22 +6,22 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
-    amount,
+    amount_fact,
     build_list_page,
-    cursor_of,
-    names_of_deciders,
-    parse_choice,
-    sentences,
+    decider_name_lookup,
+    fixed_explanation,
+    parse_cursor,
+    parse_filter_choice,
     show_record,
 )
 from almoner.giving.accounting.suspense import service as suspense
@@ -40,7 +40,7 @@ from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineStep
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
 _TYPE: Final = "heldpayment"
 _PATH: Final = "/unallocated-payments"
@@ -53,15 +53,15 @@ _BY_HAND: Final = ActionField(
 )
 
 
-async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[Fact]:
+async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[LabelledValue]:
     donation = tx.ids.text_or_none("donation", unallocated_payment.donation_id)
     return [
-        amount("Amount", unallocated_payment.money),
-        Fact("Why it is unallocated", [unallocated_payment.reason.value], "values"),
-        Fact("Provider", unallocated_payment.provider),
-        Fact("Provider's payment", unallocated_payment.provider_payment),
-        Fact("Reference", unallocated_payment.reference or None),
-        Fact("Donation", donation, "text"),
+        amount_fact("Amount", unallocated_payment.money),
+        LabelledValue("Why it is unallocated", [unallocated_payment.reason.value], "values"),
+        LabelledValue("Provider", unallocated_payment.provider),
+        LabelledValue("Provider's payment", unallocated_payment.provider_payment),
+        LabelledValue("Reference", unallocated_payment.reference or None),
+        LabelledValue("Donation", donation, "text"),
     ]
 
 
@@ -76,7 +76,7 @@ def _undecided(unallocated_payment: UnallocatedPayment) -> str:
 def _refundable(unallocated_payment: UnallocatedPayment) -> str:
     if not unallocated_payment.is_posted:
         return "The payment is not in our ledger, so the only available action is to write it off."
-    by_provider = unallocated_payment.status == "refunding" and not unallocated_payment.is_by_bank
+    by_provider = unallocated_payment.status == "refunding" and not unallocated_payment.is_bank_transfer
     return (
         ""
         if unallocated_payment.status == "held" or by_provider
@@ -95,7 +95,7 @@ def _refunded_by_hand(unallocated_payment: UnallocatedPayment) -> str:
 
 
 def _applicable(unallocated_payment: UnallocatedPayment) -> str:
-    if not unallocated_payment.is_by_bank or unallocated_payment.payment_id is None:
+    if not unallocated_payment.is_bank_transfer or unallocated_payment.payment_id is None:
         return "Only a bank transfer that contains the reference of a donation can be applied to a donation."
     return _undecided(unallocated_payment)
 
@@ -103,7 +103,7 @@ def _applicable(unallocated_payment: UnallocatedPayment) -> str:
 async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[str]:
     if unallocated_payment.status == "refunding":
         return [f"The refund will be requested again from {unallocated_payment.provider}."]
-    if unallocated_payment.is_by_bank:
+    if unallocated_payment.is_bank_transfer:
         return [
             (
                 "The payment is marked for refund. Because it was a bank transfer, you must send the money back "
@@ -123,7 +123,7 @@ async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Seq
 
 
 async def _refund(
-    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
+    tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     name = tx.ids.text(_TYPE, unallocated_payment.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=None)
@@ -131,7 +131,7 @@ async def _refund(
 
 
 async def _record_refund(
-    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
+    tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     name, called = tx.ids.text(_TYPE, unallocated_payment.id), entered_values["reference"]
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=called)
@@ -144,7 +144,7 @@ async def _about_apply(tx: Tx, unallocated_payment: UnallocatedPayment) -> Seque
 
 
 async def _apply(
-    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
+    tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     await officer.record_audit_entry(
         tx, DEPLOYMENT, "unallocated_payment.applied", tx.ids.text(_TYPE, unallocated_payment.id)
@@ -153,7 +153,7 @@ async def _apply(
 
 
 async def _write_off(
-    tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
+    tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     await officer.record_audit_entry(
         tx, DEPLOYMENT, "unallocated_payment.written_off", tx.ids.text(_TYPE, unallocated_payment.id)
@@ -173,7 +173,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "record-refund",
             "Record a refund that was sent",
-            sentences(
+            fixed_explanation(
                 "Record the refund here after you sent it by bank transfer or in the payment provider's dashboard. "
                 "Almoner does not contact the payment provider."
             ),
@@ -189,7 +189,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "write-off",
             "Write off",
-            sentences(
+            fixed_explanation(
                 "The payment is removed from our ledger because it was not meant for us. Nothing is refunded, and "
                 "nobody is notified."
             ),
@@ -240,10 +240,10 @@ class UnallocatedPaymentPages:
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list), *actions, record]
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
-        status = parse_choice(query, "status", sorted(UNALLOCATED_PAYMENT.states()))
-        reason = parse_choice(query, "reason", tuple(UnallocatedReason))
-        after = cursor_of(self._context, query, _TYPE)
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
+        status = parse_filter_choice(query, "status", sorted(UNALLOCATED_PAYMENT.states()))
+        reason = parse_filter_choice(query, "reason", tuple(UnallocatedReason))
+        after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
             found = await suspense.list_for_operators(tx, status, reason, after, query.limit + 1)
             total = await suspense.count_for_operators(tx, status, reason, MOST_COUNTED)
@@ -251,7 +251,7 @@ class UnallocatedPaymentPages:
                 (
                     one.id,
                     ListRow(
-                        _KIND.address(tx, one),
+                        _KIND.page_path(tx, one),
                         (
                             one.money,
                             one.received_at,
@@ -267,12 +267,12 @@ class UnallocatedPaymentPages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show an unallocated payment."""
         async with self._context.db.read() as tx:
-            held = await _KIND.find(self._context, tx, visitor)
+            held = await _KIND.get_from_url(self._context, tx, visitor)
             decisions = await suspense.list_decisions(tx, [held.id])
-            by = await names_of_deciders(tx, [one.by for one in decisions])
+            by = await decider_name_lookup(tx, [one.by for one in decisions])
             rule = RULES[held.reason].action
             steps = [TimelineStep("Received", "done", iso_timestamp(held.received_at))]
             steps += [
@@ -297,6 +297,6 @@ class UnallocatedPaymentPages:
                 back_words="Unallocated payments",
                 facts=await _facts(tx, held),
                 steps=steps,
-                actions=_KIND.offered(tx, held),
+                actions=_KIND.available_actions(tx, held),
             )
-        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))

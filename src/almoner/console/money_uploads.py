@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.giving.banking.bank_statements.domain import MAX_UPLOAD
 from almoner.platform.files.uploads.problems import MaxFileSize
 from almoner.platform.http.uploads import UploadDeclaration
@@ -11,14 +11,14 @@ BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
 """A file field for a bank statement, status report or settlement report. The parser detects the format."""
 
 
-def upload_problem(visitor: Visitor) -> str:
+def upload_problem(visitor: SignedInRequest) -> str:
     """The error message to show if the form contains no valid file."""
     if visitor.upload is not None and isinstance(visitor.upload.problem, MaxFileSize):
         return f"The file is too large. The limit is {MAX_UPLOAD // 1024 // 1024} MB. Use the command for larger files."
     return "Choose a file."
 
 
-def uploaded_bytes(visitor: Visitor) -> bytes | None:
+def uploaded_bytes(visitor: SignedInRequest) -> bytes | None:
     """The content of the uploaded file, or None if no file was uploaded."""
     if visitor.upload is None or visitor.upload.uploaded is None:
         return None

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATOR_START_PAGE
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.people.domain import OPERATOR_ROLES, Role
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.platform.database.transactions import Tx
@@ -27,7 +27,7 @@ class StartPageLine:
     oldest: datetime | None = None
 
 
-StartPageLoader = Callable[[Tx, Visitor], Awaitable[Sequence[StartPageLine]]]
+StartPageLoader = Callable[[Tx, SignedInRequest], Awaitable[Sequence[StartPageLine]]]
 """Lists the open items of one section of the console. Lines with a count of 0 are not shown."""
 
 
@@ -51,7 +51,7 @@ class OperatorStartPage:
         """Starlette routes."""
         return [self._context.route(OPERATOR_START_PAGE, self.show, *OPERATOR_ROLES, methods=["GET"])]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show the start page with all sections that the visitor has access to."""
         shown = []
         async with self._context.db.read() as tx:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.members import service as members
 from almoner.access.members.domain import Group
 from almoner.access.people.domain import MEMBER_ROLES
@@ -12,9 +12,15 @@ from almoner.access.sso.domain import Provider
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, group_of_path, owners_in_words, partner_of_path, partner_path
+from almoner.console.partner_ids import (
+    PATH,
+    describe_owners,
+    get_group_from_url,
+    get_partner_from_url,
+    partner_page_path,
+)
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.pages.record_tables import Fact
+from almoner.platform.pages.record_tables import LabelledValue
 
 _NO_ROLE: Final = "none"
 
@@ -24,55 +30,55 @@ def group_actions(context: ConsoleContext) -> list[ConsoleAction]:
     return [_set_role(context), _remove_provider(context)]
 
 
-def provider_facts(provider: Provider, redirect: str) -> list[Fact]:
+def identity_provider_facts(provider: Provider, redirect_url: str) -> list[LabelledValue]:
     """The settings of a partner's identity provider, without its secret."""
     return [
-        Fact("Name", provider.name),
-        Fact("Members can sign in", provider.enabled, "yes_no"),
-        Fact("Issuer", provider.issuer),
-        Fact("Client ID", provider.client_id),
-        Fact("Client secret stored", provider.sealed_secret is not None, "yes_no"),
-        Fact("Redirect URL", redirect),
-        Fact("Scopes", " ".join(provider.scopes)),
-        Fact("Token claim that identifies a person", provider.subject_claim),
-        Fact("Token claim that lists a person's groups", provider.groups_claim),
-        *(Fact(f"Role of {group}", role_words(role)) for group, role in sorted(provider.roles.items())),
-        Fact("Creates members at their first sign-in", provider.creates_members, "yes_no"),
-        Fact("Changed", provider.updated_at.isoformat(), "moment"),
+        LabelledValue("Name", provider.name),
+        LabelledValue("Members can sign in", provider.enabled, "yes_no"),
+        LabelledValue("Issuer", provider.issuer),
+        LabelledValue("Client ID", provider.client_id),
+        LabelledValue("Client secret stored", provider.sealed_secret is not None, "yes_no"),
+        LabelledValue("Redirect URL", redirect_url),
+        LabelledValue("Scopes", " ".join(provider.scopes)),
+        LabelledValue("Token claim that identifies a person", provider.subject_claim),
+        LabelledValue("Token claim that lists a person's groups", provider.groups_claim),
+        *(LabelledValue(f"Role of {group}", role_label(role)) for group, role in sorted(provider.roles.items())),
+        LabelledValue("Creates members at their first sign-in", provider.creates_members, "yes_no"),
+        LabelledValue("Changed", provider.updated_at.isoformat(), "moment"),
     ]
 
 
-def role_words(role: str | None) -> str:
+def role_label(role: str | None) -> str:
     """The display name of a member role."""
     return role.replace("_", " ") if role else "no role"
 
 
 def _set_role(context: ConsoleContext) -> ConsoleAction:
-    async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-        account, group = await partner_of_path(tx, visitor), await group_of_path(tx, visitor)
-        choices = [(_NO_ROLE, "No role"), *((role, role_words(role).capitalize()) for role in MEMBER_ROLES)]
+    async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        account, group = await get_partner_from_url(tx, visitor), await get_group_from_url(tx, visitor)
+        choices = [(_NO_ROLE, "No role"), *((role, role_label(role).capitalize()) for role in MEMBER_ROLES)]
         return ActionPage(
             f"Role of the group {group.display_name}",
             "Save role",
-            partner_path(tx, account),
+            partner_page_path(tx, account),
             account.name,
             _group_sentences(group),
             fields=[ActionField("role", "Role", "choice", choices=choices, value=group.role or _NO_ROLE)],
         )
 
-    async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        account, group = await partner_of_path(tx, visitor), await group_of_path(tx, visitor)
+    async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        account, group = await get_partner_from_url(tx, visitor), await get_group_from_url(tx, visitor)
         chosen = next((role for role in MEMBER_ROLES if role == entered_values["role"]), None)
         by = context.audit_context(visitor)
-        await members.set_role_for_group_members(tx, Partner(account.id), group.id, chosen, by)
-        return partner_path(tx, account)
+        await members.map_group_to_role(tx, Partner(account.id), group.id, chosen, by)
+        return partner_page_path(tx, account)
 
     return ConsoleAction(f"{PATH}/{{id}}/groups/{{group}}/role", ADMINISTRATORS, describe, perform, fresh=True)
 
 
 def _group_sentences(group: Group) -> Sequence[str]:
     return [
-        f"All members of the group have this role while they are in the group. Current role: {role_words(group.role)}.",
+        f"All members of the group have this role while they are in the group. Current role: {role_label(group.role)}.",
         (
             "The partner's directory manages the members of the group. Roles that were granted directly to a member "
             "do not change."
@@ -81,13 +87,13 @@ def _group_sentences(group: Group) -> Sequence[str]:
 
 
 def _remove_provider(context: ConsoleContext) -> ConsoleAction:
-    async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-        account = await partner_of_path(tx, visitor)
+    async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        account = await get_partner_from_url(tx, visitor)
         provider = await sso.find(tx, Partner(account.id))
         return ActionPage(
             "Remove single sign-on",
             "Remove SSO",
-            partner_path(tx, account),
+            partner_page_path(tx, account),
             account.name,
             [
                 "Members can no longer sign in with SSO, and they lose the roles that SSO granted them.",
@@ -95,15 +101,15 @@ def _remove_provider(context: ConsoleContext) -> ConsoleAction:
                     "Members who signed in with SSO are signed out. Members with a password or a passkey can still "
                     "sign in."
                 ),
-                f"{await owners_in_words(tx, account)} can set SSO up again, with a new client secret.",
+                f"{await describe_owners(tx, account)} can set SSO up again, with a new client secret.",
             ],
-            facts=provider_facts(provider, sso.redirect_uri(tx, Partner(account.id))) if provider else [],
+            facts=identity_provider_facts(provider, sso.redirect_uri(tx, Partner(account.id))) if provider else [],
             closed="" if provider else "SSO is not set up for this partner.",
         )
 
-    async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
-        account = await partner_of_path(tx, visitor)
+    async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
+        account = await get_partner_from_url(tx, visitor)
         await sso.remove_provider(tx, context.audit_context(visitor), Partner(account.id))
-        return partner_path(tx, account)
+        return partner_page_path(tx, account)
 
     return ConsoleAction(f"{PATH}/{{id}}/sso/remove", ADMINISTRATORS, describe, perform, fresh=True)

@@ -6,7 +6,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from almoner.access.accounts.domain import OPERATORS_HOME
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.keys.domain import ApiKey
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members import service as members
@@ -24,12 +24,12 @@ PATH = "/partners"
 R = TypeVar("R")
 
 
-def partner_path(tx: Tx, account: PartnerAccount) -> str:
+def partner_page_path(tx: Tx, account: PartnerAccount) -> str:
     """The path of a partner's page, below ``/operator``."""
     return f"{PATH}/{tx.ids.text('partner', account.id)}"
 
 
-async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
+async def get_partner_from_url(tx: Tx, visitor: SignedInRequest) -> PartnerAccount:
     """The partner in the URL. Raises NotFound."""
     partner_id = tx.ids.parse("partner", _segment(visitor, 1))
     if partner_id is None:
@@ -40,33 +40,33 @@ async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
         raise NotFound from None
 
 
-async def owners_in_words(tx: Tx, account: PartnerAccount) -> str:
+async def describe_owners(tx: Tx, account: PartnerAccount) -> str:
     """The recipients of an email to the partner's owners, as the start of a sentence."""
-    owners = len(await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner"))
+    owners = len(await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner"))
     if not owners:
         return "Nobody, because the partner has no owner,"
     return f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}"
 
 
-async def key_of_path(tx: Tx, visitor: Visitor) -> ApiKey:
+async def get_api_key_from_url(tx: Tx, visitor: SignedInRequest) -> ApiKey:
     """The partner's key in the URL. Raises NotFound."""
     return await _record_of_path(tx, visitor, "apikey", api_keys.get)
 
 
-async def member_of_path(tx: Tx, visitor: Visitor) -> MembershipState:
+async def get_member_from_url(tx: Tx, visitor: SignedInRequest) -> MembershipState:
     """The partner's member in the URL. Raises NotFound."""
     return await _record_of_path(tx, visitor, "member", members.get_member)
 
 
-async def group_of_path(tx: Tx, visitor: Visitor) -> Group:
+async def get_group_from_url(tx: Tx, visitor: SignedInRequest) -> Group:
     """The partner's group in the URL, without its members. Raises NotFound."""
     return await _record_of_path(tx, visitor, "group", partial(members.get_group, with_members=False))
 
 
 async def _record_of_path(
-    tx: Tx, visitor: Visitor, id_type: str, get: Callable[[Tx, Partner, UUID], Awaitable[R]]
+    tx: Tx, visitor: SignedInRequest, id_type: str, get: Callable[[Tx, Partner, UUID], Awaitable[R]]
 ) -> R:
-    account = await partner_of_path(tx, visitor)
+    account = await get_partner_from_url(tx, visitor)
     record_id = tx.ids.parse(id_type, _segment(visitor, 3))
     if record_id is None:
         raise NotFound
@@ -76,7 +76,7 @@ async def _record_of_path(
         raise NotFound from None
 
 
-def _segment(visitor: Visitor, number: int) -> str:
+def _segment(visitor: SignedInRequest, number: int) -> str:
     """One segment of the path below ``/operator``, or an empty string if the path has fewer segments."""
     parts = visitor.path.removeprefix(f"{OPERATORS_HOME}/").split("/")
     return parts[number] if number < len(parts) else ""

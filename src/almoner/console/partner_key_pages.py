@@ -8,14 +8,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.keys.domain import Kind
 from almoner.access.members.service import api_keys
 from almoner.access.partners.domain import PartnerAccount
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, key_of_path, partner_of_path, partner_path
+from almoner.console.partner_ids import PATH, get_api_key_from_url, get_partner_from_url, partner_page_path
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner, Tx
@@ -28,9 +28,9 @@ KEY_KINDS: Final[Mapping[Kind, str]] = {
 }
 
 
-def default_rate(context: ConsoleContext, kind: Kind) -> Rate:
+def default_rate_limit(context: ConsoleContext, key_kind: Kind) -> Rate:
     """The deployment's default rate limit for a kind of key."""
-    limit = context.services.rate_limits.of_key(KeyKind(kind), None)
+    limit = context.services.rate_limits.limit_for_key(KeyKind(key_kind), None)
     return Rate(limit.rate, limit.burst)
 
 
@@ -44,17 +44,17 @@ class PartnerKeyPages:
         """Starlette routes. Pages that show a secret require a recent reauthentication."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
-            context.route(f"{PATH}/{{id}}/keys/new", self.create, *roles, fresh=True),
-            context.route(f"{PATH}/{{id}}/keys/{{key}}/rotate", self.rotate, *roles, fresh=True),
+            context.route(f"{PATH}/{{id}}/keys/new", self.create, *roles, requires_reauthentication=True),
+            context.route(f"{PATH}/{{id}}/keys/{{key}}/rotate", self.rotate, *roles, requires_reauthentication=True),
             *actions.routes(self._revoke_action()),
         ]
 
-    async def create(self, visitor: Visitor) -> Response:
+    async def create(self, visitor: SignedInRequest) -> Response:
         """Show the form for a new key, then its secret. The secret is shown only once."""
         typed = {name: visitor.form_value(name).strip() for name in ("name", "kind", "scopes")}
         problems: dict[str, str] = {}
         async with self._context.db.read() as tx:
-            account = await partner_of_path(tx, visitor)
+            account = await get_partner_from_url(tx, visitor)
         if visitor.form:
             try:
                 return await self._create(visitor, account, typed)
@@ -65,13 +65,15 @@ class PartnerKeyPages:
             "partner_key_new.html",
             status=422 if problems else 200,
             account=account,
-            path=f"{PATH}/{self._context.id_text('partner', account.id)}",
+            path=f"{PATH}/{self._context.format_id('partner', account.id)}",
             kinds=list(KEY_KINDS.items()),
             typed=typed,
             problems=problems,
         )
 
-    async def _create(self, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> Response:
+    async def _create(
+        self, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
+    ) -> Response:
         kind: Kind | None = next((one for one in get_args(Kind) if one == entered_values["kind"]), None)
         if kind is None:
             raise IncorrectParams("kind: select a key type")
@@ -79,11 +81,11 @@ class PartnerKeyPages:
         async with self._context.db.write() as tx:
             by = self._context.audit_context(visitor)
             key, secret = await api_keys.create(
-                tx, Partner(account.id), by, kind, entered_values["name"], scopes, by_name=True
+                tx, Partner(account.id), by, kind, entered_values["name"], scopes, by_administrator=True
             )
         return await self._secret(visitor, account, f"Key {key.name} was created", secret)
 
-    async def rotate(self, visitor: Visitor) -> Response:
+    async def rotate(self, visitor: SignedInRequest) -> Response:
         """Show a form that asks how long the old key stays valid, then the secret of the new key.
 
         The secret is shown only once.
@@ -96,8 +98,8 @@ class PartnerKeyPages:
             except IncorrectParams as error:
                 problems = problems_by_field(error, "overlap")
         async with self._context.db.read() as tx:
-            account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
-            path = partner_path(tx, account)
+            account, key = await get_partner_from_url(tx, visitor), await get_api_key_from_url(tx, visitor)
+            path = partner_page_path(tx, account)
         return await self._context.show(
             visitor,
             "partner_key_rotate.html",
@@ -109,32 +111,32 @@ class PartnerKeyPages:
             problems=problems,
         )
 
-    async def _rotate(self, visitor: Visitor, overlap: str) -> Response:
+    async def _rotate(self, visitor: SignedInRequest, overlap: str) -> Response:
         if not (overlap.isascii() and overlap.isdecimal() and len(overlap) <= 3):
             raise IncorrectParams("overlap: enter a number of hours, for example 24")
         async with self._context.db.write() as tx:
-            account, old = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
+            account, old = await get_partner_from_url(tx, visitor), await get_api_key_from_url(tx, visitor)
             by = self._context.audit_context(visitor)
-            key, secret = await api_keys.rotate(tx, by, old, timedelta(hours=int(overlap)), by_owner=True)
+            key, secret = await api_keys.rotate(tx, by, old, timedelta(hours=int(overlap)), may_grant_donor_data=True)
         return await self._secret(visitor, account, f"Key {key.name} was replaced", secret)
 
-    async def _secret(self, visitor: Visitor, account: PartnerAccount, title: str, secret: str) -> Response:
+    async def _secret(self, visitor: SignedInRequest, account: PartnerAccount, title: str, secret: str) -> Response:
         return await self._context.show(
             visitor,
             "partner_secret.html",
             title=title,
-            path=f"{PATH}/{self._context.id_text('partner', account.id)}",
+            path=f"{PATH}/{self._context.format_id('partner', account.id)}",
             partner=account.name,
             secrets=[("Secret", secret)],
         )
 
     def _revoke_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-            account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            account, key = await get_partner_from_url(tx, visitor), await get_api_key_from_url(tx, visitor)
             return ActionPage(
                 "Revoke key",
                 "Revoke key",
-                partner_path(tx, account),
+                partner_page_path(tx, account),
                 account.name,
                 [
                     f"The {KEY_KINDS[key.kind].lower()} {key.name} (...{key.hint}) stops working within a second.",
@@ -146,9 +148,9 @@ class PartnerKeyPages:
                 closed="This key has been revoked." if key.revoked_at else "",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
-            account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
+            account, key = await get_partner_from_url(tx, visitor), await get_api_key_from_url(tx, visitor)
             await api_keys.revoke(tx, self._context.audit_context(visitor), key)
-            return partner_path(tx, account)
+            return partner_page_path(tx, account)
 
         return ConsoleAction(f"{PATH}/{{id}}/keys/{{key}}/revoke", ADMINISTRATORS, describe, perform, fresh=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import MembershipState
@@ -12,7 +12,7 @@ from almoner.access.sso.service import identities
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, member_of_path, partner_of_path, partner_path
+from almoner.console.partner_ids import PATH, get_member_from_url, get_partner_from_url, partner_page_path
 from almoner.platform.database.transactions import Partner, Tx
 
 Change = Callable[[Tx, Partner, AuditContext, MembershipState, Mapping[str, str]], Awaitable[object]]
@@ -119,7 +119,7 @@ def _sign_in_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Unlink the member from SSO",
             "Unlink",
             ["The member can no longer sign in with SSO, and loses the roles that SSO granted. We email the member."],
-            lambda tx, scope, by, one, _values: members.unlink_provider_account(tx, scope, by, one.person.id),
+            lambda tx, scope, by, one, _values: members.unlink_sso_account(tx, scope, by, one.person.id),
             closed=_unlinkable_reason,
         ),
     ]
@@ -136,7 +136,7 @@ def _role_fields(held: frozenset[str] = frozenset()) -> list[ActionField]:
 
 def _detail_fields(one: MembershipState) -> list[ActionField]:
     return [
-        ActionField("name", "Full name", required=False, value=one.person.shown_name, maxlength=255),
+        ActionField("name", "Full name", required=False, value=one.person.display_name, maxlength=255),
         ActionField("email", "Email address", required=False, value=one.person.email or "", maxlength=255),
     ]
 
@@ -151,12 +151,12 @@ def _roles(entered_values: Mapping[str, str]) -> list[MemberRole]:
 
 
 def _invite(context: ConsoleContext) -> ConsoleAction:
-    async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-        account = await partner_of_path(tx, visitor)
+    async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        account = await get_partner_from_url(tx, visitor)
         return ActionPage(
             "Invite a member",
             "Send invitation",
-            partner_path(tx, account),
+            partner_page_path(tx, account),
             account.name,
             [
                 f"We'll email the new member a single-use link to join {account.name}. The link expires in 7 days.",
@@ -169,12 +169,12 @@ def _invite(context: ConsoleContext) -> ConsoleAction:
             ],
         )
 
-    async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        account = await partner_of_path(tx, visitor)
+    async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        account = await get_partner_from_url(tx, visitor)
         by = context.audit_context(visitor)
         scope, name = Partner(account.id), entered_values["name"] or None
         await members.invite_member(tx, scope, by, entered_values["email"], name=name, roles=_roles(entered_values))
-        return partner_path(tx, account)
+        return partner_page_path(tx, account)
 
     return ConsoleAction(f"{PATH}/{{id}}/members/invite", ADMINISTRATORS, describe, perform, fresh=True)
 
@@ -190,22 +190,22 @@ def _of_member(
     fields: Callable[[MembershipState], list[ActionField]] = lambda _: [],
     closed: Callable[[Tx, MembershipState], Awaitable[str]] | None = None,
 ) -> ConsoleAction:
-    async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-        account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
-        who = f"{one.person.shown_name}, who signs in to {account.name} as {one.person.user_name}."
+    async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        account, one = await get_partner_from_url(tx, visitor), await get_member_from_url(tx, visitor)
+        who = f"{one.person.display_name}, who signs in to {account.name} as {one.person.user_name}."
         return ActionPage(
             title,
             button,
-            partner_path(tx, account),
+            partner_page_path(tx, account),
             account.name,
             [who, *sentences],
             fields=fields(one),
             closed=await closed(tx, one) if closed else "",
         )
 
-    async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-        account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
+    async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+        account, one = await get_partner_from_url(tx, visitor), await get_member_from_url(tx, visitor)
         await change(tx, Partner(account.id), context.audit_context(visitor), one, entered_values)
-        return partner_path(tx, account)
+        return partner_page_path(tx, account)
 
     return ConsoleAction(f"{PATH}/{{id}}/members/{{member}}/{path}", ADMINISTRATORS, describe, perform, fresh=True)

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.members import service as members
@@ -19,11 +19,11 @@ from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.logo_uploads import LOGO, upload_logo
+from almoner.console.logo_uploads import LOGO, handle_logo_upload
 from almoner.console.operator_start_page import StartPageSection
-from almoner.console.partner_group_actions import group_actions, provider_facts, role_words
-from almoner.console.partner_ids import PATH, partner_of_path, partner_path
-from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages, default_rate
+from almoner.console.partner_group_actions import group_actions, identity_provider_facts, role_label
+from almoner.console.partner_ids import PATH, get_partner_from_url, partner_page_path
+from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages, default_rate_limit
 from almoner.console.partner_member_actions import member_actions
 from almoner.console.partner_settings_actions import settings_actions
 from almoner.console.partner_view_pages import PartnerViewPages
@@ -32,7 +32,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner
 from almoner.platform.files.images import Image
-from almoner.platform.pages.record_tables import Column, Fact, Filter
+from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
 from almoner.validation.applications.configurations import service as configurations
 
 COUNTERS: Final[dict[str, Counter]] = {}
@@ -53,7 +53,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     roles = sorted(ADMINISTRATORS)
     return [
         *ListRouteBuilder(context).routes(pages.declared()),
-        context.route(f"{PATH}/new", pages.create, *roles, fresh=True),
+        context.route(f"{PATH}/new", pages.create, *roles, requires_reauthentication=True),
         *actions.routes(*settings_actions(context), *member_actions(context), *group_actions(context)),
         context.route(f"{PATH}/{{id}}/logo", pages.logo, *roles, upload=LOGO),
         *PartnerKeyPages(context).routes(actions),
@@ -88,7 +88,7 @@ class _PartnerPages:
             actions=[(f"{PATH}/new", "Create partner")],
         )
 
-    async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         name = query.filters.get("name")
         after = None if query.cursor is None else self._context.parse_id("partner", query.cursor)
         async with self._context.db.read() as tx:
@@ -97,14 +97,14 @@ class _PartnerPages:
             tested = await card_testing.active_alerts(tx)
         rows = []
         for one in found[: query.limit]:
-            text = self._context.id_text("partner", one.id)
+            text = self._context.format_id("partner", one.id)
             currencies = ", ".join(one.settlement_currencies)
             shown = (one.name, text, one.created_at, currencies, tested.get(one.id, ""), one.paused_at or "")
             rows.append(ListRow(f"{PATH}/{text}", shown))
-        last = self._context.id_text("partner", found[query.limit - 1].id) if len(found) > query.limit else None
+        last = self._context.format_id("partner", found[query.limit - 1].id) if len(found) > query.limit else None
         return ListPage(rows, last, total)
 
-    async def create(self, visitor: Visitor) -> Response:
+    async def create(self, visitor: SignedInRequest) -> Response:
         """Show the form for a new partner, then the secrets of its keys. The secrets are shown only once."""
         name = " ".join(visitor.form_value("name").split())
         problems: dict[str, str] = {}
@@ -115,16 +115,16 @@ class _PartnerPages:
         status = 422 if problems else 200
         return await self._context.show(visitor, "partner_new.html", status=status, name=name, problems=problems)
 
-    async def _create(self, visitor: Visitor, name: str) -> Response:
+    async def _create(self, visitor: SignedInRequest, name: str) -> Response:
         by = self._context.audit_context(visitor)
         async with self._context.db.write() as tx:
             account = await partners.create(tx, name)
             scope, text = Partner(account.id), tx.ids.text("partner", account.id)
             await self._context.record_audit_entry(tx, visitor, account.id, "partner.added", text)
             await configurations.create_default(tx, scope)
-            _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), by_owner=True)
+            _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), may_grant_donor_data=True)
             _, publishable = await api_keys.create(tx, scope, by, "publishable", "first", frozenset())
-            path = partner_path(tx, account)
+            path = partner_page_path(tx, account)
         return await self._context.show(
             visitor,
             "partner_secret.html",
@@ -134,11 +134,11 @@ class _PartnerPages:
             secrets=[("Partner", text), ("Secret key", secret), ("Publishable key", publishable)],
         )
 
-    async def logo(self, visitor: Visitor) -> Response:
+    async def logo(self, visitor: SignedInRequest) -> Response:
         """Upload a logo."""
         async with self._context.db.read() as tx:
-            account = await partner_of_path(tx, visitor)
-            back, text = partner_path(tx, account), tx.ids.text("partner", account.id)
+            account = await get_partner_from_url(tx, visitor)
+            back, text = partner_page_path(tx, account), tx.ids.text("partner", account.id)
 
         async def store(logo: Image) -> str:
             async with self._context.db.write() as tx:
@@ -147,19 +147,21 @@ class _PartnerPages:
             return back
 
         side = partners.LOGO_SIDE
-        return await upload_logo(self._context, visitor, store, longest_side=side, back=back, back_words=account.name)
+        return await handle_logo_upload(
+            self._context, visitor, store, longest_side=side, return_path=back, return_label=account.name
+        )
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a partner's settings, keys (without secrets), members, groups and SSO settings."""
         async with self._context.db.read() as tx:
-            account = await partner_of_path(tx, visitor)
+            account = await get_partner_from_url(tx, visitor)
             scope = Partner(account.id)
             after = visitor.query.get("after")
             after_id = tx.ids.parse("member", after) if after else None
             if after and after_id is None:
                 raise NotFound
             people = await members.list_page(tx, scope, after_id, _MEMBERS + 1)
-            groups = await members.list_groups(tx, scope, limit=_GROUPS + 1)
+            groups = await members.list_groups_with_sizes(tx, scope, limit=_GROUPS + 1)
             provider, redirect = await sso.find(tx, scope), sso.redirect_uri(tx, scope)
             held = await keys.list_by_partner(tx, scope)
             limits = await partners.list_support_refund_limits(tx, scope)
@@ -181,8 +183,8 @@ class _PartnerPages:
             members=[self._member(one) for one in shown],
             groups=[self._group(one, size) for one, size in groups[:_GROUPS]],
             more_groups=len(groups) > _GROUPS,
-            sso=provider_facts(provider, redirect) if provider else [],
-            next_members=self._context.id_text("member", shown[-1].person.id) if len(people) > _MEMBERS else None,
+            sso=identity_provider_facts(provider, redirect) if provider else [],
+            next_members=self._context.format_id("member", shown[-1].person.id) if len(people) > _MEMBERS else None,
             page_keys=[
                 ("s", "Settings"),
                 ("c", "Create key"),
@@ -192,18 +194,18 @@ class _PartnerPages:
             ],
         )
 
-    def _rates(self, own: Mapping[Kind, Rate]) -> list[Fact]:
+    def _rates(self, own: Mapping[Kind, Rate]) -> list[LabelledValue]:
         return [
-            Fact(
+            LabelledValue(
                 f"Rate limit: {name}",
-                own[kind].text if kind in own else f"{default_rate(self._context, kind).text} (default)",
+                own[kind].text if kind in own else f"{default_rate_limit(self._context, kind).text} (default)",
             )
             for kind, name in KEY_KINDS.items()
         ]
 
     def _key(self, key: ApiKey, *, usable: bool) -> Mapping[str, object]:
         return {
-            "id": self._context.id_text("apikey", key.id),
+            "id": self._context.format_id("apikey", key.id),
             "name": key.name,
             "kind": KEY_KINDS[key.kind],
             "hint": key.hint,
@@ -217,8 +219,8 @@ class _PartnerPages:
     def _member(self, one: MembershipState) -> Mapping[str, object]:
         state = "active" if one.has_joined else "invited"
         return {
-            "id": self._context.id_text("member", one.person.id),
-            "name": one.person.shown_name,
+            "id": self._context.format_id("member", one.person.id),
+            "name": one.person.display_name,
             "user_name": one.person.user_name,
             "roles": ", ".join(sorted(role.replace("_", " ") for role in one.person.roles)) or "no role",
             "status": state if one.person.active else "deactivated",
@@ -227,42 +229,45 @@ class _PartnerPages:
         }
 
     def _group(self, one: Group, size: int) -> Mapping[str, object]:
-        text = self._context.id_text("group", one.id)
-        return {"id": text, "name": one.display_name, "role": role_words(one.role), "size": size}
+        text = self._context.format_id("group", one.id)
+        return {"id": text, "name": one.display_name, "role": role_label(one.role), "size": size}
 
 
-def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
+def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[LabelledValue]:
     allowed = [
-        Fact(f"Highest refund that support may make, {code}", minor, "amount", currency=code)
+        LabelledValue(f"Highest refund that support may make, {code}", minor, "amount", currency=code)
         for code, minor in limits.items()
     ]
     return [
-        Fact("Settlement currencies", ", ".join(account.settlement_currencies)),
-        Fact("Donor details in API responses and events", account.shares_donor_details, "yes_no"),
-        Fact("Gift Aid declaration required", account.requires_gift_aid, "yes_no"),
-        Fact(
+        LabelledValue("Settlement currencies", ", ".join(account.settlement_currencies)),
+        LabelledValue("Donor details in API responses and events", account.shares_donor_details, "yes_no"),
+        LabelledValue("Gift Aid declaration required", account.requires_gift_aid, "yes_no"),
+        LabelledValue(
             "Donation requests",
             f"Every {account.request_interval}, from {account.request_minimum_multiple:,} times the minimum donation, "
             f"due within {account.request_due_days} days",
         ),
-        Fact("SCIM", account.scim_enabled, "yes_no"),
+        LabelledValue("SCIM", account.scim_enabled, "yes_no"),
         *allowed,
     ]
 
 
-def _pause(account: PartnerAccount) -> list[Fact]:
+def _pause(account: PartnerAccount) -> list[LabelledValue]:
     if account.paused_at is None:
         return []
-    return [Fact("Since", account.paused_at.isoformat(), "moment"), Fact("Reason", account.pause_reason)]
+    return [
+        LabelledValue("Since", account.paused_at.isoformat(), "moment"),
+        LabelledValue("Reason", account.pause_reason),
+    ]
 
 
-def _links(account: PartnerAccount) -> list[Fact]:
+def _links(account: PartnerAccount) -> list[LabelledValue]:
     shown = account.public_links
     return [
-        Fact("Website", shown.website),
-        Fact("Privacy notice", shown.privacy),
-        Fact("Terms", shown.terms),
-        Fact("Contact", shown.contact),
-        Fact("Brand colour", account.brand_colour),
-        Fact("Logo", account.brand_logo is not None, "yes_no"),
+        LabelledValue("Website", shown.website),
+        LabelledValue("Privacy notice", shown.privacy),
+        LabelledValue("Terms", shown.terms),
+        LabelledValue("Contact", shown.contact),
+        LabelledValue("Brand colour", account.brand_colour),
+        LabelledValue("Logo", account.brand_logo is not None, "yes_no"),
     ]

@@ -4,19 +4,19 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import Kind, parse_own_rate
+from almoner.access.keys.domain import Kind, parse_partner_rate
 from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.partners.service import PauseRefused
 from almoner.access.security_emails.domain import Kind as MailKind
-from almoner.console.actions import ActionField, ActionPage, ConsoleAction, email_preview
+from almoner.console.actions import ActionField, ActionPage, ConsoleAction, build_security_email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, owners_in_words, partner_of_path, partner_path
-from almoner.console.partner_key_pages import KEY_KINDS, default_rate
+from almoner.console.partner_ids import PATH, describe_owners, get_partner_from_url, partner_page_path
+from almoner.console.partner_key_pages import KEY_KINDS, default_rate_limit
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.rates import Rate
@@ -59,24 +59,24 @@ class _Acts:
         button: str,
         sentences: Sequence[str],
         fields: Callable[[Tx, PartnerAccount], Awaitable[Sequence[ActionField]]],
-        change: Callable[[Tx, Visitor, PartnerAccount, Mapping[str, str]], Awaitable[object]],
+        change: Callable[[Tx, SignedInRequest, PartnerAccount, Mapping[str, str]], Awaitable[object]],
         *,
         mail: MailKind | None = None,
         refusals: tuple[type[Exception], ...] = (),
     ) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-            account = await partner_of_path(tx, visitor)
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            account = await get_partner_from_url(tx, visitor)
             asked = await fields(tx, account)
-            path, told, mails = partner_path(tx, account), sentences, []
+            path, told, mails = partner_page_path(tx, account), sentences, []
             if mail is not None:
-                told = [*sentences, f"{await owners_in_words(tx, account)} will get this email immediately."]
-                mails = [email_preview(mail, account.name)]
+                told = [*sentences, f"{await describe_owners(tx, account)} will get this email immediately."]
+                mails = [build_security_email_preview(mail, account.name)]
             return ActionPage(title, button, path, account.name, told, asked, mails=mails)
 
-        async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
-            account = await partner_of_path(tx, visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+            account = await get_partner_from_url(tx, visitor)
             await change(tx, visitor, account, entered_values)
-            return partner_path(tx, account)
+            return partner_page_path(tx, account)
 
         return ConsoleAction(
             f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform, refusals, fresh=mail is not None
@@ -129,7 +129,9 @@ class _Acts:
                 ),
             ]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+        async def change(
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
+        ) -> None:
             given = _donation_settings(entered_values)
             now = {
                 "currencies": account.settlement_currencies,
@@ -162,7 +164,9 @@ class _Acts:
             )
             return [ActionField(name, label, required=False, value=value or "") for name, label, value in given]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+        async def change(
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
+        ) -> None:
             shown = account.public_links
             changed = {name: value for name, value in entered_values.items() if value != (getattr(shown, name) or "")}
             if not changed:
@@ -181,7 +185,9 @@ class _Acts:
             value = account.brand_colour or "#"
             return [ActionField("colour", "Brand colour", hint="For example, #0d5c4a.", value=value, maxlength=7)]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+        async def change(
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
+        ) -> None:
             with _refused("colour"):
                 await partners.set_brand(tx, Partner(account.id), colour=entered_values["colour"])
             await self._record(tx, visitor, account, "partner.branded", cleared=False)
@@ -200,7 +206,9 @@ class _Acts:
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActionField]:
             return ()
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _entered_values: Mapping[str, str]) -> None:
+        async def change(
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, _entered_values: Mapping[str, str]
+        ) -> None:
             await self._record(tx, visitor, account, "partner.branded", cleared=True)
             await partners.clear_brand(tx, Partner(account.id))
 
@@ -213,9 +221,11 @@ class _Acts:
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             return [ActionField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_enabled))]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+        async def change(
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
+        ) -> None:
             allowed = entered_values["allowed"] == "yes"
-            await partners.set_scim(tx, Partner(account.id), allowed=allowed)
+            await partners.set_scim_allowed(tx, Partner(account.id), allowed=allowed)
             await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
 
         sentences = ["While SCIM is off, the partner's SCIM keys are rejected. Existing members do not change."]
@@ -238,7 +248,9 @@ class _Acts:
                 ActionField("prefix", "Prefix of receipt numbers", required=False, value=issuer.prefix or ""),
             ]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+        async def change(
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
+        ) -> None:
             with _refused("name"):
                 issuer = await receipts.update_issuer(
                     tx, Partner(account.id), entered_values["name"], entered_values["prefix"]
@@ -258,7 +270,7 @@ class _Acts:
                     kind,
                     KEY_KINDS[kind],
                     hint="Enter requests per second and burst, for example 200/400. Leave the field empty for the "
-                    f"default, {default_rate(self._context, kind).text}.",
+                    f"default, {default_rate_limit(self._context, kind).text}.",
                     required=False,
                     value=own[kind].text if kind in own else "",
                     maxlength=40,
@@ -266,12 +278,14 @@ class _Acts:
                 for kind in KEY_KINDS
             ]
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+        async def change(
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
+        ) -> None:
             wanted: dict[Kind, Rate | None] = {}
             reasons = []
             for kind, label in KEY_KINDS.items():
                 try:
-                    wanted[kind] = parse_own_rate(entered_values[kind])
+                    wanted[kind] = parse_partner_rate(entered_values[kind])
                 except ValueError as error:
                     reasons.append(f"{kind}: {label}: {error}")
             if reasons:
@@ -303,7 +317,7 @@ class _Acts:
             ]
 
         async def change(
-            tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
         ) -> object:
             by = self._context.audit_context(visitor)
             return await partner_pauses.pause(tx, by, Partner(account.id), entered_values["reason"])
@@ -340,7 +354,7 @@ class _Acts:
             return ()
 
         async def change(
-            tx: Tx, visitor: Visitor, account: PartnerAccount, _entered_values: Mapping[str, str]
+            tx: Tx, visitor: SignedInRequest, account: PartnerAccount, _entered_values: Mapping[str, str]
         ) -> object:
             return await partner_pauses.resume(tx, self._context.audit_context(visitor), Partner(account.id))
 
@@ -362,7 +376,9 @@ class _Acts:
             refusals=(PauseRefused,),
         )
 
-    async def _record(self, tx: Tx, visitor: Visitor, account: PartnerAccount, action: str, **details: Any) -> None:
+    async def _record(
+        self, tx: Tx, visitor: SignedInRequest, account: PartnerAccount, action: str, **details: Any
+    ) -> None:
         subject = tx.ids.text("partner", account.id)
         await self._context.record_audit_entry(tx, visitor, account.id, action, subject, **details)
 

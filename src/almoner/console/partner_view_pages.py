@@ -9,14 +9,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import DASHBOARD_HOME, MEMBERS_HOME, problems_by_field
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.operators.domain import LONGEST_VIEW_REASON, VIEW_LIFETIME
 from almoner.access.operators.service import partner_views
 from almoner.access.partners.domain import PartnerAccount
-from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, email_preview
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, build_security_email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, owners_in_words, partner_of_path, partner_path
+from almoner.console.partner_ids import PATH, describe_owners, get_partner_from_url, partner_page_path
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -30,17 +30,17 @@ class PartnerViewPages:
     def routes(self, actions: ActionPages) -> list[Route]:
         """Starlette routes."""
         path = f"{PATH}/{{id}}/view"
-        begin = self._context.route(path, self.begin, *sorted(ADMINISTRATORS), fresh=True)
+        begin = self._context.route(path, self.start_view, *sorted(ADMINISTRATORS), requires_reauthentication=True)
         return [*actions.routes(self._end_action()), begin]
 
-    async def begin(self, visitor: Visitor) -> Response:
+    async def start_view(self, visitor: SignedInRequest) -> Response:
         """Show what the view includes and who is notified, then open the partner's dashboard."""
         reason = visitor.form_value("reason")
         problems: dict[str, str] = {}
         if visitor.form:
             try:
                 async with self._context.db.write() as tx:
-                    account = await partner_of_path(tx, visitor)
+                    account = await get_partner_from_url(tx, visitor)
                     by = self._context.audit_context(visitor)
                     await partner_views.begin(tx, by, visitor.person, Partner(account.id), reason)
                     name = tx.ids.text("partner", account.id)
@@ -48,9 +48,9 @@ class PartnerViewPages:
             except IncorrectParams as error:
                 problems = problems_by_field(error, "reason")
         async with self._context.db.read() as tx:
-            account = await partner_of_path(tx, visitor)
-            owners = await owners_in_words(tx, account)
-            path = partner_path(tx, account)
+            account = await get_partner_from_url(tx, visitor)
+            owners = await describe_owners(tx, account)
+            path = partner_page_path(tx, account)
         return await self._context.show(
             visitor,
             "action.html",
@@ -62,16 +62,16 @@ class PartnerViewPages:
         )
 
     def _end_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-            account = await partner_of_path(tx, visitor)
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            account = await get_partner_from_url(tx, visitor)
             told = [f"You have stopped viewing the pages of {account.name}. The audit log records when you stopped."]
-            return ActionPage("Stop viewing", "Stop viewing", partner_path(tx, account), account.name, told)
+            return ActionPage("Stop viewing", "Stop viewing", partner_page_path(tx, account), account.name, told)
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
-            account = await partner_of_path(tx, visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
+            account = await get_partner_from_url(tx, visitor)
             by = self._context.audit_context(visitor)
             await partner_views.end(tx, by, visitor.person, Partner(account.id))
-            return partner_path(tx, account)
+            return partner_page_path(tx, account)
 
         return ConsoleAction(f"{PATH}/{{id}}/view/end", ADMINISTRATORS, describe, perform)
 
@@ -88,5 +88,5 @@ def _page(account: PartnerAccount, path: str, owners: str) -> ActionPage:
             f"{owners} will get this email immediately, with your name and the reason. The audit log records it.",
         ],
         fields=[ActionField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
-        mails=[email_preview("partner_viewed", account.name)],
+        mails=[build_security_email_preview("partner_viewed", account.name)],
     )

@@ -5,7 +5,7 @@ from typing import Final
 
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
@@ -18,7 +18,7 @@ from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBui
 from almoner.console.operator_start_page import StartPageSection
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Fact
+from almoner.platform.pages.record_tables import Column, LabelledValue
 
 PATH: Final = "/sessions"
 COUNTERS: Final[dict[str, Counter]] = {}
@@ -56,13 +56,13 @@ class _SessionPages:
             PATH, "Operators' sessions", about, ADMINISTRATORS, columns, self._load, order="last seen first"
         )
 
-    async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:
+    async def _load(self, _visitor: SignedInRequest, _query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             found = await sign_ins.list_active_sign_ins(tx, OPERATORS)
-            names = {one.person.id: one.person.shown_name for one in await operators.list_operators(tx)}
+            names = {one.person.id: one.person.display_name for one in await operators.list_operators(tx)}
         rows = [
             ListRow(
-                f"{PATH}/{self._context.id_text(_ID, one.id)}/end",
+                f"{PATH}/{self._context.format_id(_ID, one.id)}/end",
                 (names[one.person_id], one.device, one.address, one.created_at, one.last_seen_at),
             )
             for one in found
@@ -72,7 +72,7 @@ class _SessionPages:
     def end_action(self) -> ConsoleAction:
         """The action to sign an operator out of one browser."""
 
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             session = await self._session(tx, visitor)
             person = await people.get(tx, OPERATORS, session.person_id)
             return ActionPage(
@@ -80,15 +80,15 @@ class _SessionPages:
                 "Sign out",
                 PATH,
                 "Operators' sessions",
-                [f"{person.shown_name} is signed out of this browser immediately, but can sign in again."],
+                [f"{person.display_name} is signed out of this browser immediately, but can sign in again."],
                 facts=[
-                    Fact("Browser", session.device),
-                    Fact("Network address", session.address),
-                    Fact("Signed in", session.created_at.isoformat(), "moment"),
+                    LabelledValue("Browser", session.device),
+                    LabelledValue("Network address", session.address),
+                    LabelledValue("Signed in", session.created_at.isoformat(), "moment"),
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             session = await self._session(tx, visitor)
             person = await people.get_for_update(tx, OPERATORS, session.person_id)
             await sign_ins.end_sign_in(tx, person, session.id, "revoked", self._context.audit_context(visitor))
@@ -96,7 +96,7 @@ class _SessionPages:
 
         return ConsoleAction(f"{PATH}/{{id}}/end", ADMINISTRATORS, describe, perform, fresh=True)
 
-    async def _session(self, tx: Tx, visitor: Visitor) -> SignIn:
+    async def _session(self, tx: Tx, visitor: SignedInRequest) -> SignIn:
         session_id = self._context.parse_id(_ID, visitor.path.split("/")[-2])
         found = next((one for one in await sign_ins.list_active_sign_ins(tx, OPERATORS) if one.id == session_id), None)
         if found is None:

@@ -7,14 +7,14 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, PageKey
-from almoner.console.differences import mark_differences
+from almoner.console.differences import build_comparison_row
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import (
@@ -24,9 +24,9 @@ from almoner.console.review_words import (
     KIND_WORDS,
     REVIEWS,
     SINGULAR_WORDS,
-    fact_words,
-    reason_words,
+    format_fact_value,
     rejection_reason_text,
+    review_reason_text,
     step_facts,
 )
 from almoner.kit.errors import NotFound
@@ -93,7 +93,7 @@ class CasePages:
             self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
         ]
 
-    def case_of(self, visitor: Visitor) -> tuple[ReviewHandler, Kind, UUID, str]:
+    def find_case_in_url(self, visitor: SignedInRequest) -> tuple[ReviewHandler, Kind, UUID, str]:
         """The review case in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{REVIEWS}/").split("/")[0]
         for kind, handler in self._handlers.items():
@@ -101,7 +101,7 @@ class CasePages:
                 return handler, kind, found, name
         raise NotFound
 
-    async def claim_next_case(self, visitor: Visitor) -> Response:
+    async def claim_next_case(self, visitor: SignedInRequest) -> Response:
         """Claim the oldest unclaimed case, and open it."""
         if not visitor.form:
             return redirect_to(visitor.place.home + REVIEWS)
@@ -110,7 +110,7 @@ class CasePages:
             async with self._context.db.write() as tx:
                 if not await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1):
                     return redirect_to(f"{visitor.place.home}{REVIEWS}")
-                taken = await reviews.claim_next(tx, ReviewFilters(), by, self._handlers)
+                taken = await reviews.claim_next_review(tx, ReviewFilters(), by, self._handlers)
                 if taken is not None:
                     name = tx.ids.text(ID_TYPES[taken.subject.kind], taken.subject.id)
                     await self._context.record_audit_entry(
@@ -119,14 +119,14 @@ class CasePages:
                     return redirect_to(f"{visitor.place.home}{REVIEWS}/{name}?done=claimed")
         return redirect_to(f"{visitor.place.home}{REVIEWS}")
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show the review case.
 
         Like the CLI command, this records in the audit log that the operator viewed the case.
         """
         if visitor.form:
             return await self._action(visitor)
-        handler, _, subject_id, name = self.case_of(visitor)
+        handler, _, subject_id, name = self.find_case_in_url(visitor)
         async with self._context.db.write() as tx:
             view = await reviews.view_review(tx, handler, subject_id)
             by = self._context.operator_id(visitor)
@@ -137,9 +137,11 @@ class CasePages:
             facts = await self._facts(tx, visitor, handler, view)
         return await self._context.show(visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view)
 
-    async def _facts(self, tx: Tx, visitor: Visitor, handler: ReviewHandler, view: ReviewView) -> dict[str, Any]:
+    async def _facts(
+        self, tx: Tx, visitor: SignedInRequest, handler: ReviewHandler, view: ReviewView
+    ) -> dict[str, Any]:
         """The facts that the page of a review case shows in addition to the evidence."""
-        known = await reviews.load_context(tx, handler, view.subject)
+        known = await reviews.load_review_context(tx, handler, view.subject)
         decided = [one.decision.by for one in view.history.decisions]
         others = [one.decision.decision.by for one in known.decided if one.decision]
         written = [*(one.by for one in known.notes), *(one.by for one in view.conflicts)]
@@ -150,10 +152,10 @@ class CasePages:
             "dossier": dossier_links(
                 ID_TYPES[view.subject.kind], tx.ids.text(ID_TYPES[view.subject.kind], view.subject.id)
             ),
-            "compared": [mark_differences(one) for one in view.shown.compared],
+            "compared": [build_comparison_row(one) for one in view.shown.compared],
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
             "kind_words": SINGULAR_WORDS[view.subject.kind],
-            "reasons": [(one, reason_words(one)) for one in waits.reasons] if waits else [],
+            "reasons": [(one, review_reason_text(one)) for one in waits.reasons] if waits else [],
             "asked_at": waits.asked_at if waits else None,
             "who": lambda one: names.get(one, one),
             "held": view.claimed_by == by,
@@ -168,14 +170,14 @@ class CasePages:
             "similar": [self._related(tx, one) for one in known.waiting],
             "accept_words": ACTS[view.subject.kind, "accepted"][0],
             "reject_words": ACTS[view.subject.kind, "rejected"][0],
-            "askable": evidence_requests.asks_applicant(view.subject.kind),
+            "askable": evidence_requests.can_request_evidence(view.subject.kind),
             "reopenable": hasattr(handler, "reopen") and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),
             "attached": [self._attached(tx, one) for one in view.documents],
             "flag_words": FLAG_WORDS,
             "rejection_reason_text": rejection_reason_text,
-            "fact_words": fact_words,
+            "fact_words": format_fact_value,
             "step_facts": step_facts,
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
@@ -200,9 +202,9 @@ class CasePages:
         name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         return {"name": name, "kind": SINGULAR_WORDS[subject.kind], "relation": one.related.relation, "one": one}
 
-    async def _action(self, visitor: Visitor) -> Response:
+    async def _action(self, visitor: SignedInRequest) -> Response:
         """An action that is performed without a confirmation page, because it does not decide the case."""
-        handler, _, subject_id, name = self.case_of(visitor)
+        handler, _, subject_id, name = self.find_case_in_url(visitor)
         by, own = self._context.operator_id(visitor), f"{visitor.place.home}{REVIEWS}/{name}"
         try:
             async with self._context.db.write() as tx:
@@ -210,78 +212,86 @@ class CasePages:
                     case "claim":
                         view = await reviews.claim_for_review(tx, handler, subject_id, by)
                         done = "claimed" if view.claimed_by == by else "busy"
-                        await self.record(tx, visitor, view.subject, "review.viewed")
+                        await self.record_case_action(tx, visitor, view.subject, "review.viewed")
                     case "prolong":
-                        subject = await reviews.prolong_claim(tx, handler, subject_id, by)
+                        subject = await reviews.extend_claim(tx, handler, subject_id, by)
                         done = "prolonged"
-                        await self.record(tx, visitor, subject, "review.extended")
+                        await self.record_case_action(tx, visitor, subject, "review.extended")
                     case "release":
                         subject = await reviews.release_claim(tx, handler, subject_id, by)
                         done = ""
-                        await self.record(tx, visitor, subject, "review.released")
+                        await self.record_case_action(tx, visitor, subject, "review.released")
                     case _:
                         raise NotFound
         except ReviewRefused:
             return redirect_to(f"{own}?done=busy")
         return redirect_to(f"{own}?done={done}" if done else f"{visitor.place.home}{REVIEWS}")
 
-    async def describe(
-        self, tx: Tx, visitor: Visitor, title: str, button: str, sentences: Sequence[str], fields: Sequence[ActionField]
+    async def build_action_page(
+        self,
+        tx: Tx,
+        visitor: SignedInRequest,
+        title: str,
+        button: str,
+        sentences: Sequence[str],
+        fields: Sequence[ActionField],
     ) -> ActionPage:
         """Show the page of an action on the case. Raises NotFound."""
-        handler, kind, subject_id, name = self.case_of(visitor)
+        handler, kind, subject_id, name = self.find_case_in_url(visitor)
         if await handler.lock_subject(tx, subject_id) is None:
             raise NotFound
         back = f"{KIND_WORDS[kind]}: {name}"
         return ActionPage(title, button, f"{REVIEWS}/{name}", back, sentences, fields)
 
-    async def record(self, tx: Tx, visitor: Visitor, subject: ReviewSubject, action: str, **details: str | None) -> str:
+    async def record_case_action(
+        self, tx: Tx, visitor: SignedInRequest, subject: ReviewSubject, action: str, **details: str | None
+    ) -> str:
         """Record the action in the audit log, and return the path of the case."""
         name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         await self._context.record_audit_entry(tx, visitor, subject.partner_id, action, name, **details)
         return f"{REVIEWS}/{name}"
 
     def _reassign_action(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def build_action_page(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
             sentences = [
                 "The case is reserved for the selected reviewer until they open it, but for at most one day.",
                 "While the case is reserved, nobody else can decide it, including you.",
             ]
-            choices = [(tx.ids.text(operators.ID, one.id), one.shown_name) for one in others]
+            choices = [(tx.ids.text(operators.ID, one.id), one.display_name) for one in others]
             to = ActionField("to", "Reviewer", "choice", choices=choices)
-            return await self.describe(tx, visitor, "Hand this case over", "Hand over", sentences, [to])
+            return await self.build_action_page(tx, visitor, "Hand this case over", "Hand over", sentences, [to])
 
-        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self.case_of(visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
             other = next(one for one in await self._reviewers(tx) if tx.ids.text(operators.ID, one.id) == values["to"])
-            subject = await reviews.hand_over(tx, handler, subject_id, by, other)
-            return await self.record(tx, visitor, subject, "review.handed_over", to=values["to"])
+            subject = await reviews.hand_over_review(tx, handler, subject_id, by, other)
+            return await self.record_case_action(tx, visitor, subject, "review.handed_over", to=values["to"])
 
-        return ConsoleAction(f"{REVIEWS}/{{id}}/hand-over", REVIEWERS, describe, perform, (ReviewRefused,))
+        return ConsoleAction(f"{REVIEWS}/{{id}}/hand-over", REVIEWERS, build_action_page, perform, (ReviewRefused,))
 
     async def _reviewers(self, tx: Tx) -> list[Person]:
-        return [one for one in await people.list_with_roles(tx, OPERATORS, "reviewer") if one.active]
+        return [one for one in await people.list_with_any_role(tx, OPERATORS, "reviewer") if one.active]
 
     def _note(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def build_action_page(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             sentences = [
                 "Other reviewers can see the note, but partners and applicants cannot. A note cannot be deleted."
             ]
             text = ActionField("text", "Note", "area", maxlength=MAX_NOTE_LENGTH)
-            return await self.describe(tx, visitor, "Add note", "Add note", sentences, [text])
+            return await self.build_action_page(tx, visitor, "Add note", "Add note", sentences, [text])
 
-        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self.case_of(visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.add_note(tx, handler, subject_id, by, values["text"])
-            return f"{await self.record(tx, visitor, subject, 'review.note_added')}?done=noted"
+            return f"{await self.record_case_action(tx, visitor, subject, 'review.note_added')}?done=noted"
 
-        return ConsoleAction(f"{REVIEWS}/{{id}}/note", REVIEWERS, describe, perform, (ReviewRefused,))
+        return ConsoleAction(f"{REVIEWS}/{{id}}/note", REVIEWERS, build_action_page, perform, (ReviewRefused,))
 
     def _conflict(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def build_action_page(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             sentences = [
                 (
                     "Declare a conflict of interest if you know the nonprofit, the applicant or the partner too well "
@@ -296,12 +306,12 @@ class CasePages:
                 maxlength=MAX_NOTE_LENGTH,
             )
             title = "Declare a conflict of interest"
-            return await self.describe(tx, visitor, title, "Declare conflict of interest", sentences, [reason])
+            return await self.build_action_page(tx, visitor, title, "Declare conflict of interest", sentences, [reason])
 
-        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self.case_of(visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.declare_conflict(tx, handler, subject_id, by, values["reason"])
-            return f"{await self.record(tx, visitor, subject, 'review.conflict_declared')}?done=conflict"
+            return f"{await self.record_case_action(tx, visitor, subject, 'review.conflict_declared')}?done=conflict"
 
-        return ConsoleAction(f"{REVIEWS}/{{id}}/conflict", REVIEWERS, describe, perform, (ReviewRefused,))
+        return ConsoleAction(f"{REVIEWS}/{{id}}/conflict", REVIEWERS, build_action_page, perform, (ReviewRefused,))

@@ -8,13 +8,13 @@ from typing import Final
 from markupsafe import Markup
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.partners import service as partners
-from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview_request
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
-from almoner.console.review_words import ACTS, REVIEWS, reason_words, summary_facts
+from almoner.console.review_words import ACTS, REVIEWS, review_reason_text, summary_facts
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound.mail import Mail
@@ -49,33 +49,41 @@ class DecisionPages:
         return ActionPages(self._context).routes(self._decide("accepted"), self._decide("rejected"), self._reopen())
 
     def _decide(self, verdict: Verdict) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
-            handler, kind, subject_id, name = self._cases.case_of(visitor)
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
             view = await reviews.view_review(tx, handler, subject_id)
             title, effect = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [view.shown.title, effect, f"{partner} receives an event, and API responses show the decision."]
             page = ActionPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
-            page = with_claim(replace(page, facts=summary_facts(view.shown)), view, self._context.operator_id(visitor))
+            page = add_claim_button(
+                replace(page, facts=summary_facts(view.shown)), view, self._context.operator_id(visitor)
+            )
             if page.closed or kind not in _WITH_APPLICANT:
                 return page
             return await self._with_emails(tx, visitor, page, handler, view, verdict)
 
-        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self._cases.case_of(visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
             reason = values.get("reason")
             by = self._context.operator_id(visitor)
             decision = ReviewDecision(verdict, reason, by, values["note"])
             subject = await reviews.decide_review(tx, handler, subject_id, decision)
             details = {"reason": reason} if reason else {}
-            path = await self._cases.record(tx, visitor, subject, _ACTIONS[verdict], **details)
+            path = await self._cases.record_case_action(tx, visitor, subject, _ACTIONS[verdict], **details)
             return f"{path}?done={verdict}"
 
         path = f"{REVIEWS}/{{id}}/{_PATHS[verdict]}"
         return ConsoleAction(path, REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
     async def _with_emails(
-        self, tx: Tx, visitor: Visitor, page: ActionPage, handler: ReviewHandler, view: ReviewView, verdict: Verdict
+        self,
+        tx: Tx,
+        visitor: SignedInRequest,
+        page: ActionPage,
+        handler: ReviewHandler,
+        view: ReviewView,
+        verdict: Verdict,
     ) -> ActionPage:
         """Render the decision page with a preview of the applicant's email.
 
@@ -84,7 +92,9 @@ class DecisionPages:
         reason = visitor.form_value("reason") or None
         if verdict == "rejected":
             page = replace(page, preview="Show the email")
-        if (verdict == "rejected" and reason not in handler.reason_codes) or (visitor.form and not is_preview(visitor)):
+        if (verdict == "rejected" and reason not in handler.reason_codes) or (
+            visitor.form and not is_preview_request(visitor)
+        ):
             return page
         subject, by = view.subject, self._context.operator_id(visitor)
         decision = ReviewDecision(verdict, reason if verdict == "rejected" else None, by, _PREVIEWED)
@@ -98,28 +108,28 @@ class DecisionPages:
             return page  # the page says why; a decision is still possible
         if not mails:
             return replace(page, sentences=[*page.sentences, "We do not send an email about this decision now."])
-        return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
+        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails])
 
     def _reopen(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             sentences = ["The decision and its effects are reversed, and the case is open again."]
             fields = [ActionField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH)]
-            return await self._cases.describe(
+            return await self._cases.build_action_page(
                 tx, visitor, "Reverse the decision", "Reverse decision", sentences, fields
             )
 
-        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self._cases.case_of(visitor)
+        async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
+            handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.reopen_decision(tx, handler, subject_id, by, values["note"])
-            return f"{await self._cases.record(tx, visitor, subject, 'review.reopened')}?done=reopened"
+            return f"{await self._cases.record_case_action(tx, visitor, subject, 'review.reopened')}?done=reopened"
 
         return ConsoleAction(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
 
-def with_claim(page: ActionPage, view: ReviewView, by: str) -> ActionPage:
+def add_claim_button(page: ActionPage, view: ReviewView, operator_id: str) -> ActionPage:
     """Add the reason why the operator cannot decide the case now, and a button to claim the case if it is unclaimed."""
-    closed = _closed_reason(view, by)
+    closed = _closed_reason(view, operator_id)
     remedy = (f"Claim this case for {CLAIM_DURATION // timedelta(minutes=1)} minutes", "claim")
     return replace(page, closed=closed, remedy=remedy if closed == _UNCLAIMED else None)
 
@@ -140,16 +150,16 @@ def _closed_reason(view: ReviewView, by: str) -> str:
     return ""
 
 
-def email_text(mail: Mail) -> Markup:
+def render_email_preview(email: Mail) -> Markup:
     """The subject and text of an email, in the recipient's language."""
-    lines = Markup("").join(Markup("<p>{}</p>").format(line) for line in mail.text.splitlines() if line.strip())
+    lines = Markup("").join(Markup("<p>{}</p>").format(line) for line in email.text.splitlines() if line.strip())
     body = Markup('<div lang="{}" dir="auto"><p><strong>{}</strong></p>{}</div>')
-    return body.format(mail.language, mail.subject, lines)
+    return body.format(email.language, email.subject, lines)
 
 
 def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActionField]:
     note = ActionField("note", "Evidence (visible only to other reviewers)", "area", maxlength=MAX_NOTE_LENGTH)
     if verdict == "accepted":
         return [note]
-    choices = [(one, reason_words(one)) for one in handler.reason_codes]
+    choices = [(one, review_reason_text(one)) for one in handler.reason_codes]
     return [ActionField("reason", "Reason", "choice", choices=choices), note]

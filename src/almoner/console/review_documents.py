@@ -12,7 +12,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
@@ -54,20 +54,20 @@ class DocumentPages:
         """Starlette routes."""
         start = f"{REVIEWS}/{{id}}/documents/{{document}}"
         return [
-            self._context.route(f"{start}.image", self.picture, *sorted(REVIEWERS), methods=["GET"]),
+            self._context.route(f"{start}.image", self.page_image, *sorted(REVIEWERS), methods=["GET"]),
             self._context.route(start, self.show, *sorted(REVIEWERS), methods=["GET"]),
         ]
 
-    def _document_id(self, visitor: Visitor) -> UUID:
+    def _document_id(self, visitor: SignedInRequest) -> UUID:
         name = visitor.path.rpartition("/")[2].removesuffix(".image")
         return self._context.parse_id(documents.TYPE, name)
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show one page of the document with the zoom and rotation in the URL.
 
         Shows an error if it cannot be rendered.
         """
-        _, _, _, name = self._cases.case_of(visitor)
+        _, _, _, name = self._cases.find_case_in_url(visitor)
         zoom, quarter_turns, number = _requested_view(visitor, "2")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
@@ -105,9 +105,9 @@ class DocumentPages:
             left=address(turn=turned[3]),
         )
 
-    async def _clean_document(self, tx: Tx, visitor: Visitor) -> Document:
+    async def _clean_document(self, tx: Tx, visitor: SignedInRequest) -> Document:
         """A document of the case that has passed the malware scan. Raises NotFound."""
-        handler, _, subject_id, _ = self._cases.case_of(visitor)
+        handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
         document_id = self._document_id(visitor)
         view = await reviews.view_review(tx, handler, subject_id)
         found = next((one for one in view.documents if one.id == document_id), None)
@@ -115,7 +115,7 @@ class DocumentPages:
             raise NotFound
         return found
 
-    async def picture(self, visitor: Visitor) -> Response:
+    async def page_image(self, visitor: SignedInRequest) -> Response:
         """Send the image of a page, rendered by the sandboxed process."""
         zoom, quarter_turns, number = _requested_view(visitor, "1")
         async with self._context.db.write() as tx:
@@ -143,7 +143,7 @@ class DocumentPages:
                 return None
 
 
-def _requested_view(visitor: Visitor, zoom: str) -> tuple[str, int, int]:
+def _requested_view(visitor: SignedInRequest, zoom: str) -> tuple[str, int, int]:
     """The zoom, rotation and page number in the URL. Raises NotFound."""
     zoom, turn = visitor.query.get("zoom", zoom), visitor.query.get("turn", "0")
     page = visitor.query.get("page", "1")

@@ -5,13 +5,13 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor, VisitorHandler
+from almoner.access.accounts.page_guard import SignedInRequest, VisitorHandler
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_words import REVIEWS
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.platform.evidence.dossier_files import MEDIA_TYPES, DossierFormat, write_dossier
+from almoner.platform.evidence.dossier_files import MEDIA_TYPES, DossierFormat, build_dossier_file
 
 PATHS: Final = {
     "validationrequest": REVIEWS,
@@ -45,14 +45,14 @@ class DossierPages:
         ]
 
     def _answer(self, format_: DossierFormat) -> VisitorHandler:
-        async def answer(visitor: Visitor) -> Response:
+        async def answer(visitor: SignedInRequest) -> Response:
             db, name = self._context.db, visitor.path.split("/")[-2]
             parsed = ((one, db.deployment.ids.parse(one, name)) for one in PATHS)
             id_type, record_id = next(((one, found) for one, found in parsed if found), (None, None))
             if id_type is None or record_id is None:
                 raise NotFound
             load = self._context.services.dossiers[id_type]
-            file = await write_dossier(db, load, ALL_PARTNERS, record_id, format_)
+            file = await build_dossier_file(db, load, ALL_PARTNERS, record_id, format_)
             async with db.write() as tx:
                 audited = "dossier.downloaded"
                 await self._context.record_audit_entry(tx, visitor, file.partner_id, audited, name, format=format_)

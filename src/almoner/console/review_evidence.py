@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
-from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview
+from almoner.access.accounts.page_guard import SignedInRequest
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview_request
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
-from almoner.console.review_decisions import EMAIL_TITLE, email_text, with_claim
+from almoner.console.review_decisions import EMAIL_TITLE, add_claim_button, render_email_preview
 from almoner.console.review_words import EVIDENCE_WORDS, REVIEWS
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Tx
@@ -32,9 +32,9 @@ class EvidencePages:
             ConsoleAction(f"{REVIEWS}/{{id}}/request", REVIEWERS, self._describe, self._perform, (ReviewRefused,))
         )
 
-    async def _describe(self, tx: Tx, visitor: Visitor) -> ActionPage:
-        handler, kind, subject_id, name = self._cases.case_of(visitor)
-        offered = await evidence_requests.list_requestable(tx, kind, subject_id)
+    async def _describe(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
+        handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
+        offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
         view = await reviews.view_review(tx, handler, subject_id)
         choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
         sentences = [
@@ -54,11 +54,11 @@ class EvidencePages:
             [ActionField("evidence", "What do you need?", "choice", choices=choices)],
             preview="Show the email",
         )
-        page = with_claim(page, view, self._context.operator_id(visitor))
+        page = add_claim_button(page, view, self._context.operator_id(visitor))
         if not page.closed and not offered:
             page = replace(page, closed="There is no application in this case, so there is nobody to ask for evidence.")
         evidence = visitor.form_value("evidence")
-        if page.closed or evidence not in offered or not is_preview(visitor):
+        if page.closed or evidence not in offered or not is_preview_request(visitor):
             return page
 
         async def ask() -> object:
@@ -69,10 +69,10 @@ class EvidencePages:
             mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
         except (ReviewRefused, Problem):
             return page  # the page says why; sending is still possible
-        return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
+        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails])
 
-    async def _perform(self, tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
-        handler, kind, subject_id, name = self._cases.case_of(visitor)
+    async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
+        handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
         by, evidence = self._context.operator_id(visitor), values["evidence"]
         subject = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, by)
         await self._context.record_audit_entry(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
@@ -18,8 +18,8 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    page_by_position,
-    parse_position,
+    build_time_page,
+    parse_time_cursor,
 )
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.console.review_cases import CasePages
@@ -35,10 +35,10 @@ from almoner.console.review_words import (
     SECOND_LOOKS,
     SINGULAR_WORDS,
     VERIFICATION_WORDS,
-    reason_words,
+    review_reason_text,
 )
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.service import WaitingVerification
+from almoner.giving.disbursing.verifications.service import WaitingReviewItem
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Filter
@@ -74,7 +74,7 @@ _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
 async def _count_open(tx: Tx) -> tuple[int, datetime | None]:
     counted = [
         await reviews.count_open_at_most(tx, MOST_COUNTED + 1),
-        *(await verifications.count_waiting_at_most(tx, MOST_COUNTED + 1)).values(),
+        *(await verifications.waiting_counts_up_to(tx, MOST_COUNTED + 1)).values(),
     ]
     return sum(count for count, _ in counted), min((oldest for _, oldest in counted if oldest), default=None)
 
@@ -100,10 +100,10 @@ def routes(context: ConsoleContext) -> list[Route]:
 def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     """The section for reviewers on the console's start page."""
 
-    async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
+    async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
         by = context.operator_id(visitor)
-        counted = await reviews.count_waiting_at_most(tx, by, MOST_COUNTED + 1)
-        beside = await verifications.count_waiting_at_most(tx, MOST_COUNTED + 1)
+        counted = await reviews.count_open_reviews_by_filter(tx, by, MOST_COUNTED + 1)
+        beside = await verifications.waiting_counts_up_to(tx, MOST_COUNTED + 1)
         lines = [
             StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *counted["claimed"]),
             StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *counted["overdue"]),
@@ -164,9 +164,9 @@ class _ReviewQueue:
             begin=(f"{REVIEWS}/next", "Review next case"),
         )
 
-    async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            filters, after = self._filters(tx, visitor, query.filters), parse_position(query.cursor)
+            filters, after = self._filters(tx, visitor, query.filters), parse_time_cursor(query.cursor)
             beside = await self._list_verifications_and_flags(tx, query.filters, filters, query.limit + 1, after)
             cases = query.filters.get("kind") not in VERIFICATION_WORDS
             found = await reviews.list_open_reviews(tx, filters, query.limit + 1, after) if cases else []
@@ -175,7 +175,7 @@ class _ReviewQueue:
             partner_names = await partners.find_names(tx, ids)
             rows = [(one.asked_at, one.id, self._row(tx, one, names, partner_names)) for one in found]
             rows += [(one.since, one.id, _verification_row(tx, one, partner_names)) for one in beside]
-        return page_by_position(sorted(rows, key=lambda row: row[:2]), query.limit)
+        return build_time_page(sorted(rows, key=lambda row: row[:2]), query.limit)
 
     async def _list_verifications_and_flags(
         self,
@@ -184,16 +184,16 @@ class _ReviewQueue:
         filters: ReviewFilters,
         limit: int,
         after: tuple[datetime, UUID] | None,
-    ) -> list[WaitingVerification]:
+    ) -> list[WaitingReviewItem]:
         """List verifications and flags. The list is empty if the filters select only other kinds of items."""
         if filters.kind is not None or not given.keys() <= {"kind", "partner", "age"}:
             return []
         kind = next((one for one in VERIFICATION_WORDS if one == given.get("kind")), None)
-        return await verifications.list_waiting(
+        return await verifications.list_waiting_review_items(
             tx, limit, kind=kind, partner_id=filters.partner_id, until=filters.asked_until, after=after
         )
 
-    def _filters(self, tx: Tx, visitor: Visitor, given: Mapping[str, str]) -> ReviewFilters:
+    def _filters(self, tx: Tx, visitor: SignedInRequest, given: Mapping[str, str]) -> ReviewFilters:
         kind = next((one for one in get_args(Kind) if one == given.get("kind")), None)
         if kind is None and given.get("kind", "monetary_donation_verification") not in VERIFICATION_WORDS:
             raise IncorrectParams("kind: choose a kind from the list")
@@ -217,7 +217,7 @@ class _ReviewQueue:
         case = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         holder = one.claimant_at(tx.real_now)
         held = holder and names.get(holder, holder)
-        why = " ".join(reason_words(reason) for reason in one.reasons)
+        why = " ".join(review_reason_text(reason) for reason in one.reasons)
         about = (subject.country_code, subject.script and subject.script.title())
         values = (
             case,
@@ -232,7 +232,7 @@ class _ReviewQueue:
         return ListRow(f"{REVIEWS}/{case}", values)
 
 
-def _verification_row(tx: Tx, one: WaitingVerification, partner_names: Mapping[UUID, str]) -> ListRow:
+def _verification_row(tx: Tx, one: WaitingReviewItem, partner_names: Mapping[UUID, str]) -> ListRow:
     """The row of a verification or a flag in the review queue."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)

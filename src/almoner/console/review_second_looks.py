@@ -8,11 +8,11 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
-from almoner.console.differences import mark_differences
+from almoner.console.differences import build_comparison_row
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.lists import (
     ConsoleList,
@@ -20,16 +20,16 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    page_by_position,
-    parse_position,
+    build_time_page,
+    parse_time_cursor,
 )
 from almoner.console.review_words import (
     ACTS,
     KIND_WORDS,
     SECOND_LOOKS,
     SINGULAR_WORDS,
-    fact_words,
-    reason_words,
+    format_fact_value,
+    review_reason_text,
     step_facts,
 )
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -41,12 +41,12 @@ from almoner.validation.decisions.reviews.domain import (
     MAX_NOTE_LENGTH,
     MIN_LOOKS,
     WAITING_TARGET,
-    Agreement,
     ReviewDecision,
+    ReviewerAgreement,
     ReviewRefused,
     SecondLook,
     Verdict,
-    agreement_interval,
+    agreement_confidence_interval,
 )
 
 _FIGURES: Final = "/reviews/figures"
@@ -67,7 +67,7 @@ class SecondLookPages:
             *ListRouteBuilder(self._context).routes(self._list()),
             *ActionPages(self._context).routes(self._answer()),
             self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show, *sorted(REVIEWERS), methods=["GET"]),
-            self._context.route(_FIGURES, self.figures, *sorted(ADMINISTRATORS), methods=["GET"]),
+            self._context.route(_FIGURES, self.show_statistics, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
 
     def _list(self) -> ConsoleList:
@@ -82,9 +82,9 @@ class SecondLookPages:
             exported=False,
         )
 
-    async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
+    async def _load(self, visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            after = parse_position(query.cursor)
+            after = parse_time_cursor(query.cursor)
             by = self._context.operator_id(visitor)
             found = await reviews.list_waiting_second_looks(tx, by, query.limit + 1, after)
         rows = [
@@ -95,9 +95,9 @@ class SecondLookPages:
             )
             for one in found
         ]
-        return page_by_position(rows, query.limit)
+        return build_time_page(rows, query.limit)
 
-    async def _find_second_look(self, tx: Tx, visitor: Visitor) -> SecondLook:
+    async def _find_second_look(self, tx: Tx, visitor: SignedInRequest) -> SecondLook:
         """The second look in the URL. Raises NotFound if the visitor may not answer it."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{SECOND_LOOKS}/").split("/")[0]
         try:
@@ -106,7 +106,7 @@ class SecondLookPages:
             raise NotFound from None
         return await reviews.get_second_look(tx, review_id, self._context.operator_id(visitor))
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show the evidence of the case without anything that reveals the first decision."""
         async with self._context.db.write() as tx:
             look = await self._find_second_look(tx, visitor)
@@ -124,18 +124,18 @@ class SecondLookPages:
             kind_words=SINGULAR_WORDS[look.subject.kind],
             shown=shown,
             facts=[(label, value) for label, value in shown.facts if label.rpartition(": ")[2] not in _REVEALING],
-            compared=[mark_differences(one) for one in shown.compared],
-            fact_words=fact_words,
+            compared=[build_comparison_row(one) for one in shown.compared],
+            fact_words=format_fact_value,
             step_facts=step_facts,
         )
 
     def _answer(self) -> ConsoleAction:
-        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
             choices = [(verdict, ACTS[look.subject.kind, verdict][0]) for verdict in verdicts]
-            reasons = [(one, reason_words(one)) for one in handler.reason_codes]
+            reasons = [(one, review_reason_text(one)) for one in handler.reason_codes]
             return ActionPage(
                 "Your second look",
                 "Submit answer",
@@ -154,7 +154,7 @@ class SecondLookPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
             look = await self._find_second_look(tx, visitor)
             verdict: Verdict = "accepted" if values["verdict"] == "accepted" else "rejected"
             if (verdict == "rejected") != bool(values["reason"]):
@@ -172,12 +172,12 @@ class SecondLookPages:
             f"{SECOND_LOOKS}/{{id}}/answer", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True
         )
 
-    async def figures(self, visitor: Visitor) -> Response:
+    async def show_statistics(self, visitor: SignedInRequest) -> Response:
         """Show review statistics: waiting times, decisions per hour and reviewer, and how often second looks agreed."""
         async with self._context.db.read() as tx:
             since = tx.now - timedelta(_DAYS)
             daily = await reviews.list_daily_figures(tx, since)
-            hourly = await reviews.list_hourly_decisions(tx, since)
+            hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
             agreed = await reviews.list_agreement_rates(tx, since)
             names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
         most = max((one.decided for one in daily), default=1)
@@ -196,12 +196,12 @@ class SecondLookPages:
         )
 
 
-def _share(one: Agreement) -> str:
+def _share(one: ReviewerAgreement) -> str:
     """The percentage of second looks that agreed with the first decision, with a confidence interval.
 
     If there are too few, a message says so.
     """
     if one.looks < MIN_LOOKS:
         return f"not enough second looks (at least {MIN_LOOKS} needed)"
-    low, high = agreement_interval(one.looks, one.agreed)
+    low, high = agreement_confidence_interval(one.looks, one.agreed)
     return f"{one.agreed / one.looks:.0%} (between {low:.0%} and {high:.0%})"

@@ -8,7 +8,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPages
@@ -16,15 +16,15 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import ListRow
 from almoner.console.money_records import (
-    Officer,
+    ActingOperator,
     RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
-    moment,
-    names_of_deciders,
-    sentences,
+    decider_name_lookup,
+    fixed_explanation,
     show_record,
+    timestamp_fact,
 )
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import REVIEWS
@@ -42,7 +42,7 @@ from almoner.giving.disbursing.verifications.service import VerificationFlag
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, readable
+from almoner.platform.pages.record_tables import Column, LabelledValue, TimelineStep, humanise_field_name
 
 TYPE: Final = "monetarydonationverification"
 FLAG_TYPE: Final = "verificationflag"
@@ -77,10 +77,10 @@ class VerificationPages:
             self._context.route(f"{FLAGS}/{{id}}", self.show_flag, *roles, methods=["GET"]),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a verification: the findings of its checks, its flags and its decisions."""
         async with self._context.db.read() as tx:
-            one = await _VERIFICATIONS.find(self._context, tx, visitor)
+            one = await _VERIFICATIONS.get_from_url(self._context, tx, visitor)
             flags = await verifications.list_flags(tx, one.id)
             page = RecordPage(
                 title=(await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).shown_name,
@@ -90,20 +90,20 @@ class VerificationPages:
                 back_words="Open reviews",
                 facts=await _facts(tx, one),
                 steps=await _decisions(tx, one),
-                actions=_VERIFICATIONS.offered(tx, one),
+                actions=_VERIFICATIONS.available_actions(tx, one),
                 tables=[await _findings(tx, one), _flag_table(tx, flags)],
                 downloads=dossier_links(TYPE, tx.ids.text(TYPE, one.id)),
             )
-        return await show_record(self._context, visitor, page, _VERIFICATIONS.message(visitor))
+        return await show_record(self._context, visitor, page, _VERIFICATIONS.done_message(visitor))
 
-    async def show_flag(self, visitor: Visitor) -> Response:
+    async def show_flag(self, visitor: SignedInRequest) -> Response:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
         async with self._context.db.read() as tx:
-            one = await _FLAGS.find(self._context, tx, visitor)
-            by = await names_of_deciders(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
+            one = await _FLAGS.get_from_url(self._context, tx, visitor)
+            by = await decider_name_lookup(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
             name = tx.ids.text(TYPE, one.verification.id)
             page = RecordPage(
-                title=one.flag.sentence,
+                title=one.flag.description,
                 id=tx.ids.text(FLAG_TYPE, one.flag.id),
                 status=one.flag.status,
                 back=f"{VERIFICATIONS}/{name}",
@@ -114,9 +114,9 @@ class VerificationPages:
                     for look in (one.flag.first, one.flag.second)
                     if look
                 ],
-                actions=_FLAGS.offered(tx, one),
+                actions=_FLAGS.available_actions(tx, one),
             )
-        return await show_record(self._context, visitor, page, _FLAGS.message(visitor))
+        return await show_record(self._context, visitor, page, _FLAGS.done_message(visitor))
 
 
 async def _get(tx: Tx, verification_id: UUID) -> MonetaryDonationVerification:
@@ -128,32 +128,32 @@ async def _get_flag(tx: Tx, flag_id: UUID) -> _Flagged:
     return _Flagged(flag, await _get(tx, flag.verification_id))
 
 
-async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[Fact]:
+async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[LabelledValue]:
     organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
     return [
-        Fact("Partner", (await partners.get(tx, Partner(one.partner_id))).name),
-        Fact("Nonprofit", organisation.shown_name),
-        Fact("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
-        *(Fact(readable(check), readable(one.checks[check])) for check in CHECKS),
-        Fact("Rejection reason", readable(one.rejection_reason) if one.rejection_reason else None),
-        moment("Created", one.created_at),
-        moment("Expires", one.expires_at if one.status == "pending" else None),
-        moment("Processed", one.processed_at),
+        LabelledValue("Partner", (await partners.get(tx, Partner(one.partner_id))).name),
+        LabelledValue("Nonprofit", organisation.shown_name),
+        LabelledValue("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
+        *(LabelledValue(humanise_field_name(check), humanise_field_name(one.checks[check])) for check in CHECKS),
+        LabelledValue("Rejection reason", humanise_field_name(one.rejection_reason) if one.rejection_reason else None),
+        timestamp_fact("Created", one.created_at),
+        timestamp_fact("Expires", one.expires_at if one.status == "pending" else None),
+        timestamp_fact("Processed", one.processed_at),
     ]
 
 
-async def _flag_facts(tx: Tx, one: _Flagged) -> list[Fact]:
+async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
     found = await _facts(tx, one.verification)
     reviewed = sum(1 for look in (one.flag.first, one.flag.second) if look)
     changed = [
-        Fact(readable(name), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        LabelledValue(humanise_field_name(name), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
         for name, value in one.flag.facts.items()
         if value is not None and not isinstance(value, dict)
     ]
     return [
-        Fact("Change", one.flag.sentence),
-        moment("Raised", one.flag.raised_at),
-        Fact("Reviewed", f"{reviewed} of 2"),
+        LabelledValue("Change", one.flag.description),
+        timestamp_fact("Raised", one.flag.raised_at),
+        LabelledValue("Reviewed", f"{reviewed} of 2"),
         *changed,
         *found[:3],
     ]
@@ -161,20 +161,20 @@ async def _flag_facts(tx: Tx, one: _Flagged) -> list[Fact]:
 
 async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[TimelineStep]:
     known = await verifications.list_decisions(tx, one.id)
-    by = await names_of_deciders(
+    by = await decider_name_lookup(
         tx, [who for row in known for who in (row.evidence.decided_by, row.evidence.second_by) if who]
     )
     steps = []
     for row in known:
         seconded = f" {by(row.evidence.second_by)}: {row.evidence.second_note}" if row.evidence.second_by else ""
         note = f"{by(row.evidence.decided_by)}: {row.evidence.note}{seconded}"
-        steps.append(TimelineStep(readable(row.decision), "done", row.at.isoformat(), note=note))
+        steps.append(TimelineStep(humanise_field_name(row.decision), "done", row.at.isoformat(), note=note))
     return steps
 
 
 async def _findings(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
     known = await verifications.list_findings(tx, one.id)
-    by = await names_of_deciders(tx, [row.finding.source for row in known])
+    by = await decider_name_lookup(tx, [row.finding.source for row in known])
     columns = (
         *(Column("Check"), Column("Result"), Column("Reason"), Column("Source")),
         *(Column("Checked", "moment"), Column("Valid until", "moment")),
@@ -183,9 +183,9 @@ async def _findings(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
         ListRow(
             "",
             (
-                readable(row.finding.check),
-                readable(row.finding.outcome),
-                readable(row.finding.reason) if row.finding.reason else None,
+                humanise_field_name(row.finding.check),
+                humanise_field_name(row.finding.outcome),
+                humanise_field_name(row.finding.reason) if row.finding.reason else None,
                 by(row.finding.source),
                 row.checked_at,
                 row.finding.expires_at,
@@ -201,8 +201,8 @@ def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
         ListRow(
             f"{FLAGS}/{tx.ids.text(FLAG_TYPE, one.id)}",
             (
-                one.sentence,
-                readable(one.status),
+                one.description,
+                humanise_field_name(one.status),
                 f"{sum(1 for look in (one.first, one.second) if look)} of 2",
                 one.raised_at,
             ),
@@ -214,12 +214,12 @@ def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
 
 
 async def _approve(
-    tx: Tx, officer: Officer, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
+    tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
     seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
     name = tx.ids.text(TYPE, one.id)
-    agreed = await officer.decide_with_second(
-        tx, one.partner_id, "verification.approve", name, seen, entered_values["note"], always=False
+    agreed = await officer.confirm_with_second_operator(
+        tx, one.partner_id, "verification.approve", name, seen, entered_values["note"], mandatory=False
     )
     if agreed is None:
         return "first"
@@ -230,7 +230,7 @@ async def _approve(
 
 
 async def _reject(
-    tx: Tx, officer: Officer, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
+    tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
     reason: RejectionReason = next(code for code in REJECTION_REASONS if code == entered_values["reason"])
     evidence = DecisionEvidence(officer.id, entered_values["note"])
@@ -240,14 +240,14 @@ async def _reject(
 
 
 async def _reopen(
-    tx: Tx, officer: Officer, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
+    tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
     await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(officer.id, entered_values["note"]))
     await officer.record_audit_entry(tx, one.partner_id, "verification.reopened", tx.ids.text(TYPE, one.id))
     return None
 
 
-async def _clear(tx: Tx, officer: Officer, one: _Flagged, entered_values: Mapping[str, str]) -> str | None:
+async def _clear(tx: Tx, officer: ActingOperator, one: _Flagged, entered_values: Mapping[str, str]) -> str | None:
     await operators.ensure_independent_operator(tx, officer.person, [one.flag.first.by] if one.flag.first else [])
     looked = await verifications.review_flag(tx, one.flag.id, note=entered_values["note"], by=officer.id)
     name, flag = tx.ids.text(TYPE, one.verification.id), tx.ids.text(FLAG_TYPE, one.flag.id)
@@ -268,7 +268,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
         RecordAction(
             "approve",
             "Approve verification",
-            sentences(
+            fixed_explanation(
                 "The approval confirms all open checks, and the partner is notified.",
                 "If two-person approval is on, a second reviewer must also approve the verification, here or with "
                 "the CLI command.",
@@ -282,12 +282,14 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
         RecordAction(
             "reject",
             "Reject verification",
-            sentences(
+            fixed_explanation(
                 "The nonprofit receives no disbursements. The partner is notified of the reason that you choose."
             ),
             _reject,
             (
-                ActionField("reason", "Reason", "choice", choices=[(one, readable(one)) for one in REJECTION_REASONS]),
+                ActionField(
+                    "reason", "Reason", "choice", choices=[(one, humanise_field_name(one)) for one in REJECTION_REASONS]
+                ),
                 _EVIDENCE,
             ),
             lambda one: "" if one.is_pending_or_approved else "This verification is rejected or has expired.",
@@ -297,7 +299,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
         RecordAction(
             "reopen",
             "Reopen verification",
-            sentences("All checks of the verification run again. The verification expires after 30 days."),
+            fixed_explanation("All checks of the verification run again. The verification expires after 30 days."),
             _reopen,
             (_EVIDENCE,),
             lambda one: (
@@ -324,7 +326,7 @@ _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
         RecordAction(
             "clear",
             "Clear flag",
-            sentences(
+            fixed_explanation(
                 "Two reviewers must clear each flag and provide their evidence before disbursements can be sent again.",
                 "The same reviewer cannot clear a flag twice.",
             ),

@@ -7,7 +7,7 @@ from typing import Final
 
 from almoner.giving.disbursing.verifications.service import WaitingKind
 from almoner.kit.evidence import EvaluationStep
-from almoner.platform.pages.record_tables import Fact, readable
+from almoner.platform.pages.record_tables import LabelledValue, humanise_field_name
 from almoner.screening.matching.domain import Finding
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.documents.domain import ENCRYPTED, LIMITS_EXCEEDED, Document
@@ -151,31 +151,31 @@ _CODE: Final = re.compile(r"[a-z]+(_[a-z]+)+", re.ASCII)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", re.ASCII)
 
 
-def fact_words(value: str, moment: Callable[[datetime], str]) -> str:
-    """Format a fact of a case for display: codes as plain words, and timestamps with ``moment``."""
-    return moment(datetime.fromisoformat(value)) if _MOMENT.fullmatch(value) else _code_words(value)
+def format_fact_value(value: str, format_timestamp: Callable[[datetime], str]) -> str:
+    """Format a fact of a case for display: codes as plain words, and timestamps with ``format_timestamp``."""
+    return format_timestamp(datetime.fromisoformat(value)) if _MOMENT.fullmatch(value) else _code_words(value)
 
 
 def _code_words(value: str) -> str:
-    return readable(value) if _CODE.fullmatch(value) or value in CATEGORIES else value
+    return humanise_field_name(value) if _CODE.fullmatch(value) or value in CATEGORIES else value
 
 
-def summary_facts(shown: ReviewEvidence) -> list[Fact]:
+def summary_facts(evidence: ReviewEvidence) -> list[LabelledValue]:
     """The first facts of a case and the values on record, for the page of a decision."""
     facts = [
-        Fact(label.capitalize(), _code_words(value), "moment" if _MOMENT.fullmatch(value) else "text")
-        for label, value in shown.facts[:_MOST_FACTS]
+        LabelledValue(label.capitalize(), _code_words(value), "moment" if _MOMENT.fullmatch(value) else "text")
+        for label, value in evidence.facts[:_MOST_FACTS]
         if value
     ]
-    on_record = [(one.label, ", ".join(one.listed[:_MOST_LISTED])) for one in shown.compared]
-    return facts + [Fact(f"{label}, on record", listed) for label, listed in on_record if listed]
+    on_record = [(one.label, ", ".join(one.listed[:_MOST_LISTED])) for one in evidence.compared]
+    return facts + [LabelledValue(f"{label}, on record", listed) for label, listed in on_record if listed]
 
 
 def step_facts(step: EvaluationStep, moment: Callable[[datetime], str]) -> list[tuple[str, str]]:
     """Format the facts of a step for display, without empty ones."""
     return [
-        (name, _score_words(step.facts[name]) if name == "parts" else fact_words(value, moment))
-        for name, value in step.text_facts
+        (name, _score_words(step.facts[name]) if name == "parts" else format_fact_value(value, moment))
+        for name, value in step.facts_as_text
         if value
     ]
 
@@ -189,17 +189,17 @@ def _score_words(parts: object) -> str:
     return "; ".join(words)
 
 
-def reason_words(reason: str) -> str:
+def review_reason_text(reason: str) -> str:
     """The display text of a reason for review, such as "Listed: sanction" for ``listed:sanction``."""
     if sentence := REVIEW_REASONS.get(reason):
         return sentence
     first, _, rest = reason.partition(":")
-    return f"{readable(first)}: {readable(rest).lower()}" if rest else readable(first)
+    return f"{humanise_field_name(first)}: {humanise_field_name(rest).lower()}" if rest else humanise_field_name(first)
 
 
 def rejection_reason_text(document: Document) -> str:
     """The message about a document that was rejected after its malware scan. An empty string for other documents."""
-    if not document.refused:
+    if not document.is_unusable:
         return ""
     threat = document.threat or "unknown"
     if document.scan_status == "rejected":

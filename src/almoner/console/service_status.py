@@ -40,7 +40,7 @@ _PARTS_OF_CHECKS: Final = {"mail server": "emails", "payment provider": "payment
 
 
 @dataclass(frozen=True, slots=True)
-class ServicePart:
+class ServiceComponent:
     """A part of the service. ``found``: a sentence about its status."""
 
     key: str
@@ -72,7 +72,7 @@ class ServiceStatus:
 
     made_at: datetime
     now: datetime
-    parts: Sequence[ServicePart]
+    parts: Sequence[ServiceComponent]
     registers: Sequence[RegisterAge]
     incidents: Sequence[Incident]
 
@@ -98,7 +98,7 @@ async def load_status(tx: Tx, email_kinds: frozenset[str]) -> ServiceStatus:
     works = any(one.role != "server" for one in alive)
     answers = any(one.role != "worker" for one in alive)
     found = "Servers are answering." if answers else "No server is running."
-    parts = [ServicePart("api", "operational" if answers else "outage", found)]
+    parts = [ServiceComponent("api", "operational" if answers else "outage", found)]
     parts += [
         _part(key, works=works and key not in failed, lag=lags.get(key, timedelta()))
         for key in AFFECTED
@@ -123,17 +123,17 @@ def _lags(oldest: Mapping[str, datetime], email_kinds: Iterable[str], now: datet
     return found
 
 
-def _part(key: str, *, works: bool, lag: timedelta) -> ServicePart:
+def _part(key: str, *, works: bool, lag: timedelta) -> ServiceComponent:
     if not works:
-        return ServicePart(
+        return ServiceComponent(
             key,
             "outage",
             "This part of the service is not working at the moment. Pending items will be processed later.",
         )
     if lag:
         minutes = -(-lag // timedelta(minutes=1))
-        return ServicePart(key, "delayed", f"Delayed by up to {minutes:,} minutes.")
-    return ServicePart(key, "operational", "On time.")
+        return ServiceComponent(key, "delayed", f"Delayed by up to {minutes:,} minutes.")
+    return ServiceComponent(key, "operational", "On time.")
 
 
 async def _register_ages(tx: Tx) -> list[RegisterAge]:

@@ -23,8 +23,8 @@ from almoner.platform.observability import incidents
 from almoner.platform.observability.failures import CONNECTION_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.pages import assets, formats
-from almoner.platform.pages.headers import hash_sources, security_headers
-from almoner.platform.pages.record_tables import readable, status_tone
+from almoner.platform.pages.headers import replace_nonce_with_hashes, security_headers
+from almoner.platform.pages.record_tables import humanise_field_name, status_tone
 from almoner.platform.pages.rendering import PageRenderer
 
 PATH: Final = "/status"
@@ -70,11 +70,11 @@ class StatusRenderer:
             status=status,
             old_after=OLD_AFTER // timedelta(minutes=1),
             status_tone=status_tone,
-            value_text=readable,
-            age=lambda at: formats.format_age(status.now - at, language.locale),
+            value_text=humanise_field_name,
+            age=lambda at: formats.format_relative_time(status.now - at, language.locale),
             parsed=datetime.fromisoformat,
         )
-        page, inline = hash_sources(body, "status")
+        page, inline = replace_nonce_with_hashes(body, "status")
         headers = security_headers(inline, form_targets=(), production=not self.db.deployment.sandbox)
         headers |= {"Cache-Control": "public, max-age=20", "Content-Language": language.html_lang}
         return RenderedStatus(status.made_at, page.encode(), _json(self.db.deployment, status), headers)

@@ -12,7 +12,7 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     parse_request_id,
 )
-from almoner.dashboard.member_api_client import CallRefused, Member, Record, RecordPage
+from almoner.dashboard.member_api_client import ApiCallRejected, Member, Record, RecordPage
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -26,7 +26,7 @@ class ApiRequestSource:
         self._db = db
 
     async def list_page(self, member: Member, parameters: Sequence[tuple[str, str]]) -> RecordPage:
-        """One page, newest first. Raises CallRefused."""
+        """One page, newest first. Raises ApiCallRejected."""
         given = dict(parameters)
         partner = Partner(member.realm.id)
         async with self._db.read() as tx:
@@ -38,9 +38,9 @@ class ApiRequestSource:
         onward = None if found.next is None else found.next.hex
         return RecordPage(records, len(records), onward, None)
 
-    async def get(self, member: Member, name: str) -> Record:
+    async def get(self, member: Member, record_id: str) -> Record:
         """One request. Raises NotFound."""
-        partner, request_id = Partner(member.realm.id), parse_request_id(name)
+        partner, request_id = Partner(member.realm.id), parse_request_id(record_id)
         if request_id is None:
             raise NotFound
         async with self._db.read() as tx:
@@ -68,7 +68,7 @@ def _record(tx: Tx, request: ApiRequest, key: ApiKey | None) -> Record:
 
 
 def _filter(tx: Tx, given: Mapping[str, str]) -> ApiRequestFilter:
-    """The filters of the query string. Raises CallRefused with all problems."""
+    """The filters of the query string. Raises ApiCallRejected with all problems."""
     values: dict[str, Any] = {}
     reasons: list[str] = []
     for name, (member, parse, expected) in _PARAMETERS.items():
@@ -78,7 +78,7 @@ def _filter(tx: Tx, given: Mapping[str, str]) -> ApiRequestFilter:
         if values[member] is None:
             reasons.append(f"query.{name} must be {expected}")
     if reasons:
-        raise CallRefused(400, "incorrect_params", reasons)
+        raise ApiCallRejected(400, "incorrect_params", reasons)
     return ApiRequestFilter(**values)
 
 
@@ -125,8 +125,8 @@ _PARAMETERS: Final[Mapping[str, tuple[str, Callable[[Tx, str], object | None], s
 
 
 def _parse_cursor(text: str) -> UUID:
-    """Parse the ID before which a page starts. Raises CallRefused."""
+    """Parse the ID before which a page starts. Raises ApiCallRejected."""
     found = parse_request_id(text)
     if found is None:
-        raise CallRefused(400, "incorrect_params", ["query.cursor is not one of this list"])
+        raise ApiCallRejected(400, "incorrect_params", ["query.cursor is not one of this list"])
     return found

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.dashboard.domain import RecordForm, roles_with_scope
@@ -23,7 +23,7 @@ _NEW = "new"
 _LONGEST_NAME = 255
 
 
-class FormPreview(Protocol):
+class FormPreviewRenderer(Protocol):
     """Renders a page of the hosted form for one of our frames."""
 
     def __call__(
@@ -40,7 +40,7 @@ class FormPreview(Protocol):
 class ConfigurationPages:
     """The preview page, shown in a frame."""
 
-    def __init__(self, context: PageContext, render: FormPreview) -> None:
+    def __init__(self, context: PageContext, render: FormPreviewRenderer) -> None:
         self._context = context
         self._render = render
 
@@ -50,9 +50,9 @@ class ConfigurationPages:
         roles = sorted(roles_with_scope(CONFIGURATIONS.form.scope))
         return [self._context.route(f"{CONFIGURATIONS.path}/{{id}}/preview", self.preview, *roles)]
 
-    async def preview(self, visitor: Visitor) -> Response:
+    async def preview(self, visitor: SignedInRequest) -> Response:
         """Preview the hosted form, as stored or as entered. Nothing is saved."""
-        partner = partner_of_visitor(visitor)
+        partner = partner_of_request(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
         stored = None if name == _NEW else self._context.parse_id(CONFIGURATIONS.id_type, name)
         async with self._context.db.read() as tx:
@@ -81,10 +81,10 @@ def _as_typed(
     )
 
 
-def parse_colour(typed: str) -> str | None:
+def parse_colour(text: str) -> str | None:
     """The entered colour; None if invalid."""
     try:
-        colours.parse_colour(typed)
+        colours.parse_colour(text)
     except ValueError:
         return None
-    return typed
+    return text

@@ -6,14 +6,14 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest
 from almoner.dashboard.domain import EXPORTERS, roles_with_scope
 from almoner.dashboard.record_lists import DISBURSEMENTS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.kit.time import iso_timestamp
-from almoner.platform.pages.csv_files import csv_line, file_response
+from almoner.platform.pages.csv_files import csv_line, stream_file_download
 
 _SHOWN: Final = 100
 _BATCH: Final = 1000
@@ -36,7 +36,7 @@ class DisbursementPages:
             context.route(path, self.show, *sorted(roles_with_scope(DISBURSEMENTS.scope)), methods=["GET"]),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a disbursement and the first of its donations."""
         record = await self._records.get_record(visitor, DISBURSEMENTS)
         async with self._context.db.read() as tx:
@@ -44,10 +44,10 @@ class DisbursementPages:
             found = await donations.donations_of_disbursement(tx, disbursement_id, None, _SHOWN + 1)
         shown = [
             {
-                "id": self._context.id_text("donation", donation.id),
+                "id": self._context.format_id("donation", donation.id),
                 "created_at": iso_timestamp(donation.created_at),
                 "given": donation.money,
-                "paid": donation.owed,
+                "paid": donation.owed_amount,
             }
             for donation in found[:_SHOWN]
         ]
@@ -62,10 +62,10 @@ class DisbursementPages:
             export=export if visitor.person.has_role(*EXPORTERS[DISBURSEMENTS.area]) else None,
         )
 
-    async def download(self, visitor: Visitor) -> Response:
+    async def download(self, visitor: SignedInRequest) -> Response:
         """Download all donations of the disbursement; the last column sums to its amount."""
         record = await self._records.get_record(visitor, DISBURSEMENTS)
-        return await file_response(self._lines(record["id"]), f"{record['id']}.csv")
+        return await stream_file_download(self._lines(record["id"]), f"{record['id']}.csv")
 
     async def _lines(self, name: str) -> AsyncIterator[bytes]:
         """The lines of the file, read in batches, so that a slow download holds no connection."""
@@ -82,10 +82,10 @@ class DisbursementPages:
     def _line(self, donation: Donation) -> bytes:
         return csv_line(
             (
-                self._context.id_text("donation", donation.id),
+                self._context.format_id("donation", donation.id),
                 iso_timestamp(donation.created_at),
                 str(donation.money.minor),
                 donation.money.currency,
-                str(donation.owed.minor),
+                str(donation.owed_amount.minor),
             )
         )

@@ -150,7 +150,7 @@ class FormField:
     advanced: bool = False
 
     @property
-    def label(self) -> str:
+    def label_field(self) -> str:
         """The member whose label the field shows."""
         return self.named or self.member
 
@@ -194,17 +194,17 @@ class SortOrder:
     ascending: bool = False
 
     @property
-    def parameters(self) -> list[tuple[str, str]]:
+    def page_parameters(self) -> list[tuple[str, str]]:
         """The query parameters of the list page for this order; none for the default order."""
         if self.column is None or (self.column.sort == "id" and not self.ascending):
             return []
         return [("sort", self.column.member), ("direction", self.direction)]
 
     @property
-    def call_parameters(self) -> list[tuple[str, str]]:
+    def api_parameters(self) -> list[tuple[str, str]]:
         """The API parameters for this order."""
         by = None if self.column is None or self.column.sort == "id" else self.column.sort
-        return [*([("sort", by)] if by else []), ("direction", self.direction)] if self.parameters else []
+        return [*([("sort", by)] if by else []), ("direction", self.direction)] if self.page_parameters else []
 
     @property
     def direction(self) -> str:
@@ -212,13 +212,13 @@ class SortOrder:
         return "ASC" if self.ascending else "DESC"
 
     @property
-    def caption(self) -> str:
+    def caption_key(self) -> str:
         """The key of the text that describes the order."""
         if self.column is not None and self.column.sort != "id":
             return f"dashboard.list.by_{self.column.sort}"
         return "dashboard.list.oldest" if self.ascending else "dashboard.list.newest"
 
-    def of_column(self, column: Column) -> "SortOrder":
+    def toggle_column(self, column: Column) -> "SortOrder":
         """The order that the column's head links to: A to Z, first status or day, newest or largest first.
 
         If the list has that order already, the reverse.
@@ -258,21 +258,21 @@ class RecordList:
     preview: bool = False
     """Whether its forms have a preview, at ``preview`` below the record's path."""
 
-    def column_label(self, field: str) -> str:
+    def label_field(self, field: str) -> str:
         """The name of the field whose label is shown for a field of a record."""
         return next((column.label for column in self.columns if column.member == field), field)
 
     @property
-    def shows_donors(self) -> bool:
+    def contains_donor_data(self) -> bool:
         """Whether its records contain donors' personal data."""
         return any(column.kind == "donor" for column in self.columns)
 
-    def translation_key(self, part: str) -> str:
+    def translation_key(self, suffix: str) -> str:
         """The key of one of its texts: ``title``, ``singular``, ``about``, ``new.label``, ``cancel.done``."""
-        return f"dashboard.list.{self.id_type}.{part}"
+        return f"dashboard.list.{self.id_type}.{suffix}"
 
     @property
-    def parameters(self) -> tuple[str, ...]:
+    def query_parameter_names(self) -> tuple[str, ...]:
         """The names of its query parameters."""
         return (*(one.parameter for one in self.filters), "sort", "direction")
 
@@ -281,7 +281,7 @@ class RecordList:
         """The statuses it can be filtered by, in the order of the lifecycle."""
         return next((one.choices for one in self.filters if one.parameter == "status"), ())
 
-    def sortable(self, filters: Collection[str]) -> list[Column]:
+    def sortable_columns(self, filters: Collection[str]) -> list[Column]:
         """The columns by which the list can be sorted with these filters."""
         by_status = self.statuses and "status" not in filters
         return [
@@ -290,11 +290,11 @@ class RecordList:
             if one.sort and (one.sort == "id" or (by_status if one.sort == "status" else not filters))
         ]
 
-    def order(self, member: str, direction: str, filters: Collection[str]) -> SortOrder:
+    def parse_sort_order(self, column_name: str, direction: str, filters: Collection[str]) -> SortOrder:
         """The requested order; the default order if it is not offered."""
-        columns = self.sortable(filters)
+        columns = self.sortable_columns(filters)
         usual = next((one for one in columns if one.sort == "id"), None)
-        chosen = next((one for one in columns if one.member == member), None)
+        chosen = next((one for one in columns if one.member == column_name), None)
         return SortOrder(chosen, direction == "ASC") if chosen else SortOrder(usual)
 
 
@@ -329,7 +329,7 @@ class CsvExport:
 
 
 @dataclass(frozen=True, slots=True)
-class DonorView:
+class DonorDataAccess:
     """A record that a member viewed one donor's data."""
 
     person_id: UUID

@@ -6,17 +6,17 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import in_english_joined, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts, join_as_english
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, REFUNDERS, has_scope, roles_with_scope
-from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
-from almoner.dashboard.rendering import new_form_key, render_page
+from almoner.dashboard.rendering import new_idempotency_key, render_page
 from almoner.dashboard.timelines import donation_timeline
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
@@ -56,12 +56,12 @@ class DonationPages:
         readers, writers = sorted(roles_with_scope(DONATIONS.scope)), sorted(roles_with_scope(_WRITE))
         return [
             context.route(path, self.show, *readers, methods=["GET"]),
-            context.route(f"{path}/refund", self.refund, *sorted(REFUNDERS), fresh=True),
-            context.route(f"{path}/reassign", self.reassign, *writers, fresh=True),
+            context.route(f"{path}/refund", self.refund, *sorted(REFUNDERS), requires_reauthentication=True),
+            context.route(f"{path}/reassign", self.reassign, *writers, requires_reauthentication=True),
             context.route(f"{path}/receipt", self.resend_receipt, *sorted(RECEIPT_SENDERS)),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a donation: what happened, what comes next, and its details."""
         donation = await self._records.get_record(visitor, DONATIONS)
         return await self._records.render_record(
@@ -79,11 +79,11 @@ class DonationPages:
             views=await self._views(visitor, donation) if visitor.person.has_role("owner") else None,
         )
 
-    async def refund(self, visitor: Visitor) -> Response:
+    async def refund(self, visitor: SignedInRequest) -> Response:
         """Show a form with the refundable amount, then start the refund, once for each form."""
         donation = await self._records.get_record(visitor, DONATIONS)
         most = await self._refundable(visitor, donation)
-        texts, currency = texts_of(self._context, visitor), donation["currencyCode"]
+        texts, currency = build_page_texts(self._context, visitor), donation["currencyCode"]
         locale = texts.language.locale
         problems: dict[str, str] = {}
         if visitor.form:
@@ -97,11 +97,11 @@ class DonationPages:
                         visitor,
                         f"/v1/donations/{donation['id']}/refund",
                         {"amount": minor},
-                        key=visitor.form_value("form_key")[:100] or None,
+                        idempotency_key=visitor.form_value("form_key")[:100] or None,
                     )
                     return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=refunded")
-                except CallRefused as refused:
-                    reason = in_english_joined(refused.reasons)
+                except ApiCallRejected as refused:
+                    reason = join_as_english(refused.reasons)
                     problems = {"amount": texts.language.html("dashboard.refund.refused", reason=reason)}
         return render_page(
             self._context,
@@ -112,11 +112,11 @@ class DonationPages:
             left=most,
             limited=most < _refundable_minor(donation),
             typed=visitor.form_value("amount") or formats.format_plain_amount(most, currency, locale),
-            form_key=new_form_key(),
+            form_key=new_idempotency_key(),
             problems=problems,
         )
 
-    async def _refundable(self, visitor: Visitor, donation: Record) -> int:
+    async def _refundable(self, visitor: SignedInRequest, donation: Record) -> int:
         """The amount that the visitor may refund, in minor units."""
         left = _refundable_minor(donation)
         if has_scope(visitor.person.roles, _WRITE):
@@ -124,14 +124,14 @@ class DonationPages:
         if not visitor.person.has_role(*REFUNDERS):
             return 0
         async with self._context.db.read() as tx:
-            limits = await partners.list_support_refund_limits(tx, partner_of_visitor(visitor))
+            limits = await partners.list_support_refund_limits(tx, partner_of_request(visitor))
         gone = donation["refundedAmount"] or 0
         return max(0, min(left, limits.get(donation["currencyCode"], 0) - gone))
 
-    async def reassign(self, visitor: Visitor) -> Response:
+    async def reassign(self, visitor: SignedInRequest) -> Response:
         """Reassign a donation to another nonprofit, with a reason."""
         donation = await self._records.get_record(visitor, DONATIONS)
-        texts = texts_of(self._context, visitor)
+        texts = build_page_texts(self._context, visitor)
         typed = {name: visitor.form_value(name).strip() for name in ("organisationId", "ground", "reason")}
         problems: dict[str, str] = {}
         if visitor.form:
@@ -141,7 +141,7 @@ class DonationPages:
                 return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
             except Problem as refused:
                 field = "reason" if isinstance(refused, IncorrectParams) else "organisationId"
-                reason = in_english_joined(refused.reasons or [refused.message])
+                reason = join_as_english(refused.reasons or [refused.message])
                 problems = {field: texts.language.html("dashboard.reassign.refused", reason=reason)}
         return render_page(
             self._context,
@@ -155,12 +155,14 @@ class DonationPages:
             problems=problems,
         )
 
-    async def _reassign(self, tx: Tx, visitor: Visitor, donation: Record, entered_values: Mapping[str, str]) -> None:
+    async def _reassign(
+        self, tx: Tx, visitor: SignedInRequest, donation: Record, entered_values: Mapping[str, str]
+    ) -> None:
         """Reassign the donation as entered. Raises Problem."""
         organisation_id = tx.ids.parse("organisation", entered_values["organisationId"])
         if organisation_id is None:
             raise UnknownOrganisation
-        by, partner = self._context.audit_context(visitor), partner_of_visitor(visitor)
+        by, partner = self._context.audit_context(visitor), partner_of_request(visitor)
         given = await reassignments.reassign_donation(
             tx,
             partner,
@@ -176,13 +178,13 @@ class DonationPages:
             tx, partner.id, by.actor, "donation.reassigned", donation["id"], ip_address=by.address, details=named
         )
 
-    async def resend_receipt(self, visitor: Visitor) -> Response:
+    async def resend_receipt(self, visitor: SignedInRequest) -> Response:
         """Resend the donor's receipt after confirmation, unless it is being sent already."""
         donation = await self._records.get_record(visitor, DONATIONS)
         own = f"{visitor.place.home}{DONATIONS.path}/{donation['id']}"
         if not visitor.form:
             return render_page(self._context, visitor, "donation_receipt.html", donation=donation, own=own)
-        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
+        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
         async with self._context.db.write() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
             if await donations.resend_receipt(tx, partner, donation_id):
@@ -191,16 +193,16 @@ class DonationPages:
                 )
         return redirect_to(f"{own}?done=receipt")
 
-    async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:
+    async def _views(self, visitor: SignedInRequest, donation: Record) -> list[dict[str, object]]:
         """The most recent views of the donor's data."""
-        partner = partner_of_visitor(visitor)
+        partner = partner_of_request(visitor)
         async with self._context.db.read() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
-            found = await store.list_donor_views(tx, partner, donation_id, _VIEWS)
+            found = await store.list_donor_data_accesses(tx, partner, donation_id, _VIEWS)
             known = await people.find_many(tx, member_realm(partner), {view.person_id for view in found})
         return [
             {
-                "who": known[view.person_id].shown_name if view.person_id in known else None,
+                "who": known[view.person_id].display_name if view.person_id in known else None,
                 "at": view.viewed_at,
             }
             for view in found

@@ -8,21 +8,21 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.people.domain import Role
 from almoner.dashboard import exports, store_exports
 from almoner.dashboard.domain import EXPORTERS, CsvExport, RecordList
 from almoner.dashboard.exports import MOST_EXPORTS, PATH
-from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles, list_query_string
-from almoner.dashboard.member_api_client import CallRefused
+from almoner.dashboard.list_files import MAX_DOWNLOAD, RecordListReader, list_query_string
+from almoner.dashboard.member_api_client import ApiCallRejected
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobStore
-from almoner.platform.pages.csv_files import file_response
+from almoner.platform.pages.csv_files import stream_file_download
 
 ID_TYPE: Final = "csvexport"
 ROLES: Final[frozenset[Role]] = frozenset[Role]().union(*EXPORTERS.values())
@@ -33,7 +33,7 @@ _MOST_TYPED: Final = 4000
 class ExportPages:
     """Pages about CSV files."""
 
-    def __init__(self, context: PageContext, files: ListFiles, blobs: BlobStore) -> None:
+    def __init__(self, context: PageContext, files: RecordListReader, blobs: BlobStore) -> None:
         self._context = context
         self._files = files
         self._blobs = blobs
@@ -46,27 +46,27 @@ class ExportPages:
             route(PATH, self.show, *sorted(ROLES)),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show the person's files, and the list named in the URL, which can be exported. A POST requests its file."""
         if visitor.form:
             return await self._request(visitor)
         declared, query = _requested_export(visitor, visitor.query.get("list", ""), visitor.query.get("query", ""))
         return await self._render(visitor, declared, query)
 
-    async def download(self, visitor: Visitor) -> Response:
+    async def download(self, visitor: SignedInRequest) -> Response:
         """Download a file, for the person who requested it."""
-        export_id = self._context.id_from_path(visitor, ID_TYPE)
+        export_id = self._context.parse_id_from_path(visitor, ID_TYPE)
         async with self._context.db.read() as tx:
-            export = await store_exports.find_export(tx, partner_of_visitor(visitor), export_id)
+            export = await store_exports.find_export(tx, partner_of_request(visitor), export_id)
             ready = export is not None and export.storage_key is not None and export.expires_at > tx.now
         if export is None or export.storage_key is None or not ready or not exports.may_download(visitor, export):
             raise NotFound
         async with self._context.db.write() as tx:
             await self._record(tx, visitor, "csv_export.downloaded", export)
         name = f"{export.list[1:]}-{export.created_at.date()}.csv"
-        return await file_response(self._blobs.read(export.storage_key), name)
+        return await stream_file_download(self._blobs.read(export.storage_key), name)
 
-    async def _request(self, visitor: Visitor) -> Response:
+    async def _request(self, visitor: SignedInRequest) -> Response:
         declared, query = _requested_export(visitor, visitor.form_value("list"), visitor.form_value("query"))
         if declared is None:
             raise NotFound
@@ -78,24 +78,24 @@ class ExportPages:
             return await self._render(visitor, declared, query, problem="dashboard.exports.problem.limit")
         return redirect_to(f"{visitor.path}?done=requested")
 
-    async def _record(self, tx: Tx, visitor: Visitor, action: str, export: CsvExport) -> None:
+    async def _record(self, tx: Tx, visitor: SignedInRequest, action: str, export: CsvExport) -> None:
         by = self._context.audit_context(visitor)
-        subject, details = self._context.id_text(ID_TYPE, export.id), {"list": export.list[1:]}
+        subject, details = self._context.format_id(ID_TYPE, export.id), {"list": export.list[1:]}
         await audit.record_entry(
             tx, visitor.realm.id, by.actor, action, subject, ip_address=by.address, details=details
         )
 
     async def _render(
-        self, visitor: Visitor, declared: RecordList | None, query: str, *, problem: str = ""
+        self, visitor: SignedInRequest, declared: RecordList | None, query: str, *, problem: str = ""
     ) -> Response:
-        texts, total = texts_of(self._context, visitor), 0
+        texts, total = build_page_texts(self._context, visitor), 0
         if declared is not None:
             try:
-                total = await self._files.count(visitor, declared, QueryParams(query))
-            except CallRefused:
+                total = await self._files.count_records(visitor, declared, QueryParams(query))
+            except ApiCallRejected:
                 declared = None  # the list reports invalid filters
         async with self._context.db.read() as tx:
-            own = await store_exports.list_exports(tx, partner_of_visitor(visitor), visitor.person.id)
+            own = await store_exports.list_exports(tx, partner_of_request(visitor), visitor.person.id)
             shown = [one for one in own if one.expires_at > tx.now]
         return render_page(
             self._context,
@@ -111,11 +111,11 @@ class ExportPages:
             exports=shown,
             lists=_LISTS,
             may_download=partial(exports.may_download, visitor),
-            export_id=lambda export: self._context.id_text(ID_TYPE, export.id),
+            export_id=lambda export: self._context.format_id(ID_TYPE, export.id),
         )
 
 
-def _requested_export(visitor: Visitor, path: str, query: str) -> tuple[RecordList | None, str]:
+def _requested_export(visitor: SignedInRequest, path: str, query: str) -> tuple[RecordList | None, str]:
     """(requested list, its filters and order); the list is None if the visitor may not export it."""
     declared = _LISTS.get(path)
     if declared is None or not exports.may_export(visitor.person, declared):

@@ -16,14 +16,14 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, member_realm
 from almoner.dashboard import store_exports
 from almoner.dashboard.domain import EXPORT_RETENTION, EXPORTERS, CsvExport, RecordList, has_scope
-from almoner.dashboard.list_files import ListFiles, shows_donors
-from almoner.dashboard.member_api_client import CallRefused, JobMember, Member
+from almoner.dashboard.list_files import RecordListReader, may_see_donors
+from almoner.dashboard.member_api_client import ApiCallRejected, JobMember, Member
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.store_exports import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.formats import format_whole_number
 from almoner.platform.pages.translations import TranslationCatalogues
@@ -60,13 +60,13 @@ REMOVE: Final = JobKind("csv_exports.remove", RemoveFile)
 class JobDependencies:
     """The parts of the deployment that CSV exports need."""
 
-    files: ListFiles
+    files: RecordListReader
     blobs: BlobStore
     catalogues: TranslationCatalogues
 
 
 tasks: Final = Tasks()
-file_tasks: Final = TasksWith[JobDependencies]()
+file_tasks: Final = TasksWithDependencies[JobDependencies]()
 
 
 def may_export(person: Person, record_list: RecordList) -> bool:
@@ -80,7 +80,7 @@ def may_download(member: Member, export: CsvExport) -> bool:
     return (
         export.person_id == member.person.id
         and may_export(member.person, declared)
-        and (not export.shows_donors or shows_donors(member, declared))
+        and (not export.shows_donors or may_see_donors(member, declared))
     )
 
 
@@ -92,7 +92,7 @@ async def request_export(tx: Tx, member: Member, record_list: RecordList, query:
         member.person.id,
         record_list.path,
         query,
-        shows_donors(member, record_list),
+        may_see_donors(member, record_list),
         "pending",
         None,
         tx.now,
@@ -105,7 +105,9 @@ async def request_export(tx: Tx, member: Member, record_list: RecordList, query:
 
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
-async def build_export_file(dependencies: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
+async def build_export_file(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[ExportJobDetails]
+) -> Result:
     """Write the file with the records that its requester may see now. After a crash, it starts over."""
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
@@ -119,7 +121,7 @@ async def build_export_file(dependencies: JobDependencies, context: JobContext, 
             key = await _write_file(dependencies, person, export)
         except StorageUnavailable as away:
             return JobRetry(_STORAGE_WAIT, str(away))
-        except CallRefused:
+        except ApiCallRejected:
             key = None  # the list no longer accepts these filters
     async with context.db.write() as tx:
         recorded = await store_exports.record_export_file(tx, partner, export.id, key, tx.now + EXPORT_RETENTION)
@@ -135,7 +137,7 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
     query = QueryParams(export.query)
     with tempfile.TemporaryFile() as file:
-        async for lines in dependencies.files.lines(
+        async for lines in dependencies.files.csv_lines(
             JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice
         ):
             file.write(lines)
@@ -144,7 +146,7 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
 
 
 @file_tasks.job(REMOVE)
-async def remove_file(dependencies: JobDependencies, _context: JobContext, job: JobOf[RemoveFile]) -> Result:
+async def remove_file(dependencies: JobDependencies, _context: JobContext, job: DecodedJob[RemoveFile]) -> Result:
     """Delete a file whose download period has expired."""
     try:
         await dependencies.blobs.remove(job.details.key)
@@ -169,7 +171,7 @@ async def _next_expiry(tx: Tx) -> datetime | None:
 tasks.periodic("csv_exports.delete", _next_expiry, delete_expired, every=timedelta(days=1))
 
 
-async def compose_link(tx: Tx, _mails: MailRenderer, job: JobOf[ExportJobDetails]) -> Email | None:
+async def compose_export_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[ExportJobDetails]) -> Email | None:
     """The email with the download link, without content; None if there is nobody to notify."""
     partner = Partner(job.details.partner)
     export = await store_exports.find_export(tx, partner, job.details.export)
@@ -187,4 +189,6 @@ async def _find_person(tx: Tx, partner: Partner, person_id: UUID) -> Person | No
         return None
 
 
-notifications: Final = (Notification(NOTIFY, Path(__file__).parent / "mails" / "csv_export.html", compose_link),)
+notifications: Final = (
+    Notification(NOTIFY, Path(__file__).parent / "mails" / "csv_export.html", compose_export_email),
+)

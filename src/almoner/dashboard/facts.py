@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from almoner.dashboard.record_lists import PATHS_BY_ID_TYPE
-from almoner.platform.pages.record_tables import Fact, Section
+from almoner.platform.pages.record_tables import LabelledValue, Section
 
 _LEFT_OUT = frozenset({"id", "secret"})
 _AMOUNTS = frozenset("amount paidAmount refundedAmount totalAmount minimum maximum goal suggestedAmounts".split())
@@ -22,20 +22,22 @@ Label = Callable[[str], str]
 """The label of a field."""
 
 
-def value_at_path(record: Mapping[str, Any], member: str) -> object:
+def value_at_path(record: Mapping[str, Any], path: str) -> object:
     """A field of a record or of a nested record (``agentVerification.email``); None if it does not exist."""
     found: object = record
-    for name in member.split("."):
+    for name in path.split("."):
         found = found.get(name) if isinstance(found, Mapping) else None
     return found
 
 
-def sections_of_record(record: Mapping[str, Any], home: str, names: Mapping[str, str], label: Label) -> list[Section]:
+def build_record_sections(
+    record: Mapping[str, Any], account_path: str, organisation_names: Mapping[str, str], label: Label
+) -> list[Section]:
     """The facts of a record: its own first, then those of nested records and lists.
 
-    ``home``: the account's path. ``names``: organisations' names by ID.
+    ``account_path``: the account's path. ``organisation_names``: organisations' names by ID.
     """
-    top = _section("", record, home, names, label, None)
+    top = _section("", record, account_path, organisation_names, label, None)
     return [Section("", top.facts), *top.sections]
 
 
@@ -73,12 +75,14 @@ def _currency_of(record: Mapping[str, Any]) -> str | None:
     return record.get("currencyCode") or record.get("currency") or (several[0] if len(several) == 1 else None)
 
 
-def _fact_of_list(name: str, label: str, value: Sequence[Any], currency: str | None, names: Mapping[str, str]) -> Fact:
+def _fact_of_list(
+    name: str, label: str, value: Sequence[Any], currency: str | None, names: Mapping[str, str]
+) -> LabelledValue:
     if name in _AMOUNTS and currency:
-        return Fact(label, value, "amounts", currency=currency)
+        return LabelledValue(label, value, "amounts", currency=currency)
     if name in _IN_WORDS:
-        return Fact(label, value, "values")
-    return Fact(label, ", ".join(names.get(str(one), str(one)) for one in value))
+        return LabelledValue(label, value, "values")
+    return LabelledValue(label, ", ".join(names.get(str(one), str(one)) for one in value))
 
 
 def _listed_section(
@@ -91,26 +95,28 @@ def _listed_section(
     return section
 
 
-def _fact(name: str, label: str, value: Any, currency: str | None, home: str, names: Mapping[str, str]) -> Fact:
+def _fact(
+    name: str, label: str, value: Any, currency: str | None, home: str, names: Mapping[str, str]
+) -> LabelledValue:
     if isinstance(value, bool):
-        return Fact(label, value, "yes_no")
+        return LabelledValue(label, value, "yes_no")
     if name in _AMOUNTS and isinstance(value, int):
-        return Fact(label, value, "amount", currency=currency) if currency else Fact(label, value)
+        return LabelledValue(label, value, "amount", currency=currency) if currency else LabelledValue(label, value)
     if name == "status" or name.endswith("Status"):
-        return Fact(label, value, "status")
+        return LabelledValue(label, value, "status")
     if name.endswith("At") or name in _MOMENTS:
-        return Fact(label, value, "moment")
+        return LabelledValue(label, value, "moment")
     if name == "language":
-        return Fact(label, value, "language")
+        return LabelledValue(label, value, "language")
     if name == "countryCode":
-        return Fact(label, value, "country")
+        return LabelledValue(label, value, "country")
     if isinstance(value, str) and (path := _path_of(value)):
-        return Fact(label, names.get(value, value), "link", f"{home}{path}/{value}", id=value)
+        return LabelledValue(label, names.get(value, value), "link", f"{home}{path}/{value}", id=value)
     if isinstance(value, str) and value.startswith(("https://", "http://")):
-        return Fact(label, value, "address")
+        return LabelledValue(label, value, "address")
     if isinstance(value, str) and name in _IN_WORDS:
-        return Fact(label, [value], "values")
-    return Fact(label, value)
+        return LabelledValue(label, [value], "values")
+    return LabelledValue(label, value)
 
 
 def _path_of(name: str) -> str | None:

@@ -7,14 +7,26 @@ from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, redirect_to
-from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, VisitorHandler, redirect_to
+from almoner.access.accounts.page_texts import (
+    PageTexts,
+    build_page_texts,
+    join_as_english,
+    language_choices,
+    mark_as_english,
+)
 from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with_scope
-from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record, every_record
-from almoner.dashboard.record_forms import FormValues, blank_form, body_of_form, form_of_record, submitted_form_values
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record, iterate_pages
+from almoner.dashboard.record_forms import (
+    FormValues,
+    form_values_of_record,
+    initial_form_values,
+    parse_form,
+    submitted_form_values,
+)
 from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
 from almoner.dashboard.record_pages import RecordPages
-from almoner.dashboard.rendering import new_form_key, render_page
+from almoner.dashboard.rendering import new_idempotency_key, render_page
 
 _FIND: Final = "find"
 """The name of the button that searches nonprofits instead of submitting the form."""
@@ -41,21 +53,25 @@ class FormPages:
             for action in one.actions:
                 roles = sorted(roles_with_scope(action.scope) & roles_with_scope(one.scope))
                 path = f"{one.path}/{{id}}/{action.path}"
-                made.append(self._context.route(path, self._actor(one, action), *roles, fresh=action.fresh))
+                made.append(
+                    self._context.route(path, self._actor(one, action), *roles, requires_reauthentication=action.fresh)
+                )
         return made
 
     def _creator(self, record_list: RecordList, form: RecordForm) -> VisitorHandler:
-        async def create(visitor: Visitor) -> Response:
-            texts, blank = texts_of(self._context, visitor), blank_form(form.fields)
+        async def create(visitor: SignedInRequest) -> Response:
+            texts, blank = build_page_texts(self._context, visitor), initial_form_values(form.fields)
             typed = submitted_form_values(visitor, form.fields) if visitor.form else blank
             problems: Problems = {}
             if _is_sent(visitor):
-                body, problems = body_of_form(form.fields, typed, blank, texts)
+                body, problems = parse_form(form.fields, typed, blank, texts)
                 if not problems:
                     try:
-                        made = await self._calls.post(visitor, record_list.call, body, key=_form_key(visitor))
+                        made = await self._calls.post(
+                            visitor, record_list.call, body, idempotency_key=_form_key(visitor)
+                        )
                         return redirect_to(f"{visitor.place.home}{record_list.path}/{made['id']}?done=new")
-                    except CallRefused as refused:
+                    except ApiCallRejected as refused:
                         problems = _form_problems(refused, form.fields, texts)
             return await self._render(
                 visitor, "record_new.html", form.fields, typed, problems, status=422 if problems else 200,
@@ -65,25 +81,27 @@ class FormPages:
         return create
 
     def _actor(self, record_list: RecordList, action: RecordAction) -> VisitorHandler:
-        async def act(visitor: Visitor) -> Response:
+        async def act(visitor: SignedInRequest) -> Response:
             record = await self._records.get_record(visitor, record_list)
-            texts = texts_of(self._context, visitor)
+            texts = build_page_texts(self._context, visitor)
             changes = action.method == "PATCH"
-            before = form_of_record(record, action.fields, texts) if changes else blank_form(action.fields)
+            before = (
+                form_values_of_record(record, action.fields, texts) if changes else initial_form_values(action.fields)
+            )
             typed = submitted_form_values(visitor, action.fields) if visitor.form else before
             problem: str | None = None
             problems: Problems = {}
             if _is_sent(visitor):
-                body, problems = body_of_form(action.fields, typed, before, texts, record)
+                body, problems = parse_form(action.fields, typed, before, texts, record)
                 try:
                     if not problems:
                         await self._call(visitor, record_list, action, record, body)
                         return redirect_to(f"{visitor.place.home}{record_list.path}/{record['id']}?done={action.path}")
-                except CallRefused as refused:
+                except ApiCallRejected as refused:
                     if refused.status == 400 and all(one.startswith("body.") for one in refused.reasons):
                         problems = _form_problems(refused, action.fields, texts)
                     else:
-                        problem = in_english_joined(refused.reasons)
+                        problem = join_as_english(refused.reasons)
             return await self._render(
                 visitor, "record_action.html", action.fields, typed, problems,
                 status=422 if problem or problems else 200, declared=record_list, record=record, action=action,
@@ -94,22 +112,22 @@ class FormPages:
 
     async def _call(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         record_list: RecordList,
         action: RecordAction,
         record: Record,
         body: Mapping[str, object],
     ) -> None:
-        """Call the API. Raises CallRefused."""
+        """Call the API. Raises ApiCallRejected."""
         path, body = f"{record_list.call}/{record['id']}", {**action.sets, **body}
         if action.method == "POST":
-            await self._calls.post(visitor, f"{path}/{action.path}", body, key=_form_key(visitor))
+            await self._calls.post(visitor, f"{path}/{action.path}", body, idempotency_key=_form_key(visitor))
         elif body:
             await self._calls.patch(visitor, path, body)
 
     async def _render(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         template: str,
         fields: Sequence[FormField],
         entered_values: FormValues,
@@ -127,23 +145,23 @@ class FormPages:
             typed=entered_values,
             choices={field.member: await self._choices(visitor, field, entered_values) for field in fields},
             find=visitor.form_value(_FIND).strip()[:500],
-            form_key=new_form_key(),
+            form_key=new_idempotency_key(),
             problems=problems,
             frames=facts["declared"].preview,
             **facts,
         )
 
-    async def _choices(self, visitor: Visitor, field: FormField, entered_values: FormValues) -> Choices:
+    async def _choices(self, visitor: SignedInRequest, field: FormField, entered_values: FormValues) -> Choices:
         """The options of a field: pairs of value and label."""
-        texts = texts_of(self._context, visitor)
+        texts = build_page_texts(self._context, visitor)
         none = ("", texts.text("dashboard.choice.none"))
         match field.kind:
             case "language":
                 return [none, *language_choices(self._context.pages.catalogues.offered_languages, texts)]
             case "choice" | "choices":
-                return [(one, texts.value(one)) for one in field.choices]
+                return [(one, texts.value_label(one)) for one in field.choices]
             case "category":
-                pages = every_record(lambda asked: self._calls.list_page(visitor, "/v1/categories", asked), [])
+                pages = iterate_pages(lambda asked: self._calls.list_page(visitor, "/v1/categories", asked), [])
                 return [none, *[(one["id"], one["name"]) async for records in pages for one in records]]
             case "configuration":
                 found = (await self._calls.list_page(visitor, CONFIGURATIONS.call, [])).records
@@ -152,15 +170,15 @@ class FormPages:
                 return await self._nonprofits(visitor, entered_values[field.member])
         return []
 
-    async def _nonprofits(self, visitor: Visitor, ticked: Sequence[str]) -> Choices:
+    async def _nonprofits(self, visitor: SignedInRequest, ticked: Sequence[str]) -> Choices:
         """The selected nonprofits, then search results."""
-        names = await self._records.organisation_names(visitor, ticked)
+        names = await self._records.load_organisation_names(visitor, ticked)
         found: Sequence[Record] = ()
         if (wanted := visitor.form_value(_FIND).strip()[:500]) and visitor.form_value("do") == _FIND:
             asked = [("query", wanted), ("acceptsDonations", "true"), ("pageSize", str(_HITS))]
             try:
                 found = (await self._calls.list_page(visitor, ORGANISATIONS.call, asked)).records
-            except CallRefused as refused:
+            except ApiCallRejected as refused:
                 if refused.status != 400:
                     raise
         hits = [(one["id"], _described(one)) for one in found if one["id"] not in ticked]
@@ -177,24 +195,24 @@ def _described(organisation: Record) -> str:
     return ", ".join(str(one) for one in parts if one)
 
 
-def _is_sent(visitor: Visitor) -> bool:
+def _is_sent(visitor: SignedInRequest) -> bool:
     """Whether the form was submitted, not just reloaded for a search."""
     return bool(visitor.form) and visitor.form_value("do") != _FIND
 
 
-def _form_key(visitor: Visitor) -> str | None:
+def _form_key(visitor: SignedInRequest) -> str | None:
     return visitor.form_value("form_key")[:100] or None
 
 
-def _form_problems(refused: CallRefused, fields: Sequence[FormField], texts: PageTexts) -> Problems:
+def _form_problems(refused: ApiCallRejected, fields: Sequence[FormField], texts: PageTexts) -> Problems:
     """The errors of a form by field; errors without a field are under the first."""
-    labels = {field.member: texts.label(field.label) for field in fields}
+    labels = {field.member: texts.field_label(field.label_field) for field in fields}
     found: dict[str, Markup] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("body.").partition(" ")
         name = name.partition("[")[0]
         name = name if name in labels else name.partition(".")[0]
         field = name if name in labels else next(iter(labels))
-        sentence = texts.problem(labels[name], rest) if name in labels else in_english(f"{reason}.")
+        sentence = texts.field_error(labels[name], rest) if name in labels else mark_as_english(f"{reason}.")
         found[field] = found[field] + " " + sentence if field in found else sentence
     return dict(found)

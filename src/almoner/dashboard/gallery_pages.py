@@ -7,15 +7,24 @@ from typing import Any, Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor
-from almoner.access.accounts.page_texts import in_english, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest
+from almoner.access.accounts.page_texts import build_page_texts, mark_as_english
 from almoner.access.people.domain import Role
 from almoner.dashboard.facts import Label
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.time import iso_timestamp
 from almoner.platform.pages import charts
-from almoner.platform.pages.record_tables import Cell, Chip, Column, ColumnHead, Fact, Filter, Section, TimelineStep
+from almoner.platform.pages.record_tables import (
+    ActiveFilter,
+    Cell,
+    Column,
+    ColumnHead,
+    Filter,
+    LabelledValue,
+    Section,
+    TimelineStep,
+)
 
 PATH: Final = "/gallery"
 ROLES: Final = frozenset[Role]({"owner", "developer"})
@@ -37,7 +46,7 @@ _FILTERS: Final = (
 )
 
 
-class GalleryPages:
+class ComponentGalleryPages:
     """The page that shows all shared components."""
 
     def __init__(self, context: PageContext) -> None:
@@ -52,12 +61,12 @@ class GalleryPages:
     def _in_sandbox(self) -> bool:
         return self._context.db.deployment.sandbox
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show every component in every state."""
-        texts, home = texts_of(self._context, visitor), visitor.place.home
+        texts, home = build_page_texts(self._context, visitor), visitor.place.home
         now, today = texts.now, texts.now.date()
         earlier = iso_timestamp(now - timedelta(hours=3))
-        shown = _facts(texts.label, earlier, home)
+        shown = _facts(texts.field_label, earlier, home)
         counts = {today - timedelta(days=back): (back * 7) % 11 for back in range(40)}
         return render_page(
             self._context,
@@ -74,8 +83,8 @@ class GalleryPages:
             filters=_FILTERS,
             typed={"status": "DISBURSED", "email": "nobody", "startDate": ""},
             chips=[
-                Chip("status", texts.value("DISBURSED"), f"{home}{PATH}"),
-                Chip("donorEmail", "nobody@example.org", f"{home}{PATH}"),
+                ActiveFilter("status", texts.value_label("DISBURSED"), f"{home}{PATH}"),
+                ActiveFilter("donorEmail", "nobody@example.org", f"{home}{PATH}"),
             ],
             facts=shown,
             section=Section("", shown[:2], [Section("Ada Lovelace", shown[2:4])]),
@@ -83,7 +92,10 @@ class GalleryPages:
             chart=charts.daily_chart(counts, today),
             empty_chart=charts.daily_chart({}, today),
             declared=DONATIONS,
-            examples={"wrong": in_english("must be an email address"), "chosen": in_english("is not one of these")},
+            examples={
+                "wrong": mark_as_english("must be an email address"),
+                "chosen": mark_as_english("is not one of these"),
+            },
         )
 
 
@@ -97,17 +109,17 @@ def _row(amount: int, currency: str, status: str, moment: str, home: str) -> lis
     return made
 
 
-def _facts(label: Label, moment: str, href: str) -> list[Fact]:
+def _facts(label: Label, moment: str, href: str) -> list[LabelledValue]:
     facts = [
-        Fact("amount", 2500, "amount", currency="EUR"),
-        Fact("status", "DISBURSED", "status"),
-        Fact("createdAt", moment, "moment"),
-        Fact("cancelledAt", None, "moment"),
-        Fact("anonymous", True, "yes_no"),
-        Fact("waitingReason", ["verification_pending"], "values"),
-        Fact("organisationId", "Capital Area Food Bank", "link", href),
-        Fact("website", "https://www.example.org/a-long-address-that-has-no-place-to-break", "address"),
-        Fact("reference", None),
+        LabelledValue("amount", 2500, "amount", currency="EUR"),
+        LabelledValue("status", "DISBURSED", "status"),
+        LabelledValue("createdAt", moment, "moment"),
+        LabelledValue("cancelledAt", None, "moment"),
+        LabelledValue("anonymous", True, "yes_no"),
+        LabelledValue("waitingReason", ["verification_pending"], "values"),
+        LabelledValue("organisationId", "Capital Area Food Bank", "link", href),
+        LabelledValue("website", "https://www.example.org/a-long-address-that-has-no-place-to-break", "address"),
+        LabelledValue("reference", None),
     ]
     return [replace(fact, label=label(fact.label)) for fact in facts]
 

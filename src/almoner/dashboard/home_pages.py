@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import DASHBOARD_HOME
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
@@ -33,7 +33,7 @@ class AttentionItem:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstStep:
+class OnboardingStep:
     """A step before a new partner goes live. ``href``: where to do it; ``text``: a catalogue key."""
 
     text: str
@@ -54,12 +54,12 @@ class HomePages:
             self._context.route(DASHBOARD_HOME, self.show, *MEMBER_ROLES, methods=["GET"]),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show what needs attention, then the newest records."""
-        partner = partner_of_visitor(visitor)
+        partner = partner_of_request(visitor)
         async with self._context.db.read() as tx:
             today = tx.now.date()
-            counts = await donations.count_paid_by_day(tx, partner, charts.first_day(today))
+            counts = await donations.count_paid_by_day(tx, partner, charts.chart_start_date(today))
         latest = await self._calls.list_page(visitor, DONATIONS.call, [("pageSize", str(_LAST))])
         return render_page(
             self._context,
@@ -72,27 +72,27 @@ class HomePages:
             donations_total=latest.total,
         )
 
-    async def _first_steps(self, visitor: Visitor, donations_total: int) -> list[FirstStep]:
+    async def _first_steps(self, visitor: SignedInRequest, donations_total: int) -> list[OnboardingStep]:
         """The onboarding steps of a new partner with their state; empty once all are done."""
         if not visitor.person.has_role("owner", "developer"):
             return []
-        partner, home = partner_of_visitor(visitor), visitor.place.home
+        partner, home = partner_of_request(visitor), visitor.place.home
         async with self._context.db.read() as tx:
             used = any(key.last_used_at for key in await keys.list_by_partner(tx, partner))
-            owners = await people.list_with_roles(tx, visitor.realm, "owner")
+            owners = await people.list_with_any_role(tx, visitor.realm, "owner")
             account = await partners.get(tx, partner)
         hooks = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])
         answered = any(one["lastSuccessAt"] for one in hooks.records)
         steps = [
-            FirstStep("dashboard.step.key", used, f"{home}/keys"),
-            FirstStep("dashboard.step.donation", donations_total > 0, f"{home}/donation-sessions"),
-            FirstStep("dashboard.step.webhook", answered, home + WEBHOOKS),
-            FirstStep("dashboard.step.owners", len(owners) > 1, f"{home}/members"),
-            FirstStep("dashboard.step.privacy", account.public_links.privacy is not None, f"{home}/brand"),
+            OnboardingStep("dashboard.step.key", used, f"{home}/keys"),
+            OnboardingStep("dashboard.step.donation", donations_total > 0, f"{home}/donation-sessions"),
+            OnboardingStep("dashboard.step.webhook", answered, home + WEBHOOKS),
+            OnboardingStep("dashboard.step.owners", len(owners) > 1, f"{home}/members"),
+            OnboardingStep("dashboard.step.privacy", account.public_links.privacy is not None, f"{home}/brand"),
         ]
         return [] if all(step.done for step in steps) else steps
 
-    async def _attention(self, visitor: Visitor) -> list[AttentionItem]:
+    async def _attention(self, visitor: SignedInRequest) -> list[AttentionItem]:
         roles, home = visitor.person.roles, visitor.place.home
         items: list[AttentionItem] = []
         if has_scope(roles, "webhooks:read"):

@@ -8,12 +8,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME
-from almoner.access.accounts.page_guard import Handler, PageContext, Visitor, redirect_to
-from almoner.access.accounts.page_texts import in_english_joined
+from almoner.access.accounts.page_guard import Handler, PageContext, SignedInRequest, redirect_to
+from almoner.access.accounts.page_texts import join_as_english
 from almoner.dashboard.domain import RecordList, roles_with_scope
-from almoner.dashboard.member_api_client import CallRefused, MemberApiClient
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient
 from almoner.dashboard.record_pages import RecordPages
-from almoner.dashboard.rendering import new_form_key, render_page
+from almoner.dashboard.rendering import new_idempotency_key, render_page
 from almoner.kit.errors import ContentTooLarge, Problem
 from almoner.platform.http import uploads
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
@@ -50,20 +50,20 @@ class ImagePages:
         assert record_list.form is not None
         gate, roles = self._context.gate, sorted(roles_with_scope(record_list.form.scope))
         if request.method != "POST":
-            visitor = await gate.require_visitor(request, *roles)
+            visitor = await gate.require_sign_in(request, *roles)
             return visitor if isinstance(visitor, Response) else await self._form(visitor, record_list)
         signed_in = await gate.find_sign_in(request, await gate.portal_of_request(request))
         received = await _receive(request, record_list) if signed_in else ReceivedUpload(None)
         try:
             fields = received.uploaded.fields if received.uploaded else {}
-            visitor = await gate.require_visitor(request, *roles, form=FormData(fields))
+            visitor = await gate.require_sign_in(request, *roles, form=FormData(fields))
             if isinstance(visitor, Response):
                 return visitor
             return await self._send(visitor, record_list, received)
         finally:
             received.close()
 
-    async def _send(self, visitor: Visitor, record_list: RecordList, received: ReceivedUpload) -> Response:
+    async def _send(self, visitor: SignedInRequest, record_list: RecordList, received: ReceivedUpload) -> Response:
         record = await self._records.get_record(visitor, record_list)
         path, key = (
             f"{record_list.call}/{record['id']}/{record_list.image}",
@@ -72,14 +72,14 @@ class ImagePages:
         try:
             content = received.get_uploaded_file().content
             content.seek(0)
-            await self._calls.upload(visitor, path, content.read(), record_list.image, key=key)
-        except (CallRefused, Problem) as refused:
+            await self._calls.upload(visitor, path, content.read(), record_list.image, idempotency_key=key)
+        except (ApiCallRejected, Problem) as refused:
             reasons = refused.reasons or (str(refused),)
-            return await self._form(visitor, record_list, {"image": in_english_joined(reasons)})
+            return await self._form(visitor, record_list, {"image": join_as_english(reasons)})
         return redirect_to(f"{visitor.place.home}{record_list.path}/{record['id']}?done={record_list.image}")
 
     async def _form(
-        self, visitor: Visitor, record_list: RecordList, problems: dict[str, str] | None = None
+        self, visitor: SignedInRequest, record_list: RecordList, problems: dict[str, str] | None = None
     ) -> Response:
         return render_page(
             self._context,
@@ -88,7 +88,7 @@ class ImagePages:
             status=422 if problems else 200,
             declared=record_list,
             record=await self._records.get_record(visitor, record_list),
-            form_key=new_form_key(),
+            form_key=new_idempotency_key(),
             problems=problems or {},
         )
 

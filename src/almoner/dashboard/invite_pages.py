@@ -3,8 +3,8 @@
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
-from almoner.access.accounts.page_texts import texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import roles_with_scope
 from almoner.dashboard.member_api_client import Record
@@ -26,7 +26,7 @@ class InvitePages:
         readers = sorted(roles_with_scope(INVITES.scope))
         return [self._context.route(f"{INVITES.path}/{{id}}", self.show, *readers, methods=["GET"])]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show an invite and, while it is open, a text to send with its link. We send nothing (spec 4.6)."""
         record = await self._records.get_record(visitor, INVITES)
         language = self._context.pages.language(record["language"])
@@ -39,11 +39,11 @@ class InvitePages:
             message_to_send=await self._message(visitor, record) if record["status"] == "open" else None,
         )
 
-    async def _message(self, visitor: Visitor, record: Record) -> str:
+    async def _message(self, visitor: SignedInRequest, record: Record) -> str:
         language = self._context.pages.language(record["language"])
-        zone = texts_of(self._context, visitor).zone
+        zone = build_page_texts(self._context, visitor).zone
         async with self._context.db.read() as tx:
-            account = await partners.get(tx, partner_of_visitor(visitor))
+            account = await partners.get(tx, partner_of_request(visitor))
         until = parse_timestamp(record["expiresAt"]).astimezone(zone).date()
         return language.text(
             "dashboard.invite.message",

@@ -8,8 +8,8 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
-from almoner.access.accounts.page_texts import PageTexts, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.guard import RateLimits
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, RequestCounts
@@ -47,7 +47,7 @@ class KeyUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class SizeLimit:
+class RecordCountLimit:
     """The number of records of a kind and its limit. ``label``: a catalogue key; ``path``: their page."""
 
     label: str
@@ -56,7 +56,7 @@ class SizeLimit:
     most: int
 
 
-class LimitPages:
+class UsageLimitPages:
     """The page."""
 
     def __init__(self, context: PageContext, limits: RateLimits) -> None:
@@ -67,14 +67,14 @@ class LimitPages:
         """Starlette routes."""
         return [self._context.route(PATH, self.show, *sorted(roles_with_scope(SCOPE)), methods=["GET"])]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show all limits with their usage."""
-        partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
+        partner, texts = partner_of_request(visitor), build_page_texts(self._context, visitor)
         async with self._context.db.read() as tx:
             known = [key for key in await keys.list_by_partner(tx, partner) if key.is_usable(tx.real_now)]
             now = tx.now  # the log's clock
             made = await keys.count_requests(tx, partner, (now - _MINUTE, now - _HOUR, now - _DAY))
-            refused = await keys.count_refused_requests(tx, partner)
+            refused = await keys.count_rate_limited_requests(tx, partner)
             sizes = await _size_limits(tx, partner, visitor)
             own = await keys.list_rate_limits(tx, partner)
         usage = [self._usage(key, own.get(key.kind), made, refused, texts) for key in known]
@@ -90,9 +90,9 @@ class LimitPages:
         by_address = (self._limits.publishable_address,) if kind is PUBLISHABLE else ()
         return KeyUsage(
             f"{key.name} ...{key.hint}",
-            (self._limits.of_key(kind, own), *by_address),
-            _in_words(made, made.of_key(key.id), texts),
-            _in_words(refused, refused.of_key(key.id), texts)[0],
+            (self._limits.limit_for_key(kind, own), *by_address),
+            _in_words(made, made.counts_for_key(key.id), texts),
+            _in_words(refused, refused.counts_for_key(key.id), texts)[0],
         )
 
 
@@ -100,24 +100,24 @@ def _in_words(counted: RequestCounts, numbers: Sequence[int], texts: PageTexts) 
     """The number of requests since each time; a lower bound if not all were counted."""
     return [
         texts.number(number)
-        if counted.is_whole(since)
+        if counted.covers_all_since(since)
         else texts.text("dashboard.list.many", number=texts.number(number))
         for number, since in zip(numbers, counted.moments, strict=True)
     ]
 
 
-async def _size_limits(tx: Tx, partner: Partner, visitor: Visitor) -> list[SizeLimit]:
+async def _size_limits(tx: Tx, partner: Partner, visitor: SignedInRequest) -> list[RecordCountLimit]:
     _, links = await giving_links.list_page(tx, partner, Page(1, descending=True), active=None)
     return [
-        SizeLimit("dashboard.list.givinglink.title", "/giving-links", links, MAX_LINKS),
-        SizeLimit(
+        RecordCountLimit("dashboard.list.givinglink.title", "/giving-links", links, MAX_LINKS),
+        RecordCountLimit(
             "dashboard.list.hostedconfiguration.title",
             "/application-forms",
             len(await configurations.list_all(tx, partner)),
             MAX_CONFIGURATIONS,
         ),
-        SizeLimit("dashboard.exports", "/exports", await store_exports.count_exports(tx, partner), MOST_EXPORTS),
-        SizeLimit(
+        RecordCountLimit("dashboard.exports", "/exports", await store_exports.count_exports(tx, partner), MOST_EXPORTS),
+        RecordCountLimit(
             "dashboard.limits.views",
             "/views",
             len(await store_views.list_saved_views(tx, partner, visitor.person.id)),

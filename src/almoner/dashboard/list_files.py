@@ -8,7 +8,14 @@ from urllib.parse import urlencode
 from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RecordList, SortOrder, has_scope
 from almoner.dashboard.facts import value_at_path
-from almoner.dashboard.member_api_client import CallRefused, Member, MemberApiClient, Record, RecordPage, every_record
+from almoner.dashboard.member_api_client import (
+    ApiCallRejected,
+    Member,
+    MemberApiClient,
+    Record,
+    RecordPage,
+    iterate_pages,
+)
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
 
@@ -21,15 +28,15 @@ class RecordSource(Protocol):
     """The source of a list's records that no API call returns."""
 
     async def list_page(self, member: Member, parameters: Sequence[tuple[str, str]]) -> RecordPage:
-        """One page, filtered. Raises CallRefused."""
+        """One page, filtered. Raises ApiCallRejected."""
         ...
 
-    async def get(self, member: Member, name: str) -> Record:
+    async def get(self, member: Member, record_id: str) -> Record:
         """One record. Raises NotFound."""
         ...
 
 
-class ListFiles:
+class RecordListReader:
     """Reads the records of lists, and writes them as files."""
 
     def __init__(self, db: Database, calls: MemberApiClient, sources: Mapping[RecordList, RecordSource]) -> None:
@@ -41,7 +48,7 @@ class ListFiles:
     async def list_page(
         self, member: Member, record_list: RecordList, parameters: Sequence[tuple[str, str]]
     ) -> RecordPage:
-        """One page of a list. Raises CallRefused."""
+        """One page of a list. Raises ApiCallRejected."""
         if source := self.sources.get(record_list):
             return await source.list_page(member, parameters)
         if ("sort", "status") in parameters:
@@ -56,7 +63,7 @@ class ListFiles:
         first, _, cursor = given.pop("cursor", statuses[0]).partition("~")
         size, _ = int(given.pop("pageSize")), given.pop("sort")
         if first not in statuses:
-            raise CallRefused(400, "incorrect_params", ["query.cursor is not one of this list"])
+            raise ApiCallRejected(400, "incorrect_params", ["query.cursor is not one of this list"])
         filters, records = list(given.items()), list[Record]()
         total = (await self._calls.list_page(member, record_list.call, [*filters, ("pageSize", "1")])).total
         for status in statuses[statuses.index(first) :]:
@@ -73,66 +80,70 @@ class ListFiles:
             cursor = ""
         return RecordPage(records, total, None, None)
 
-    async def count(self, member: Member, record_list: RecordList, query: Mapping[str, str]) -> int:
-        """The number of matching records. Raises CallRefused."""
+    async def count_records(self, member: Member, record_list: RecordList, query: Mapping[str, str]) -> int:
+        """The number of matching records. Raises ApiCallRejected."""
         page = await self.list_page(member, record_list, [*filter_parameters(record_list, query), ("pageSize", "1")])
         return page.total
 
-    async def lines(
+    async def csv_lines(
         self, member: Member, record_list: RecordList, query: Mapping[str, str], max_count: int, notice: str
     ) -> AsyncIterator[bytes]:
         """The lines of the file, for at most ``max_count`` records; ``notice``: a last line if there are more.
 
-        Raises CallRefused.
+        Raises ApiCallRejected.
         """
         members = _members(record_list)
         yield csv_line(members)
-        asked = [*filter_parameters(record_list, query), *requested_order(record_list, query).call_parameters]
+        asked = [*filter_parameters(record_list, query), *requested_sort_order(record_list, query).api_parameters]
         written = 0
-        async for records in every_record(partial(self.list_page, member, record_list), asked):
+        async for records in iterate_pages(partial(self.list_page, member, record_list), asked):
             if written >= max_count:
                 yield csv_line([notice])
                 return
-            await self.record_donor_views(member, record_list, records)
+            await self.record_donor_data_access(member, record_list, records)
             written += len(records)
             yield b"".join(csv_line(_text(value_at_path(record, name)) for name in members) for record in records)
 
-    async def record_donor_views(self, member: Member, record_list: RecordList, records: Sequence[Record]) -> None:
+    async def record_donor_data_access(
+        self, member: Member, record_list: RecordList, records: Sequence[Record]
+    ) -> None:
         """Record which member viewed which donors' data."""
-        if not shows_donors(member, record_list):
+        if not may_see_donors(member, record_list):
             return
         ids = self._db.deployment.ids
         shown = [ids.parse(record_list.id_type, record["id"]) for record in records if record.get("email")]
         if found := [one for one in shown if one is not None]:
             async with self._db.write() as tx:
-                await store.insert_donor_views(tx, Partner(member.realm.id), member.person.id, found)
+                await store.insert_donor_data_accesses(tx, Partner(member.realm.id), member.person.id, found)
 
 
-def shows_donors(member: Member, record_list: RecordList) -> bool:
+def may_see_donors(member: Member, record_list: RecordList) -> bool:
     """Whether the list shows the member donors' personal data."""
-    return record_list.shows_donors and has_scope(member.person.roles, PERSONAL)
+    return record_list.contains_donor_data and has_scope(member.person.roles, PERSONAL)
 
 
-def search_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+def filter_values(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """The values of all filters in a query, as entered."""
     return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in record_list.filters]
 
 
 def filter_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """The filters that a query string sets."""
-    return [(name, value) for name, value in search_parameters(record_list, query) if value]
+    return [(name, value) for name, value in filter_values(record_list, query) if value]
 
 
-def requested_order(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:
+def requested_sort_order(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:
     """The order that a query string requests."""
-    return record_list.order(
+    return record_list.parse_sort_order(
         query.get("sort", ""), query.get("direction", ""), dict(filter_parameters(record_list, query))
     )
 
 
 def list_query_string(record_list: RecordList, query: Mapping[str, str]) -> str:
     """The filters and order of a query string, as the list's URL has them."""
-    return urlencode([*filter_parameters(record_list, query), *requested_order(record_list, query).parameters])
+    return urlencode(
+        [*filter_parameters(record_list, query), *requested_sort_order(record_list, query).page_parameters]
+    )
 
 
 def _members(record_list: RecordList) -> list[str]:

@@ -21,7 +21,7 @@ Record = dict[str, Any]
 _MAX_PAGE: Final = 100
 
 
-class CallRefused(Exception):
+class ApiCallRejected(Exception):
     """The API rejected the call. ``reasons``: all of them, as sentences."""
 
     def __init__(self, status: int, code: str, reasons: Sequence[str]) -> None:
@@ -55,7 +55,7 @@ class Member(Protocol):
         ...
 
     @property
-    def address(self) -> str:
+    def ip_address(self) -> str:
         """The network address, for the audit log; empty without a browser."""
         ...
 
@@ -65,7 +65,7 @@ class JobMember:
     """A person whose request a job carries out."""
 
     person: Person
-    address: str = ""
+    ip_address: str = ""
 
     @property
     def realm(self) -> Realm:
@@ -80,30 +80,32 @@ class MemberApiClient:
         self._api = api
 
     async def get(self, member: Member, path: str) -> Record:
-        """One record. Raises CallRefused."""
+        """One record. Raises ApiCallRejected."""
         found: Record = (await self._call(member, "GET", path))["data"]
         return found
 
     async def list_page(self, member: Member, path: str, parameters: Sequence[tuple[str, str]]) -> RecordPage:
-        """One page of a list. Raises CallRefused."""
+        """One page of a list. Raises ApiCallRejected."""
         answer = await self._call(member, "GET", path, parameters)
         links = answer["_links"]
         return RecordPage(answer["data"], answer["totalResults"], _cursor(links["next"]), _cursor(links["prev"]))
 
     async def post(
-        self, member: Member, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None
+        self, member: Member, path: str, body: Mapping[str, object] | None = None, *, idempotency_key: str | None = None
     ) -> Record:
-        """Make a POST call. ``key``: sends the same form only once. Raises CallRefused."""
-        answer: Record = (await self._call(member, "POST", path, body=body or {}, key=key)).get("data", {})
+        """Make a POST call. ``idempotency_key``: sends the same form only once. Raises ApiCallRejected."""
+        answer: Record = (await self._call(member, "POST", path, body=body or {}, key=idempotency_key)).get("data", {})
         return answer
 
-    async def upload(self, member: Member, path: str, content: bytes, field: str, *, key: str | None = None) -> Record:
-        """Send one file. Raises CallRefused."""
+    async def upload(
+        self, member: Member, path: str, content: bytes, field: str, *, idempotency_key: str | None = None
+    ) -> Record:
+        """Send one file. Raises ApiCallRejected."""
         edge = token_hex(16)
         head = f'--{edge}\r\nContent-Disposition: form-data; name="{field}"; filename="file"\r\n\r\n'
         sent = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
         kind = f"multipart/form-data; boundary={edge}"
-        answer: Record = (await self._send(member, "POST", path, sent, kind, key=key))["data"]
+        answer: Record = (await self._send(member, "POST", path, sent, kind, key=idempotency_key))["data"]
         return answer
 
     async def patch(
@@ -114,7 +116,10 @@ class MemberApiClient:
         *,
         precondition: Callable[[Tx], Awaitable[None]] | None = None,
     ) -> Record:
-        """Change some members of a record. ``precondition``: awaited first in the transaction. Raises CallRefused."""
+        """Change some members of a record. ``precondition``: awaited first in the transaction.
+
+        Raises ApiCallRejected.
+        """
         answer = await self._send(
             member, "PATCH", path, msgspec.json.encode(body), "application/json", precondition=precondition
         )
@@ -122,7 +127,7 @@ class MemberApiClient:
         return changed
 
     async def delete(self, member: Member, path: str) -> None:
-        """Delete a record. Raises CallRefused."""
+        """Delete a record. Raises ApiCallRejected."""
         await self._call(member, "DELETE", path)
 
     async def _call(
@@ -160,20 +165,20 @@ class MemberApiClient:
             urlencode(parameters),
             sent,
             headers=headers,
-            ip_address=member.address,
+            ip_address=member.ip_address,
             precondition=precondition,
         )
         answer: Record = msgspec.json.decode(reply.body) if reply.body else {}
         if reply.status >= 400:
             problem = answer["error"]
-            raise CallRefused(reply.status, problem["code"], problem["reasons"] or [problem["message"]])
+            raise ApiCallRejected(reply.status, problem["code"], problem["reasons"] or [problem["message"]])
         return answer
 
 
-async def every_record(
+async def iterate_pages(
     list_page: Callable[[Sequence[tuple[str, str]]], Awaitable[RecordPage]], parameters: Sequence[tuple[str, str]]
 ) -> AsyncIterator[list[Record]]:
-    """All pages of a list, one after the other; no connection is held in between. Raises CallRefused."""
+    """All pages of a list, one after the other; no connection is held in between. Raises ApiCallRejected."""
     cursor: str | None = None
     while True:
         page = await list_page([*parameters, ("pageSize", str(_MAX_PAGE)), *([("cursor", cursor)] if cursor else [])])

@@ -11,7 +11,7 @@ from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.guard import RateLimits
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.api_request_source import ApiRequestSource
-from almoner.dashboard.configuration_pages import ConfigurationPages, FormPreview
+from almoner.dashboard.configuration_pages import ConfigurationPages, FormPreviewRenderer
 from almoner.dashboard.disbursement_pages import DisbursementPages
 from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with_scope
 from almoner.dashboard.donation_pages import DonationPages
@@ -19,14 +19,14 @@ from almoner.dashboard.export_pages import ExportPages
 from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.gallery_pages import PATH as GALLERY
 from almoner.dashboard.gallery_pages import ROLES as GALLERY_ROLES
-from almoner.dashboard.gallery_pages import GalleryPages
+from almoner.dashboard.gallery_pages import ComponentGalleryPages
 from almoner.dashboard.home_pages import HomePages
 from almoner.dashboard.image_pages import ImagePages
 from almoner.dashboard.invite_pages import InvitePages
 from almoner.dashboard.limit_pages import PATH as LIMITS
 from almoner.dashboard.limit_pages import SCOPE as LIMITS_SCOPE
-from almoner.dashboard.limit_pages import LimitPages
-from almoner.dashboard.list_files import ListFiles
+from almoner.dashboard.limit_pages import UsageLimitPages
+from almoner.dashboard.list_files import RecordListReader
 from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
 from almoner.dashboard.preference_pages import PreferencePages
@@ -89,23 +89,23 @@ LINKS: Final = (
 
 
 def routes(
-    gate: PageGuard,
-    pages: PageRenderer,
+    page_guard: PageGuard,
+    page_renderer: PageRenderer,
     api: ApiApplication,
     rules: DisbursementRules,
     blobs: BlobStore,
-    form_preview: FormPreview,
+    form_preview: FormPreviewRenderer,
     limits: RateLimits,
     dossiers: Mapping[str, DossierLoader],
 ) -> list[Route]:
-    """Starlette routes. ``pages``: renders ``TEMPLATES``; ``api``: handles the pages' API calls.
+    """Starlette routes. ``page_renderer``: renders ``TEMPLATES``; ``api``: handles the pages' API calls.
 
     ``rules``: of disbursements, from which a reassigned donation is removed. ``blobs``: the storage of prepared files.
     ``form_preview``: renders the hosted form of applications. ``limits``: request rate limits. ``dossiers``: by ID
     type.
     """
-    context, calls = PageContext(gate.db, gate, pages), MemberApiClient(api)
-    files = ListFiles(gate.db, calls, {API_REQUESTS: ApiRequestSource(gate.db)})
+    context, calls = PageContext(page_guard.db, page_guard, page_renderer), MemberApiClient(api)
+    files = RecordListReader(page_guard.db, calls, {API_REQUESTS: ApiRequestSource(page_guard.db)})
     records = RecordPages(context, calls, LISTS, files, dossiers)
     return [
         *HomePages(context, calls).routes(),
@@ -114,18 +114,18 @@ def routes(
         *ExportPages(context, files, blobs).routes(),
         *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),
-        *LimitPages(context, limits).routes(),
+        *UsageLimitPages(context, limits).routes(),
         *DisbursementPages(context, records).routes(),
         *SubmissionPages(context, calls, records).routes(),
         *ReportPages(context).routes(),
         *SettingsPages(context, form_preview).routes(),
         *PreferencePages(context).routes(),
-        *GalleryPages(context).routes(),
+        *ComponentGalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),
         *ConfigurationPages(context, form_preview).routes(),
         *QuestionPages(context, calls, records, form_preview).routes(),
         *FormPages(context, calls, records).routes(),
         *ImagePages(context, calls, records).routes(),
         *InvitePages(context, records).routes(),
-        *records.routes(without_page=(DISBURSEMENTS, DONATIONS, INVITES, SUBMISSIONS)),
+        *records.routes(custom_page_lists=(DISBURSEMENTS, DONATIONS, INVITES, SUBMISSIONS)),
     ]

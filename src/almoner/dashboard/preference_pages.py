@@ -8,8 +8,8 @@ from babel.core import get_global
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
-from almoner.access.accounts.page_texts import find_zone, language_choices, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts, language_choices, parse_time_zone
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.rendering import render_page
@@ -29,15 +29,15 @@ class PreferencePages:
         """Starlette routes."""
         return [self._context.route(PATH, self.change, *MEMBER_ROLES)]
 
-    async def change(self, visitor: Visitor) -> Response:
+    async def change(self, visitor: SignedInRequest) -> Response:
         """Show the form, and confirm the change in the language chosen."""
-        texts, person = texts_of(self._context, visitor), visitor.person
+        texts, person = build_page_texts(self._context, visitor), visitor.person
         offered = self._context.pages.catalogues.offered_languages
         chosen = {"language": person.language or "", "zone": person.time_zone or ""}
         problems: dict[str, str] = {}
         if visitor.form:
             chosen = {name: visitor.form_value(name).strip()[:100] for name in chosen}
-            if chosen["zone"] and find_zone(chosen["zone"]) is None:
+            if chosen["zone"] and parse_time_zone(chosen["zone"]) is None:
                 problems["zone"] = texts.text("dashboard.preferences.zone.problem")
             if chosen["language"] and chosen["language"] not in offered:
                 problems["language"] = texts.text("dashboard.preferences.language.problem")
@@ -60,7 +60,7 @@ class PreferencePages:
             problems=problems,
         )
 
-    async def _store(self, visitor: Visitor, chosen: dict[str, str]) -> None:
+    async def _store(self, visitor: SignedInRequest, chosen: dict[str, str]) -> None:
         """Store the choices as profile attributes of the person, like SCIM does; empty ones are removed."""
         by = self._context.audit_context(visitor)
         async with self._context.db.write() as tx:

@@ -26,7 +26,7 @@ ProblemMember = Literal["id", "type", "values", "label", "answers"]
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageTexts:
+class QuestionTranslation:
     """A question in one language. ``answers``: one per line, in the order of the values; "-" for none."""
 
     tag: str
@@ -47,7 +47,7 @@ class QuestionForm:
     kind: FieldKind = "short_text"
     required: bool = False
     values: str = ""
-    languages: tuple[LanguageTexts, ...] = ()
+    languages: tuple[QuestionTranslation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class QuestionProblem:
     line: int | None = None
 
 
-def form_of_question(field: PartnerField) -> QuestionForm:
+def question_form_from_field(field: PartnerField) -> QuestionForm:
     """The form with a question's current values."""
     tags = dict.fromkeys([*field.labels, *(tag for choice in field.choices for tag in choice.labels)])
     texts = tuple(
-        LanguageTexts(
+        QuestionTranslation(
             tag, field.labels.get(tag, ""), "\n".join(_one_line(one.labels.get(tag, _NONE)) for one in field.choices)
         )
         for tag in tags
@@ -73,7 +73,7 @@ def form_of_question(field: PartnerField) -> QuestionForm:
     return QuestionForm(field.id, field.kind, field.required, values, texts)
 
 
-def question_of_form(form: QuestionForm) -> PartnerField:
+def parse_question_form(form: QuestionForm) -> PartnerField:
     """The entered question and its problems."""
     written = [(one.tag, one.label.strip(), _lines(one.answers)) for one in form.languages if not one.is_empty]
     choices = tuple(
@@ -87,7 +87,7 @@ def question_of_form(form: QuestionForm) -> PartnerField:
     return PartnerField(form.id, form.kind, form.required, labels, choices)
 
 
-def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], place: int) -> list[QuestionProblem]:
+def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], position: int) -> list[QuestionProblem]:
     """All problems of an entered question at this position."""
     values = len(_lines(form.values))
     unmatched = [
@@ -96,14 +96,14 @@ def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], place
     if values > _MOST_CHOICES:
         many = f"must have at most {MAX_CHOICES} answers, there are {values}"
         return [*unmatched, QuestionProblem("values", many)]
-    return [*unmatched, *problems_of_reasons(find_field_problems(fields), place)]
+    return [*unmatched, *problems_from_api_reasons(find_field_problems(fields), position)]
 
 
-def problems_of_reasons(reasons: Iterable[str], place: int) -> list[QuestionProblem]:
+def problems_from_api_reasons(reasons: Iterable[str], position: int) -> list[QuestionProblem]:
     """The API's reasons for refusing the question at this position, by form field."""
     found = []
     for reason in reasons:
-        own = reason.removeprefix(f"body.partnerFields.{place}.")
+        own = reason.removeprefix(f"body.partnerFields.{position}.")
         name, _, rest = own.partition(" ")
         match name.split("."):
             case _ if own == reason:
@@ -121,20 +121,20 @@ def problems_of_reasons(reasons: Iterable[str], place: int) -> list[QuestionProb
     return found
 
 
-def add_language(form_languages: Sequence[LanguageTexts], tag: str) -> tuple[LanguageTexts, ...] | None:
+def add_language(form_languages: Sequence[QuestionTranslation], tag: str) -> tuple[QuestionTranslation, ...] | None:
     """The question with one more language; None if the tag is invalid or there are too many."""
     if any(one.tag == tag for one in form_languages):
         return tuple(form_languages)
     if not is_language_tag(tag) or len(form_languages) >= MAX_LANGUAGES:
         return None
-    return (*form_languages, LanguageTexts(tag))
+    return (*form_languages, QuestionTranslation(tag))
 
 
-def move_question(fields: Sequence[PartnerField], question_id: str, place: int) -> tuple[PartnerField, ...]:
+def move_question(fields: Sequence[PartnerField], question_id: str, position: int) -> tuple[PartnerField, ...]:
     """The questions with one moved to another position."""
     moved = [field for field in fields if field.id == question_id]
     rest = [field for field in fields if field.id != question_id]
-    return (*rest[:place], *moved, *rest[place:])
+    return (*rest[:position], *moved, *rest[position:])
 
 
 def replace_question(fields: Sequence[PartnerField], question: PartnerField) -> tuple[PartnerField, ...]:
@@ -142,7 +142,7 @@ def replace_question(fields: Sequence[PartnerField], question: PartnerField) -> 
     return tuple(question if field.id == question.id else field for field in fields)
 
 
-def questions_of_record(record: Mapping[str, Any]) -> tuple[PartnerField, ...]:
+def parse_questions(record: Mapping[str, Any]) -> tuple[PartnerField, ...]:
     """The questions of a configuration as the API returns it."""
     return tuple(
         PartnerField(
@@ -156,7 +156,7 @@ def questions_of_record(record: Mapping[str, Any]) -> tuple[PartnerField, ...]:
     )
 
 
-def body_of_questions(fields: Iterable[PartnerField]) -> dict[str, object]:
+def questions_request_body(fields: Iterable[PartnerField]) -> dict[str, object]:
     """The API body for the questions of a configuration."""
     return {
         "partnerFields": [
@@ -174,7 +174,7 @@ def body_of_questions(fields: Iterable[PartnerField]) -> dict[str, object]:
 
 def version_of_questions(fields: Iterable[PartnerField]) -> str:
     """A hash that changes with every change of the questions."""
-    return sha256(json.dumps(body_of_questions(fields), sort_keys=True).encode()).hexdigest()[:32]
+    return sha256(json.dumps(questions_request_body(fields), sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _lines(text: str) -> list[str]:

@@ -11,25 +11,31 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import LONG_FORM_LIMITS
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import (
+    PageTexts,
+    build_page_texts,
+    join_as_english,
+    language_choices,
+    mark_as_english,
+)
 from almoner.access.partners import service as partners
-from almoner.dashboard.configuration_pages import FormPreview
+from almoner.dashboard.configuration_pages import FormPreviewRenderer
 from almoner.dashboard.domain import roles_with_scope
-from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.question_forms import (
     KINDS,
-    LanguageTexts,
     QuestionForm,
     QuestionProblem,
+    QuestionTranslation,
     add_language,
-    body_of_questions,
     find_form_problems,
-    form_of_question,
     move_question,
-    problems_of_reasons,
-    question_of_form,
-    questions_of_record,
+    parse_question_form,
+    parse_questions,
+    problems_from_api_reasons,
+    question_form_from_field,
+    questions_request_body,
     replace_question,
     version_of_questions,
 )
@@ -64,7 +70,9 @@ class _Refusal:
 class QuestionPages:
     """The pages about the questions of one configuration."""
 
-    def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages, render: FormPreview) -> None:
+    def __init__(
+        self, context: PageContext, calls: MemberApiClient, records: RecordPages, render: FormPreviewRenderer
+    ) -> None:
         self._context = context
         self._calls = calls
         self._records = records
@@ -83,22 +91,22 @@ class QuestionPages:
             route(f"{path}/preview", self.preview, *roles),
         ]
 
-    async def list_questions(self, visitor: Visitor) -> Response:
+    async def list_questions(self, visitor: SignedInRequest) -> Response:
         """List all questions with buttons that move them.
 
         Each names the new position, so that repeating it changes nothing.
         """
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        fields, refusal = questions_of_record(record), None
+        fields, refusal = parse_questions(record), None
         if visitor.form:
             question_id, _, place = visitor.form_value("move").partition(".")
             moved = move_question(fields, question_id, int(place)) if place in map(str, range(len(fields))) else fields
             refusal = await self._store(visitor, record, moved)
             if refusal is None:
                 return self._stored(visitor, record, "moved")
-            record, fields = refusal.record, questions_of_record(refusal.record)
+            record, fields = refusal.record, parse_questions(refusal.record)
         done = visitor.query.get("done")
-        language = texts_of(self._context, visitor).language.catalogue
+        language = build_page_texts(self._context, visitor).language.catalogue
         return self._page(
             visitor,
             "questions.html",
@@ -110,37 +118,39 @@ class QuestionPages:
             message=f"dashboard.questions.{done}" if done in _DONE else "",
         )
 
-    async def add(self, visitor: Visitor) -> Response:
+    async def add(self, visitor: SignedInRequest) -> Response:
         """Add a question at the end."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        blank = QuestionForm(languages=(LanguageTexts(texts_of(self._context, visitor).language.catalogue),))
-        form, fields = _submitted_form(visitor) if visitor.form else blank, questions_of_record(record)
-        question = question_of_form(form)
+        blank = QuestionForm(
+            languages=(QuestionTranslation(build_page_texts(self._context, visitor).language.catalogue),)
+        )
+        form, fields = _submitted_form(visitor) if visitor.form else blank, parse_questions(record)
+        question = parse_question_form(form)
         if question in fields and _is_sent(visitor):  # the form was submitted twice
             return self._stored(visitor, record, "added")
         return await self._change(visitor, record, form, (*fields, question), "added")
 
-    async def edit(self, visitor: Visitor) -> Response:
+    async def edit(self, visitor: SignedInRequest) -> Response:
         """Edit a question; its ID stays, since answers are stored by it."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        fields = questions_of_record(record)
+        fields = parse_questions(record)
         if not visitor.form:
             return await self._change(
-                visitor, record, form_of_question(_requested_question(visitor, fields)), fields, "saved"
+                visitor, record, question_form_from_field(_requested_question(visitor, fields)), fields, "saved"
             )
         form = replace(_submitted_form(visitor), id=visitor.query.get("question", ""))
-        entered, known = question_of_form(form), any(field.id == form.id for field in fields)
+        entered, known = parse_question_form(form), any(field.id == form.id for field in fields)
         # The question was removed meanwhile: show what was entered, so that it can be added again.
         changed = replace_question(fields, entered) if known else (*fields, entered)
         return await self._change(visitor, record, form, changed, "saved")
 
     async def _change(
-        self, visitor: Visitor, record: Record, form: QuestionForm, fields: Sequence[PartnerField], done: str
+        self, visitor: SignedInRequest, record: Record, form: QuestionForm, fields: Sequence[PartnerField], done: str
     ) -> Response:
         """Show the form of one question, or store it. ``fields``: the configuration's questions, with this one."""
-        texts, problems = texts_of(self._context, visitor), dict[str, Markup]()
+        texts, problems = build_page_texts(self._context, visitor), dict[str, Markup]()
         refusal: _Refusal | None = None
-        version = visitor.form_value("version") if visitor.form else version_of_questions(questions_of_record(record))
+        version = visitor.form_value("version") if visitor.form else version_of_questions(parse_questions(record))
         place = next(place for place in reversed(range(len(fields))) if fields[place].id == form.id)
         tag = visitor.form_value("language").strip()
         if visitor.form and tag:
@@ -157,20 +167,20 @@ class QuestionPages:
             if refusal is None and not found:
                 return self._stored(visitor, record, done)
             if refusal is not None and refusal.stale:
-                record, version = refusal.record, version_of_questions(questions_of_record(refusal.record))
+                record, version = refusal.record, version_of_questions(parse_questions(refusal.record))
             elif refusal is not None:
-                found = problems_of_reasons(refusal.reasons, place)
+                found = problems_from_api_reasons(refusal.reasons, place)
             problems = _problems_by_field(found, form, texts)
         return self._page(
             visitor,
             "question.html",
             record,
             refusal=refusal,
-            stored=_shown_questions(questions_of_record(record), form.id, texts) if refusal and refusal.stale else [],
+            stored=_shown_questions(parse_questions(record), form.id, texts) if refusal and refusal.stale else [],
             version=version,
             form=form,
             texts=[(one, _language_name(one.tag, texts)) for one in form.languages],
-            kinds=[(kind, texts.value(kind)) for kind in KINDS],
+            kinds=[(kind, texts.value_label(kind)) for kind in KINDS],
             adding=done == "added",
             another=tag,
             languages=language_choices(self._context.pages.catalogues.offered_languages, texts),
@@ -178,18 +188,18 @@ class QuestionPages:
             problems=problems,
         )
 
-    async def remove(self, visitor: Visitor) -> Response:
+    async def remove(self, visitor: SignedInRequest) -> Response:
         """Ask for confirmation, then remove a question."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        fields, refusal = questions_of_record(record), None
+        fields, refusal = parse_questions(record), None
         question = _requested_question(visitor, fields)
         if visitor.form:
             refusal = await self._store(visitor, record, [one for one in fields if one != question])
             if refusal is None:
                 return self._stored(visitor, record, "removed")
-            record, fields = refusal.record, questions_of_record(refusal.record)
+            record, fields = refusal.record, parse_questions(refusal.record)
             question = _requested_question(visitor, fields)
-        label = label_in_language(question.labels, texts_of(self._context, visitor).language.catalogue)
+        label = label_in_language(question.labels, build_page_texts(self._context, visitor).language.catalogue)
         return self._page(
             visitor,
             "question_remove.html",
@@ -200,9 +210,9 @@ class QuestionPages:
             label_text=label,
         )
 
-    async def preview(self, visitor: Visitor) -> Response:
+    async def preview(self, visitor: SignedInRequest) -> Response:
         """Preview the questions, as stored or with the entered one. Nothing is saved."""
-        partner = partner_of_visitor(visitor)
+        partner = partner_of_request(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner)
@@ -213,17 +223,17 @@ class QuestionPages:
         if visitor.form:
             form = _submitted_form(visitor)
             form, fields = replace(form, id=visitor.query.get("question") or form.id), shown.partner_fields
-            entered, known = question_of_form(form), {field.id for field in fields}
+            entered, known = parse_question_form(form), {field.id for field in fields}
             fields = replace_question(fields, entered) if entered.id in known else (*fields, entered)
             shown, language = replace(shown, partner_fields=fields), visitor.form_value("shown_in")
         return self._render(account, shown, self._context.pages.language(language), "questions")
 
-    async def _store(self, visitor: Visitor, record: Record, fields: Sequence[PartnerField]) -> _Refusal | None:
+    async def _store(self, visitor: SignedInRequest, record: Record, fields: Sequence[PartnerField]) -> _Refusal | None:
         """Store the questions if they changed; None unless they were refused."""
-        before = questions_of_record(record)
+        before = parse_questions(record)
         if tuple(fields) == before:
             return None
-        version, partner = version_of_questions(before), partner_of_visitor(visitor)
+        version, partner = version_of_questions(before), partner_of_request(visitor)
         configuration_id = self._context.parse_id(CONFIGURATIONS.id_type, record["id"])
 
         async def ensure_unchanged(tx: Tx) -> None:
@@ -233,20 +243,20 @@ class QuestionPages:
 
         stale = visitor.form_value("version") != version
         if not stale:
-            path, body = f"{CONFIGURATIONS.call}/{record['id']}", body_of_questions(fields)
+            path, body = f"{CONFIGURATIONS.call}/{record['id']}", questions_request_body(fields)
             try:
                 await self._calls.patch(visitor, path, body, precondition=ensure_unchanged)
-            except CallRefused as refused:
+            except ApiCallRejected as refused:
                 if refused.code != PreconditionFailed.code:
                     return _Refusal(record, reasons=refused.reasons)
                 stale = True
         return _Refusal(await self._records.get_record(visitor, CONFIGURATIONS), stale=True) if stale else None
 
-    def _stored(self, visitor: Visitor, record: Record, done: str) -> Response:
+    def _stored(self, visitor: SignedInRequest, record: Record, done: str) -> Response:
         return redirect_to(f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}/questions?done={done}")
 
     def _page(
-        self, visitor: Visitor, template: str, record: Record, *, refusal: _Refusal | None = None, **facts: Any
+        self, visitor: SignedInRequest, template: str, record: Record, *, refusal: _Refusal | None = None, **facts: Any
     ) -> Response:
         """Render a page. ``refusal``: why the submitted questions were not stored."""
         return render_page(
@@ -256,7 +266,7 @@ class QuestionPages:
             status=422 if refusal or facts.get("problems") else 200,
             record=record,
             stale=refusal is not None and refusal.stale,
-            problem=in_english_joined(refusal.reasons) if refusal and refusal.reasons else None,
+            problem=join_as_english(refusal.reasons) if refusal and refusal.reasons else None,
             own=f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}",
             declared=CONFIGURATIONS,
             frames=True,
@@ -266,23 +276,23 @@ class QuestionPages:
 
 def _shown_questions(
     stored: Sequence[PartnerField], question_id: str, texts: PageTexts
-) -> list[tuple[PartnerField, str, QuestionForm | None, list[tuple[LanguageTexts, str]]]]:
+) -> list[tuple[PartnerField, str, QuestionForm | None, list[tuple[QuestionTranslation, str]]]]:
     """The stored question with its texts in all languages, or the labels of all if it is not stored."""
     language = texts.language.catalogue
     found = []
     for field in [one for one in stored if one.id == question_id] or stored:
-        form = form_of_question(field) if field.id == question_id else None
+        form = question_form_from_field(field) if field.id == question_id else None
         named = [(one, _language_name(one.tag, texts)) for one in form.languages] if form else []
         found.append((field, label_in_language(field.labels, language), form, named))
     return found
 
 
-def _is_sent(visitor: Visitor) -> bool:
+def _is_sent(visitor: SignedInRequest) -> bool:
     """Whether the question is to be saved, not just shown with one more language."""
     return bool(visitor.form) and visitor.form_value("do") != _ADD_LANGUAGE
 
 
-def _requested_question(visitor: Visitor, fields: Sequence[PartnerField]) -> PartnerField:
+def _requested_question(visitor: SignedInRequest, fields: Sequence[PartnerField]) -> PartnerField:
     """The question named in the URL. Raises NotFound."""
     for field in fields:
         if field.id == visitor.query.get("question"):
@@ -290,7 +300,7 @@ def _requested_question(visitor: Visitor, fields: Sequence[PartnerField]) -> Par
     raise NotFound
 
 
-def _submitted_form(visitor: Visitor) -> QuestionForm:
+def _submitted_form(visitor: SignedInRequest) -> QuestionForm:
     """The submitted form."""
 
     def entered(name: str) -> str:
@@ -302,7 +312,7 @@ def _submitted_form(visitor: Visitor) -> QuestionForm:
         next((kind for kind in KINDS if kind == entered("type")), KINDS[0]),
         entered("required") == "yes",
         entered("values"),
-        tuple(LanguageTexts(tag, entered(f"label-{tag}"), entered(f"answers-{tag}")) for tag in tags),
+        tuple(QuestionTranslation(tag, entered(f"label-{tag}"), entered(f"answers-{tag}")) for tag in tags),
     )
 
 
@@ -316,17 +326,17 @@ def _problems_by_field(found: Sequence[QuestionProblem], form: QuestionForm, tex
         field, label = {
             "label": (f"label-{tag}", texts.text("dashboard.question.label", language=name)),
             "answers": (f"answers-{tag}", texts.text("dashboard.question.answers", language=name)),
-            "values": ("values", texts.label("answerValues")),
-            "type": ("type", texts.label("type")),
-            "id": ("id", texts.label("questionId")),
+            "values": ("values", texts.field_label("answerValues")),
+            "type": ("type", texts.field_label("type")),
+            "id": ("id", texts.field_label("questionId")),
         }[one.member]
         if not one.reason:
             sentence = texts.language.html("dashboard.question.unmatched", label=label)
         elif one.reason.startswith("body."):
-            sentence = in_english(f"{one.reason}.")
+            sentence = mark_as_english(f"{one.reason}.")
         else:
             reason = one.reason if one.line is None else f"in line {one.line} {one.reason}"
-            sentence = texts.problem(label, reason)
+            sentence = texts.field_error(label, reason)
         problems[field] = problems[field] + " " + sentence if field in problems else sentence
     return problems
 

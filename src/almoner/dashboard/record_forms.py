@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.accounts.page_texts import PageTexts
 from almoner.dashboard.domain import FormField
 from almoner.dashboard.facts import value_at_path
@@ -25,12 +25,12 @@ class _NoAmountError(Exception):
     """The entered text is not an amount."""
 
 
-def blank_form(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
+def initial_form_values(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
     """The initial values of a form for a new record."""
     return {field.member: list(field.initial) if field.kind in _TICKED else str(field.initial) for field in fields}
 
 
-def submitted_form_values(visitor: Visitor, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
+def submitted_form_values(visitor: SignedInRequest, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
     """The submitted form."""
     found: dict[str, str | list[str]] = {}
     for field in fields:
@@ -44,7 +44,7 @@ def submitted_form_values(visitor: Visitor, fields: Sequence[FormField]) -> dict
     return found
 
 
-def form_of_record(record: Mapping[str, Any], fields: Sequence[FormField], texts: PageTexts) -> dict[str, Any]:
+def form_values_of_record(record: Mapping[str, Any], fields: Sequence[FormField], texts: PageTexts) -> dict[str, Any]:
     """The form with the current values of a record."""
     currency = _currency_of_record(record)
     found: dict[str, Any] = {field.member: [] if field.kind in _TICKED else "" for field in fields}
@@ -76,10 +76,10 @@ def _typed_value(field: FormField, value: Any, currency: str, texts: PageTexts) 
     return str(value)
 
 
-def body_of_form(
+def parse_form(
     fields: Sequence[FormField],
     entered_values: FormValues,
-    before: FormValues,
+    previous_values: FormValues,
     texts: PageTexts,
     record: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, object], dict[str, str]]:
@@ -91,7 +91,7 @@ def body_of_form(
     for field in fields:
         text = entered_values[field.member]
         in_other_currency = field.kind in ("amount", "amounts") and currency != known and bool(text)
-        if text == before[field.member] and not in_other_currency:
+        if text == previous_values[field.member] and not in_other_currency:
             continue
         try:
             around, _, member = field.member.rpartition(".")

@@ -10,12 +10,12 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import (
     PageContext,
-    Visitor,
+    SignedInRequest,
     VisitorHandler,
-    partner_of_visitor,
+    partner_of_request,
     redirect_to,
 )
-from almoner.access.accounts.page_texts import PageTexts, texts_of
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.people.domain import Role
 from almoner.dashboard import store_views
 from almoner.dashboard.domain import (
@@ -30,24 +30,24 @@ from almoner.dashboard.domain import (
 )
 from almoner.dashboard.exports import PATH as EXPORTS_PATH
 from almoner.dashboard.exports import may_export
-from almoner.dashboard.facts import sections_of_record, value_at_path
+from almoner.dashboard.facts import build_record_sections, value_at_path
 from almoner.dashboard.list_files import (
     MAX_DOWNLOAD,
-    ListFiles,
+    RecordListReader,
     filter_parameters,
+    filter_values,
     list_query_string,
-    requested_order,
-    search_parameters,
+    requested_sort_order,
 )
-from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.record_lists import EVENTS, ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.evidence.dossier import DossierLoader
-from almoner.platform.evidence.dossier_files import MEDIA_TYPES, DossierFormat, write_dossier
-from almoner.platform.pages.csv_files import file_response
-from almoner.platform.pages.record_tables import Cell, Chip, ColumnHead
+from almoner.platform.evidence.dossier_files import MEDIA_TYPES, DossierFormat, build_dossier_file
+from almoner.platform.pages.csv_files import stream_file_download
+from almoner.platform.pages.record_tables import ActiveFilter, Cell, ColumnHead
 
 _PAGE_SIZE: Final = 50
 _SEARCHED: Final = 10_000
@@ -65,7 +65,7 @@ class RecordPages:
         context: PageContext,
         calls: MemberApiClient,
         lists: Sequence[RecordList],
-        files: ListFiles,
+        files: RecordListReader,
         dossiers: Mapping[str, DossierLoader],
     ) -> None:
         """Create them. ``files``: reads the records of lists. ``dossiers``: by ID type."""
@@ -75,10 +75,10 @@ class RecordPages:
         self.lists = tuple(lists)
         self._dossiers = dossiers
 
-    def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
+    def routes(self, *, custom_page_lists: Collection[RecordList]) -> list[Route]:
         """Starlette routes; files come before pages, whose paths would match them.
 
-        ``without_page``: lists whose records have pages of their own.
+        ``custom_page_lists``: lists whose records have pages of their own.
         """
         made: list[Route] = []
         for one in self.lists:
@@ -93,7 +93,7 @@ class RecordPages:
                 for format_ in MEDIA_TYPES
                 if one.id_type in self._dossiers
             ]
-            if one not in without_page:
+            if one not in custom_page_lists:
                 made.append(self._route(f"{one.path}/{{id}}", self._viewer(one), readers))
         return made
 
@@ -101,13 +101,13 @@ class RecordPages:
         return self._context.route(path, handler, *sorted(roles), methods=["GET"])
 
     def _lister(self, record_list: RecordList) -> VisitorHandler:
-        async def show_list(visitor: Visitor) -> Response:
+        async def show_list(visitor: SignedInRequest) -> Response:
             return await self.list_records(visitor, record_list)
 
         return show_list
 
     def _viewer(self, record_list: RecordList) -> VisitorHandler:
-        async def show_record(visitor: Visitor) -> Response:
+        async def show_record(visitor: SignedInRequest) -> Response:
             record = await self.get_record(visitor, record_list)
             return await self.render_record(visitor, record_list, record)
 
@@ -116,36 +116,36 @@ class RecordPages:
     def _dossier(self, record_list: RecordList, format_: DossierFormat) -> VisitorHandler:
         """A handler that returns the signed dossier of a record as a file."""
 
-        async def download(visitor: Visitor) -> Response:
+        async def download(visitor: SignedInRequest) -> Response:
             record_id = self._context.parse_id(record_list.id_type, visitor.path.split("/")[-2])
-            load, partner = self._dossiers[record_list.id_type], partner_of_visitor(visitor)
-            return (await write_dossier(self._context.db, load, partner, record_id, format_)).to_response()
+            load, partner = self._dossiers[record_list.id_type], partner_of_request(visitor)
+            return (await build_dossier_file(self._context.db, load, partner, record_id, format_)).to_response()
 
         return download
 
     def _downloader(self, record_list: RecordList) -> VisitorHandler:
-        async def download(visitor: Visitor) -> Response:
+        async def download(visitor: SignedInRequest) -> Response:
             return await self._download(visitor, record_list)
 
         return download
 
-    async def list_records(self, visitor: Visitor, record_list: RecordList) -> Response:
+    async def list_records(self, visitor: SignedInRequest, record_list: RecordList) -> Response:
         """Show one page of a list, filtered by the query."""
-        texts, given = texts_of(self._context, visitor), filter_parameters(record_list, visitor.query)
-        order = requested_order(record_list, visitor.query)
-        asked = [*given, *order.call_parameters, ("pageSize", str(_PAGE_SIZE))]
+        texts, given = build_page_texts(self._context, visitor), filter_parameters(record_list, visitor.query)
+        order = requested_sort_order(record_list, visitor.query)
+        asked = [*given, *order.api_parameters, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")
         problems: dict[str, str] = {}
         try:
             page = await self.files.list_page(visitor, record_list, [*asked, *([("cursor", cursor)] if cursor else [])])
-        except CallRefused as refused:
+        except ApiCallRejected as refused:
             if refused.status != 400:
                 raise
             problems = _problems(refused, record_list, texts)
             page = await self.files.list_page(visitor, record_list, [("pageSize", str(_PAGE_SIZE))])
             given, order = [], SortOrder()
-        shown = [*given, *order.parameters]
-        await self.files.record_donor_views(visitor, record_list, page.records)
+        shown = [*given, *order.page_parameters]
+        await self.files.record_donor_data_access(visitor, record_list, page.records)
         address = visitor.place.home + record_list.path
         return render_page(
             self._context,
@@ -153,11 +153,11 @@ class RecordPages:
             "records.html",
             status=422 if problems else 200,
             declared=record_list,
-            rows=await self.rows(visitor, record_list, page.records),
+            rows=await self.build_rows(visitor, record_list, page.records),
             caption=_caption(texts, record_list, page.total, order),
             heads=_heads(record_list, given, order, address),
-            usual_order=not order.parameters,
-            typed=dict(search_parameters(record_list, visitor.query)),
+            usual_order=not order.page_parameters,
+            typed=dict(filter_values(record_list, visitor.query)),
             chips=_chips(given, record_list, order, address, texts),
             order=order,
             views=await self._views(visitor, record_list),
@@ -166,19 +166,19 @@ class RecordPages:
             prev=page.prev and _link(address, shown, page.prev),
             export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if may_export(visitor.person, record_list) else None,
             creatable=record_list.form is not None and has_scope(visitor.person.roles, record_list.form.scope),
-            masked=record_list.shows_donors and not has_scope(visitor.person.roles, PERSONAL),
+            masked=record_list.contains_donor_data and not has_scope(visitor.person.roles, PERSONAL),
             problems=problems,
         )
 
-    async def _views(self, visitor: Visitor, record_list: RecordList) -> list[SavedView]:
+    async def _views(self, visitor: SignedInRequest, record_list: RecordList) -> list[SavedView]:
         """The visitor's own views of the list."""
         if not record_list.filters:
             return []
         async with self._context.db.read() as tx:
-            views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
         return [view for view in views if view.list == record_list.path]
 
-    async def get_record(self, visitor: Visitor, record_list: RecordList) -> Record:
+    async def get_record(self, visitor: SignedInRequest, record_list: RecordList) -> Record:
         """The record named in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(visitor.place.home + record_list.path + "/").split("/")[0]
         if source := self.files.sources.get(record_list):
@@ -186,12 +186,12 @@ class RecordPages:
         self._context.parse_id(record_list.id_type, name)
         try:
             record = await self._calls.get(visitor, f"{record_list.call}/{name}")
-        except CallRefused as refused:
+        except ApiCallRejected as refused:
             if refused.status == 404:
                 raise NotFound from None
             raise
         shown_list, shown = self._with_donor(record_list, record)
-        await self.files.record_donor_views(visitor, shown_list, [shown])
+        await self.files.record_donor_data_access(visitor, shown_list, [shown])
         return record
 
     def _with_donor(self, record_list: RecordList, record: Record) -> tuple[RecordList, Record]:
@@ -204,7 +204,7 @@ class RecordPages:
 
     async def render_record(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         record_list: RecordList,
         record: Record,
         template: str = "",
@@ -213,7 +213,7 @@ class RecordPages:
         **more: Any,
     ) -> Response:
         """Render the page of one record: its facts, then its JSON."""
-        names, texts = await self._names(visitor, [record]), texts_of(self._context, visitor)
+        names, texts = await self._names(visitor, [record]), build_page_texts(self._context, visitor)
         return render_page(
             self._context,
             visitor,
@@ -228,34 +228,41 @@ class RecordPages:
             actions=_offered_actions(visitor, record_list, record),
             image=_offered_image(visitor, record_list),
             dossier=list(MEDIA_TYPES) if record_list.id_type in self._dossiers else [],
-            sections=sections_of_record(
-                record, visitor.place.home, names, lambda member: texts.label(record_list.column_label(member))
+            sections=build_record_sections(
+                record, visitor.place.home, names, lambda member: texts.field_label(record_list.label_field(member))
             ),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,
         )
 
-    async def _download(self, visitor: Visitor, record_list: RecordList) -> Response:
+    async def _download(self, visitor: SignedInRequest, record_list: RecordList) -> Response:
         """Download the list as a file; a job prepares a large one."""
-        day, texts = self._context.db.deployment.clock.now().date(), texts_of(self._context, visitor)
+        day, texts = self._context.db.deployment.clock.now().date(), build_page_texts(self._context, visitor)
         notice = texts.text("dashboard.list.limit", limit=texts.number(MAX_DOWNLOAD))
         try:
-            if record_list.counted and await self.files.count(visitor, record_list, visitor.query) > MAX_DOWNLOAD:
+            if (
+                record_list.counted
+                and await self.files.count_records(visitor, record_list, visitor.query) > MAX_DOWNLOAD
+            ):
                 wanted = urlencode({"list": record_list.path, "query": list_query_string(record_list, visitor.query)})
                 return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
-            lines = self.files.lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
-            return await file_response(lines, f"{record_list.path[1:]}-{day}.csv")
-        except CallRefused as refused:
+            lines = self.files.csv_lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
+            return await stream_file_download(lines, f"{record_list.path[1:]}-{day}.csv")
+        except ApiCallRejected as refused:
             if refused.status != 400:
                 raise
             return await self.list_records(visitor, record_list)
 
-    async def rows(self, visitor: Visitor, record_list: RecordList, records: Sequence[Record]) -> list[list[Cell]]:
+    async def build_rows(
+        self, visitor: SignedInRequest, record_list: RecordList, records: Sequence[Record]
+    ) -> list[list[Cell]]:
         """The table cells of each record."""
         names = await self._names(visitor, records)
         return [self._cells(visitor, record_list, record, names) for record in records]
 
-    def _cells(self, visitor: Visitor, record_list: RecordList, record: Record, names: dict[str, str]) -> list[Cell]:
+    def _cells(
+        self, visitor: SignedInRequest, record_list: RecordList, record: Record, names: dict[str, str]
+    ) -> list[Cell]:
         made = []
         for position, column in enumerate(record_list.columns):
             value = value_at_path(record, column.member)
@@ -265,22 +272,24 @@ class RecordPages:
             made.append(Cell(column, value, record.get("currencyCode"), href))
         return made
 
-    async def _names(self, visitor: Visitor, records: Sequence[Record]) -> dict[str, str]:
+    async def _names(self, visitor: SignedInRequest, records: Sequence[Record]) -> dict[str, str]:
         """The names of the records' organisations, by ID."""
         parts = [part for record in records for part in (record, record.get("eventData") or {})]
         given = {name for part in parts if isinstance(name := part.get("organisationId"), str)}
         given |= {name for part in parts for name in part.get("organisationIds") or ()}
-        return await self.organisation_names(visitor, given)
+        return await self.load_organisation_names(visitor, given)
 
-    async def organisation_names(self, visitor: Visitor, given: Collection[str]) -> dict[str, str]:
+    async def load_organisation_names(
+        self, visitor: SignedInRequest, organisation_ids: Collection[str]
+    ) -> dict[str, str]:
         """The display names of organisations by ID; unknown ones are left out."""
         async with self._context.db.read() as tx:
-            parsed = {name: id_ for name in given if (id_ := tx.ids.parse("organisation", name)) is not None}
-            called = await organisations.readable_names(tx, partner_of_visitor(visitor), set(parsed.values()))
+            parsed = {name: id_ for name in organisation_ids if (id_ := tx.ids.parse("organisation", name)) is not None}
+            called = await organisations.display_names(tx, partner_of_request(visitor), set(parsed.values()))
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
 
-def _offered_actions(visitor: Visitor, record_list: RecordList, record: Record) -> list[RecordAction]:
+def _offered_actions(visitor: SignedInRequest, record_list: RecordList, record: Record) -> list[RecordAction]:
     """The actions that the visitor can take on the record now."""
     return [
         action
@@ -289,12 +298,12 @@ def _offered_actions(visitor: Visitor, record_list: RecordList, record: Record) 
     ]
 
 
-def _offered_image(visitor: Visitor, record_list: RecordList) -> str:
+def _offered_image(visitor: SignedInRequest, record_list: RecordList) -> str:
     """The image that the visitor may change; empty if there is none."""
     return record_list.image if record_list.form and has_scope(visitor.person.roles, record_list.form.scope) else ""
 
 
-def _outcome_key(visitor: Visitor, record_list: RecordList) -> str:
+def _outcome_key(visitor: SignedInRequest, record_list: RecordList) -> str:
     """The key of the message about the form or action that led here; empty if there is none."""
     name = visitor.query.get("done", "")
     done = ["new"] if record_list.form is not None else []
@@ -308,22 +317,22 @@ def _heads(
     """The heads of sortable columns, by member."""
     return {
         column.member: ColumnHead(
-            _link(address, [*given, *order.of_column(column).parameters], None) or address,
+            _link(address, [*given, *order.toggle_column(column).page_parameters], None) or address,
             ("ascending" if order.ascending else "descending") if column == order.column else None,
         )
-        for column in record_list.sortable(dict(given))
+        for column in record_list.sortable_columns(dict(given))
     }
 
 
 def _chips(
     given: Sequence[tuple[str, str]], record_list: RecordList, order: SortOrder, address: str, texts: PageTexts
-) -> list[Chip]:
+) -> list[ActiveFilter]:
     filters = {one.parameter: one for one in record_list.filters}
     return [
-        Chip(
+        ActiveFilter(
             filters[name].label,
-            texts.value(value) if filters[name].kind == "choice" else value,
-            _link(address, [*(pair for pair in given if pair[0] != name), *order.parameters], None) or address,
+            texts.value_label(value) if filters[name].kind == "choice" else value,
+            _link(address, [*(pair for pair in given if pair[0] != name), *order.page_parameters], None) or address,
         )
         for name, value in given
     ]
@@ -335,7 +344,7 @@ def _caption(texts: PageTexts, record_list: RecordList, total: int, order: SortO
         return texts.text("dashboard.list.uncounted")
     counted = texts.text("dashboard.list.found", count=total, number=texts.number(total))
     if record_list is not ORGANISATIONS:
-        return texts.text(order.caption, counted=counted)
+        return texts.text(order.caption_key, counted=counted)
     return counted if total < _SEARCHED else texts.text("dashboard.list.many", number=texts.number(total))
 
 
@@ -345,12 +354,12 @@ def _link(address: str, given: Sequence[tuple[str, str]], cursor: str | None) ->
     return f"{address}?{urlencode(asked)}" if asked and (cursor or given) else None
 
 
-def _problems(refused: CallRefused, record_list: RecordList, texts: PageTexts) -> dict[str, str]:
+def _problems(refused: ApiCallRejected, record_list: RecordList, texts: PageTexts) -> dict[str, str]:
     """The error sentences of a refused list by filter."""
     labels = {one.parameter: one.label for one in record_list.filters}
     found: dict[str, str] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("query.").partition(" ")
         field = name if name in labels else next(iter(labels), "filters")
-        found[field] = texts.problem(texts.label(labels.get(name, name)), rest)
+        found[field] = texts.field_error(texts.field_label(labels.get(name, name)), rest)
     return found

@@ -5,8 +5,8 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.rendering import render_page
 from almoner.kit.money import currency_exponent
@@ -26,12 +26,12 @@ class RefundLimitPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. Changing money settings requires a recent reauthentication."""
-        return [self._context.route(PATH, self.change, "owner", fresh=True)]
+        return [self._context.route(PATH, self.change, "owner", requires_reauthentication=True)]
 
-    async def change(self, visitor: Visitor) -> Response:
+    async def change(self, visitor: SignedInRequest) -> Response:
         """Show the form, or store the limits; an emptied amount removes the limit."""
-        partner, problems = partner_of_visitor(visitor), {}
-        texts = texts_of(self._context, visitor)
+        partner, problems = partner_of_request(visitor), {}
+        texts = build_page_texts(self._context, visitor)
         locale = texts.language.locale
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner)
@@ -67,15 +67,15 @@ class RefundLimitPages:
             problems=problems,
         )
 
-    async def _apply(self, tx: Tx, visitor: Visitor, wanted: dict[str, int | None]) -> None:
+    async def _apply(self, tx: Tx, visitor: SignedInRequest, wanted: dict[str, int | None]) -> None:
         """Store the changes, and record them in the audit log."""
-        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
+        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
         before = await partners.list_support_refund_limits(tx, partner)
         for currency, minor in wanted.items():
             if before.get(currency) == minor:
                 continue
             await partners.set_support_refund_limit(tx, partner, currency, minor)
-            subject = self._context.id_text("partner", partner.id)
+            subject = self._context.format_id("partner", partner.id)
             await audit.record_entry(
                 tx,
                 partner.id,

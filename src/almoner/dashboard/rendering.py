@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from almoner.access.accounts.page_guard import PageContext, Visitor
-from almoner.access.accounts.page_texts import in_english, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest
+from almoner.access.accounts.page_texts import build_page_texts, mark_as_english
 from almoner.platform.pages.record_tables import status_tone
 
 _SHORTCUTS: Final = {
@@ -23,33 +23,35 @@ _SHORTCUTS: Final = {
 """The key after ``g`` that opens a page of the navigation."""
 
 
-def render_page(context: PageContext, visitor: Visitor, template: str, *, status: int = 200, **facts: Any) -> Response:
+def render_page(
+    context: PageContext, visitor: SignedInRequest, template: str, *, status: int = 200, **facts: Any
+) -> Response:
     """Render a page of the dashboard."""
-    texts = texts_of(context, visitor)
+    texts = build_page_texts(context, visitor)
     return context.render_page(
         visitor,
         template,
         language=texts.language,
         status=status,
         status_tone=status_tone,
-        label=texts.label,
-        value_text=texts.value,
+        label=texts.field_label,
+        value_text=texts.value_label,
         number=texts.number,
-        moment=texts.moment,
-        short_moment=texts.short_moment,
+        moment=texts.timestamp_text,
+        short_moment=texts.short_timestamp_text,
         age=texts.age,
         language_name=texts.language_name,
         country_name=texts.country_name,
         zone=texts.zone_name(),
         words=texts.language.html,
         parsed=datetime.fromisoformat,
-        in_english=in_english,
+        in_english=mark_as_english,
         shortcuts=_SHORTCUTS,
         script=True,
         **facts,
     )
 
 
-def new_form_key() -> str:
+def new_idempotency_key() -> str:
     """An idempotency key for one form: it is applied once, however often it is submitted."""
     return token_urlsafe(16)

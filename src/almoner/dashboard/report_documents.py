@@ -67,7 +67,7 @@ async def render_pdf(
         "month": formats.format_month(report.month, locale),
         "partner": directional_text(partner, rtl=rtl),
         "date": [report.made_at.year, report.made_at.month, report.made_at.day],
-        "about": about_report(report, layout, texts),
+        "about": report_header_lines(report, layout, texts),
         "columns": [texts.text("reports.nonprofit"), *(texts.text(f"reports.column.{name}") for name in names)],
         "rows": [
             {
@@ -86,13 +86,13 @@ async def render_pdf(
     return await _press().render(facts, {}, report.made_at)
 
 
-def about_report(report: MonthlyReport, layout: ReportLayout, texts: PageTexts) -> list[str]:
+def report_header_lines(report: MonthlyReport, layout: ReportLayout, texts: PageTexts) -> list[str]:
     """The header of a report: its basis, its time zone, when it was generated, and whether it is final."""
     sentences = [texts.text(f"reports.basis.{layout.basis}"), texts.text("reports.zone", zone=report.time_zone)]
     if report.made_at is not None:
-        sentences.append(texts.text("reports.made", at=texts.moment(report.made_at)))
+        sentences.append(texts.text("reports.made", at=texts.timestamp_text(report.made_at)))
     if report.closed_at is not None:
-        sentences.append(texts.text("reports.closed", at=texts.moment(report.closed_at)))
+        sentences.append(texts.text("reports.closed", at=texts.timestamp_text(report.closed_at)))
     return sentences
 
 

@@ -9,12 +9,12 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import REPORT_READERS
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.report_documents import ReportRowWithName, about_report, csv_lines, render_pdf
+from almoner.dashboard.report_documents import ReportRowWithName, csv_lines, render_pdf, report_header_lines
 from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import (
     CLOSABLE_AFTER,
@@ -50,20 +50,20 @@ class ReportPages:
         return [
             context.route(PATH, self.list, *readers),
             context.route(f"{PATH}/{{id}}", self.show, *readers),
-            context.route(f"{PATH}/{{id}}/close", self.close, *readers, fresh=True),
+            context.route(f"{PATH}/{{id}}/close", self.close, *readers, requires_reauthentication=True),
             *(
                 context.route(f"{PATH}/{{id}}/{name}.{kind}", self.download, *readers, methods=["GET"])
                 for name, kind in product(LAYOUTS, ("csv", "pdf"))
             ),
         ]
 
-    async def list(self, visitor: Visitor) -> Response:
+    async def list(self, visitor: SignedInRequest) -> Response:
         """List the months with their reports, and whether the member gets them by email."""
-        partner = partner_of_visitor(visitor)
+        partner = partner_of_request(visitor)
         if visitor.form:
             async with self._context.db.write() as tx:
                 await reports.set_report_recipient(
-                    tx, partner, visitor.person.id, reads=visitor.form_value("mail") == "yes"
+                    tx, partner, visitor.person.id, subscribed=visitor.form_value("mail") == "yes"
                 )
             return redirect_to(visitor.path)
         async with self._context.db.read() as tx:
@@ -73,9 +73,9 @@ class ReportPages:
             self._context, visitor, "reports.html", months=months, mailed=mailed, format_month=self._month(visitor)
         )
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show one report of a month, once it is ready."""
-        partner, month = partner_of_visitor(visitor), _month_of(visitor)
+        partner, month = partner_of_request(visitor), _month_of(visitor)
         if visitor.form:
             try:
                 async with self._context.db.write() as tx:
@@ -90,7 +90,7 @@ class ReportPages:
             report = await reports.find(tx, partner, month)
             rows = await _rows_with_names(tx, visitor, report, layout)
             closable = report is not None and tx.now >= report.ends_at + CLOSABLE_AFTER
-        texts = texts_of(self._context, visitor)
+        texts = build_page_texts(self._context, visitor)
         return render_page(
             self._context,
             visitor,
@@ -103,15 +103,15 @@ class ReportPages:
             rows=rows[:_SHOWN],
             more=len(rows) - _SHOWN,
             totals=totals_by_currency(named.row for named in rows),
-            about=[] if report is None else about_report(report, layout, texts),
+            about=[] if report is None else report_header_lines(report, layout, texts),
             closable=closable and report is not None and report.status == "ready",
             format_month=self._month(visitor),
             message="reports.closed.done" if visitor.query.get("done") == "closed" else "",
         )
 
-    async def close(self, visitor: Visitor) -> Response:
+    async def close(self, visitor: SignedInRequest) -> Response:
         """Close the month after confirmation; its report is then final."""
-        partner, month = partner_of_visitor(visitor), _month_of(visitor)
+        partner, month = partner_of_request(visitor), _month_of(visitor)
         here = f"{visitor.place.home}{PATH}/{month:%Y-%m}"
         if not visitor.form:
             return render_page(
@@ -122,7 +122,7 @@ class ReportPages:
             with suppress(ReportClosed):  # already closed
                 async with self._context.db.write() as tx:
                     await reports.close_report(tx, partner, month, by.actor.id)
-                    subject = self._context.id_text("partner", partner.id)
+                    subject = self._context.format_id("partner", partner.id)
                     details = {"month": f"{month:%Y-%m}"}
                     await audit.record_entry(
                         tx, partner.id, by.actor, "month.closed", subject, ip_address=by.address, details=details
@@ -131,7 +131,7 @@ class ReportPages:
             raise NotFound from None
         return redirect_to(f"{here}?done=closed")
 
-    async def download(self, visitor: Visitor) -> Response:
+    async def download(self, visitor: SignedInRequest) -> Response:
         """Download a report as a file: ``donations.csv``, ``donations.pdf``."""
         month = _month_of(visitor)
         name, _, kind = visitor.path.rpartition("/")[2].partition(".")
@@ -139,25 +139,25 @@ class ReportPages:
         if layout is None:
             raise NotFound
         async with self._context.db.read() as tx:
-            account = await partners.get(tx, partner_of_visitor(visitor))
-            report = await reports.find(tx, partner_of_visitor(visitor), month)
+            account = await partners.get(tx, partner_of_request(visitor))
+            report = await reports.find(tx, partner_of_request(visitor), month)
             rows = await _rows_with_names(tx, visitor, report, layout)
         if report is None or report.made_at is None:
             raise NotFound
         if kind == "csv":
             body, media_type = b"".join(csv_lines(report, layout, rows)), "text/csv; charset=utf-8"
         else:
-            body = await render_pdf(report, layout, rows, texts_of(self._context, visitor), account.name)
+            body = await render_pdf(report, layout, rows, build_page_texts(self._context, visitor), account.name)
             media_type = "application/pdf"
         saved_as = f'attachment; filename="{name}-{month:%Y-%m}.{kind}"'
         return Response(body, media_type=media_type, headers={**NO_PAGE, "Content-Disposition": saved_as})
 
-    def _month(self, visitor: Visitor) -> Callable[[date], str]:
-        locale = texts_of(self._context, visitor).language.locale
+    def _month(self, visitor: SignedInRequest) -> Callable[[date], str]:
+        locale = build_page_texts(self._context, visitor).language.locale
         return lambda month: formats.format_month(month, locale)
 
 
-def _month_of(visitor: Visitor) -> date:
+def _month_of(visitor: SignedInRequest) -> date:
     """The month named in the URL, as its first day. Raises NotFound."""
     text = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
     try:
@@ -167,13 +167,13 @@ def _month_of(visitor: Visitor) -> date:
 
 
 async def _rows_with_names(
-    tx: Tx, visitor: Visitor, report: MonthlyReport | None, layout: ReportLayout
+    tx: Tx, visitor: SignedInRequest, report: MonthlyReport | None, layout: ReportLayout
 ) -> list[ReportRowWithName]:
     """The rows of a report with the nonprofits' names, by currency and name; none before the report is ready."""
     if report is None or report.made_at is None:
         return []
     rows = build_report_rows(layout, await reports.list_lines(tx, report))
-    called = await organisations.readable_names(tx, partner_of_visitor(visitor), {row.organisation_id for row in rows})
+    called = await organisations.display_names(tx, partner_of_request(visitor), {row.organisation_id for row in rows})
     named = [
         ReportRowWithName(tx.ids.text("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)
         for row in rows

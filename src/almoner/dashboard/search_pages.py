@@ -9,16 +9,16 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
 from almoner.access.partners import service as partners
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import store_search
 from almoner.dashboard.domain import PERSONAL, RecordList, has_scope
-from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.record_lists import ORGANISATIONS, PATHS_BY_ID_TYPE, SEARCHED_LISTS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.search_terms import query_terms
+from almoner.dashboard.search_terms import query_term_hashes
 from almoner.dashboard.store_search import HITS
 from almoner.platform.pages.record_tables import Cell, Column
 
@@ -49,10 +49,10 @@ class SearchPages:
         """Starlette routes."""
         return [
             self._context.route("/search", self.show, *MEMBER_ROLES, methods=["GET"]),
-            self._context.route("/search/hits", self.complete, *MEMBER_ROLES, methods=["GET"]),
+            self._context.route("/search/hits", self.show_live_results, *MEMBER_ROLES, methods=["GET"]),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show all search results; an ID leads directly to its record."""
         typed = _entered_query(visitor)
         if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
@@ -60,13 +60,13 @@ class SearchPages:
         groups = await self._groups(visitor, typed)
         return render_page(self._context, visitor, "search.html", typed=typed, groups=groups, prefix="group")
 
-    async def complete(self, visitor: Visitor) -> Response:
+    async def show_live_results(self, visitor: SignedInRequest) -> Response:
         """Show only the results, while the member types."""
         typed = _entered_query(visitor)
         groups = await self._groups(visitor, typed)
         return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups, prefix="hits")
 
-    async def _groups(self, visitor: Visitor, entered: str) -> list[SearchGroup]:
+    async def _groups(self, visitor: SignedInRequest, entered: str) -> list[SearchGroup]:
         """Search results by kind of record, limited to those that the visitor may see."""
         if len(entered) < _SHORTEST:
             return []
@@ -76,54 +76,56 @@ class SearchPages:
         ]
         return [await self._group(visitor, one, records, entered) for one, records in found if records]
 
-    async def _find(self, visitor: Visitor, entered: str) -> list[tuple[RecordList, list[str]]]:
+    async def _find(self, visitor: SignedInRequest, entered: str) -> list[tuple[RecordList, list[str]]]:
         """The IDs of the newest matching records of each kind."""
-        partner, found = partner_of_visitor(visitor), []
+        partner, found = partner_of_request(visitor), []
         async with self._context.db.read() as tx:
             shared = (await partners.get(tx, partner)).shares_donor_details
             personal = shared and has_scope(visitor.person.roles, PERSONAL)
             for one in SEARCHED_LISTS:
                 if has_scope(visitor.person.roles, one.scope):
-                    words = query_terms(partner.id, one.id_type, entered, personal=personal)
+                    words = query_term_hashes(partner.id, one.id_type, entered, personal=personal)
                     ids = await store_search.find_records(tx, partner, one.id_type, words) if words else []
                     found.append((one, [tx.ids.text(one.id_type, id_) for id_ in ids]))
         return found
 
-    async def _load_records(self, visitor: Visitor, record_list: RecordList, ids: Sequence[str]) -> list[Record]:
+    async def _load_records(
+        self, visitor: SignedInRequest, record_list: RecordList, ids: Sequence[str]
+    ) -> list[Record]:
         """The records as the visitor may see them, without deleted ones."""
         found = []
         for name in ids:
             try:
                 found.append(await self._calls.get(visitor, f"{record_list.call}/{name}"))
-            except CallRefused as refused:
+            except ApiCallRejected as refused:
                 if refused.status != 404:
                     raise
         return found
 
-    async def _find_organisations(self, visitor: Visitor, entered: str) -> list[Record]:
+    async def _find_organisations(self, visitor: SignedInRequest, entered: str) -> list[Record]:
         """Nonprofits by name or number."""
         if "@" in entered:
             return []
         asked = [("query", entered), ("pageSize", str(HITS))]
         try:
             return (await self._calls.list_page(visitor, ORGANISATIONS.call, asked)).records
-        except CallRefused as refused:
+        except ApiCallRejected as refused:
             if refused.status != 400:
                 raise
             return []  # a query without words matches nothing
 
     async def _group(
-        self, visitor: Visitor, record_list: RecordList, records: Sequence[Record], entered: str
+        self, visitor: SignedInRequest, record_list: RecordList, records: Sequence[Record], entered: str
     ) -> SearchGroup:
-        await self._records.files.record_donor_views(visitor, record_list, records)
-        rows = [_hit(cells) for cells in await self._records.rows(visitor, record_list, records)]
+        await self._records.files.record_donor_data_access(visitor, record_list, records)
+        rows = [_hit(cells) for cells in await self._records.build_rows(visitor, record_list, records)]
         parameter = "email" if "@" in entered else "query"
         filtered = len(records) == HITS and any(one.parameter == parameter for one in record_list.filters)
         address = f"{visitor.place.home}{record_list.path}?{urlencode({parameter: entered})}"
         return SearchGroup(record_list, rows, address if filtered else None)
 
 
-def _entered_query(visitor: Visitor) -> str:
+def _entered_query(visitor: SignedInRequest) -> str:
     return visitor.query.get("q", "").strip()[:500]
 
 

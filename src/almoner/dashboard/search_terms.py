@@ -61,7 +61,7 @@ def _hasher(partner_id: UUID, record_type: str) -> TermHasher:
     return TermHasher(partner_id, record_type)
 
 
-def terms_of(record: SearchableRecord) -> list[int]:
+def record_term_hashes(record: SearchableRecord) -> list[int]:
     """The terms of a record, each once, in order."""
     hashed = _hasher(record.partner_id, record.record_type)
     found: dict[int, None] = {}
@@ -73,7 +73,7 @@ def terms_of(record: SearchableRecord) -> list[int]:
     return sorted(list(found)[:_MOST_TERMS])
 
 
-def query_terms(partner_id: UUID, record_type: str, entered: str, *, personal: bool) -> list[list[int]]:
+def query_term_hashes(partner_id: UUID, record_type: str, query: str, *, personal: bool) -> list[list[int]]:
     """The possible term hashes of each entered word."""
     hashed = _hasher(partner_id, record_type)
     classes = (False, True) if personal else (False,)
@@ -83,7 +83,7 @@ def query_terms(partner_id: UUID, record_type: str, entered: str, *, personal: b
             for one in classes
             for beginning in ((False, True) if _least(word) <= len(word) <= _LONGEST else (False,))
         ]
-        for word in query_words(entered)
+        for word in query_words(query)
     ]
 
 

@@ -6,10 +6,10 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import in_english
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import mark_as_english
 from almoner.access.partners import service as partners
-from almoner.dashboard.configuration_pages import FormPreview, parse_colour
+from almoner.dashboard.configuration_pages import FormPreviewRenderer, parse_colour
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
@@ -31,7 +31,7 @@ class _Refused(Exception):
 class SettingsPages:
     """The page with the partner's settings."""
 
-    def __init__(self, context: PageContext, render: FormPreview) -> None:
+    def __init__(self, context: PageContext, render: FormPreviewRenderer) -> None:
         self._context = context
         self._render = render
 
@@ -42,9 +42,9 @@ class SettingsPages:
             self._context.route(f"{PATH}/preview", self.preview, "owner"),
         ]
 
-    async def change(self, visitor: Visitor) -> Response:
+    async def change(self, visitor: SignedInRequest) -> Response:
         """Show or change the settings; an emptied field is removed."""
-        partner = partner_of_visitor(visitor)
+        partner = partner_of_request(visitor)
         problems: dict[str, str] = {}
         if visitor.form:
             try:
@@ -69,20 +69,20 @@ class SettingsPages:
             problems=problems,
         )
 
-    async def preview(self, visitor: Visitor) -> Response:
+    async def preview(self, visitor: SignedInRequest) -> Response:
         """Preview the hosted form of applications with the colour as stored or as entered. Nothing is saved."""
         async with self._context.db.read() as tx:
-            account = await partners.get(tx, partner_of_visitor(visitor))
-            shown = await configurations.find_default(tx, partner_of_visitor(visitor))
+            account = await partners.get(tx, partner_of_request(visitor))
+            shown = await configurations.find_default(tx, partner_of_request(visitor))
         if shown is None:
             raise NotFound
         if visitor.form:
             account = replace(account, brand_colour=parse_colour(visitor.form_value("colour").strip()))
         return self._render(account, replace(shown, primary_color=None), self._context.pages.language(visitor.language))
 
-    async def _apply(self, tx: Tx, visitor: Visitor) -> None:
+    async def _apply(self, tx: Tx, visitor: SignedInRequest) -> None:
         """Store the entered settings, and record the changes in the audit log. Raises _Refused with all problems."""
-        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
+        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
         before = await partners.get(tx, partner)
         problems: dict[str, str] = {}
         for name in ("colour", *_LINKS):
@@ -93,7 +93,7 @@ class SettingsPages:
                 else:
                     await partners.set_public_links(tx, partner, **{name: value})
             except ValueError as refused:
-                problems[name] = in_english(f"{str(refused)[:1].upper()}{str(refused)[1:]}.")
+                problems[name] = mark_as_english(f"{str(refused)[:1].upper()}{str(refused)[1:]}.")
         if problems:
             raise _Refused(problems)
         after = await partners.get(tx, partner)
@@ -102,5 +102,5 @@ class SettingsPages:
             ("partner.branded", before.brand_colour != after.brand_colour),
         ):
             if changed:
-                subject = self._context.id_text("partner", partner.id)
+                subject = self._context.format_id("partner", partner.id)
                 await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address)

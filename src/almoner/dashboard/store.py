@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from almoner.dashboard.domain import DonorView
+from almoner.dashboard.domain import DonorDataAccess
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def insert_donor_views(tx: Tx, partner: Partner, person_id: UUID, record_ids: Sequence[UUID]) -> None:
+async def insert_donor_data_accesses(tx: Tx, partner: Partner, person_id: UUID, record_ids: Sequence[UUID]) -> None:
     """Record that a person viewed the donors of these donations."""
     await tx.execute(
         """
@@ -23,7 +23,7 @@ async def insert_donor_views(tx: Tx, partner: Partner, person_id: UUID, record_i
     )
 
 
-async def list_donor_views(tx: Tx, partner: Partner, record_id: UUID, limit: int) -> list[DonorView]:
+async def list_donor_data_accesses(tx: Tx, partner: Partner, record_id: UUID, limit: int) -> list[DonorDataAccess]:
     """List the latest views of one record, newest first."""
     rows = await tx.fetch(
         """
@@ -34,18 +34,18 @@ async def list_donor_views(tx: Tx, partner: Partner, record_id: UUID, limit: int
         record_id,
         limit,
     )
-    return [DonorView(row["person_id"], row["viewed_at"]) for row in rows]
+    return [DonorDataAccess(row["person_id"], row["viewed_at"]) for row in rows]
 
 
 @across_partners("sweep")
-async def oldest_donor_view_at(tx: Tx) -> datetime | None:
+async def oldest_donor_data_access_at(tx: Tx) -> datetime | None:
     """The time of the oldest view; None if there is none."""
     oldest: datetime | None = await tx.fetchval("select min(viewed_at) from donor_view")
     return oldest
 
 
 @across_partners("held")
-async def delete_donor_views(tx: Tx, before: datetime, limit: int) -> int:
+async def delete_donor_data_accesses(tx: Tx, before: datetime, limit: int) -> int:
     """Delete up to ``limit`` views that are older than ``before``; returns how many."""
     return len(
         await tx.fetch(

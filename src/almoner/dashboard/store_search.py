@@ -41,7 +41,7 @@ _FIND: Final = {words: _find(words) for words in range(1, MOST_WORDS + 1)}
 
 
 @across_partners("sweep")
-async def has_changes(tx: Tx) -> bool:
+async def has_unindexed_changes(tx: Tx) -> bool:
     """Whether the texts of a record have changed since its terms were stored."""
     return bool(await tx.fetchval("select exists (select from search_change)"))
 
@@ -91,12 +91,12 @@ async def replace_terms(tx: Tx, keys: Sequence[RecordKey], terms: Sequence[Seque
         )
 
 
-async def find_records(tx: Tx, partner: Partner, record_type: str, words: Sequence[Sequence[int]]) -> list[UUID]:
+async def find_records(tx: Tx, partner: Partner, record_type: str, term_hashes: Sequence[Sequence[int]]) -> list[UUID]:
     """The newest records of a type that have one of the terms of every word.
 
     The index is used only if the newest records are not enough: it returns all records with a term before the newest
     can be selected.
     """
-    statement = _FIND[len(words)]
-    rows = await tx.fetch(statement, partner.id, record_type, *words)
+    statement = _FIND[len(term_hashes)]
+    rows = await tx.fetch(statement, partner.id, record_type, *term_hashes)
     return [row["record_id"] for row in rows]

@@ -38,7 +38,7 @@ async def insert_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: Sav
     return bool(made)
 
 
-async def rename_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView, name: str) -> bool:
+async def rename_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView, name: str) -> bool:
     """Rename a view; False if another one of the person has the name."""
     renamed = await tx.fetchval(
         """

@@ -5,7 +5,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest
 from almoner.dashboard.domain import has_scope, roles_with_scope
 from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import SUBMISSIONS
@@ -28,7 +28,7 @@ class SubmissionPages:
         readers = sorted(roles_with_scope(SUBMISSIONS.scope))
         return [self._context.route(f"{SUBMISSIONS.path}/{{id}}", self.show, *readers, methods=["GET"])]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show a submission; the links to its documents are valid for some minutes."""
         record = await self._records.get_record(visitor, SUBMISSIONS)
         documents = None

@@ -8,8 +8,8 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import store_views
 from almoner.dashboard.domain import RecordList, SavedView, has_scope
@@ -43,23 +43,23 @@ class SavedViewPages:
             self._context.route(f"{PATH}/{{id}}/delete", self.delete, *MEMBER_ROLES),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show all saved views of the person; a posted form saves one."""
         problem = ""
         if visitor.form:
             declared = self._list_of(visitor, visitor.form_value("list"))
             query, name = _query(declared, visitor), _name(visitor)
             async with self._context.db.write() as tx:
-                views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
+                views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
                 view = SavedView(tx.new_id(), declared.path, name, query)
                 problem = await self._save(tx, visitor, view, len(views))
             if not problem:
                 return redirect_to(f"{visitor.place.home}{declared.path}?{query}")
         async with self._context.db.read() as tx:
-            views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
         return self._render(visitor, "views.html", problem, views=[one for one in views if self._may_see(visitor, one)])
 
-    async def rename(self, visitor: Visitor) -> Response:
+    async def rename(self, visitor: SignedInRequest) -> Response:
         """Rename a view."""
         view, problem = await self._view(visitor), ""
         if visitor.form:
@@ -67,7 +67,9 @@ class SavedViewPages:
             async with self._context.db.write() as tx:
                 if not name:
                     problem = "dashboard.views.problem.unnamed"
-                elif not await store_views.rename_view(tx, partner_of_visitor(visitor), visitor.person.id, view, name):
+                elif not await store_views.rename_saved_view(
+                    tx, partner_of_request(visitor), visitor.person.id, view, name
+                ):
                     problem = "dashboard.views.problem.taken"
                 else:
                     await self._record(tx, visitor, "saved_view.renamed", view)
@@ -75,17 +77,17 @@ class SavedViewPages:
                 return redirect_to(f"{visitor.place.home}{PATH}?done=renamed")
         return self._render(visitor, "view_rename.html", problem, view=view, typed=_name(visitor) or view.name)
 
-    async def delete(self, visitor: Visitor) -> Response:
+    async def delete(self, visitor: SignedInRequest) -> Response:
         """Delete a view after confirmation."""
         view = await self._view(visitor)
         if not visitor.form:
             return self._render(visitor, "view_delete.html", "", view=view)
         async with self._context.db.write() as tx:
-            await store_views.delete_saved_view(tx, partner_of_visitor(visitor), visitor.person.id, view)
+            await store_views.delete_saved_view(tx, partner_of_request(visitor), visitor.person.id, view)
             await self._record(tx, visitor, "saved_view.deleted", view)
         return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
-    async def _save(self, tx: Tx, visitor: Visitor, view: SavedView, stored: int) -> str:
+    async def _save(self, tx: Tx, visitor: SignedInRequest, view: SavedView, stored: int) -> str:
         """Store the view; returns the catalogue key of the problem, empty if it was stored."""
         if not view.name:
             return "dashboard.views.problem.unnamed"
@@ -93,40 +95,40 @@ class SavedViewPages:
             return "dashboard.views.problem.unfiltered"
         if stored >= MOST_VIEWS:
             return "dashboard.views.problem.limit"
-        if not await store_views.insert_saved_view(tx, partner_of_visitor(visitor), visitor.person.id, view):
+        if not await store_views.insert_saved_view(tx, partner_of_request(visitor), visitor.person.id, view):
             return "dashboard.views.problem.taken"
         await self._record(tx, visitor, "saved_view.created", view)
         return ""
 
-    async def _record(self, tx: Tx, visitor: Visitor, action: str, view: SavedView) -> None:
+    async def _record(self, tx: Tx, visitor: SignedInRequest, action: str, view: SavedView) -> None:
         by = self._context.audit_context(visitor)
-        subject = self._context.id_text(ID_TYPE, view.id)
+        subject = self._context.format_id(ID_TYPE, view.id)
         await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, ip_address=by.address)
 
-    async def _view(self, visitor: Visitor) -> SavedView:
+    async def _view(self, visitor: SignedInRequest) -> SavedView:
         """The person's view named in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
         wanted: UUID = self._context.parse_id(ID_TYPE, name)
         async with self._context.db.read() as tx:
-            views = await store_views.list_saved_views(tx, partner_of_visitor(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
         found = next((one for one in views if one.id == wanted), None)
         if found is None:
             raise NotFound
         return found
 
-    def _list_of(self, visitor: Visitor, path: str) -> RecordList:
+    def _list_of(self, visitor: SignedInRequest, path: str) -> RecordList:
         """The list of a view. Raises NotFound if the visitor may not see it."""
         declared = self._lists.get(path)
         if declared is None or not has_scope(visitor.person.roles, declared.scope):
             raise NotFound
         return declared
 
-    def _may_see(self, visitor: Visitor, view: SavedView) -> bool:
+    def _may_see(self, visitor: SignedInRequest, view: SavedView) -> bool:
         declared = self._lists.get(view.list)
         return declared is not None and has_scope(visitor.person.roles, declared.scope)
 
-    def _render(self, visitor: Visitor, template: str, problem: str, **facts: object) -> Response:
-        texts = texts_of(self._context, visitor)
+    def _render(self, visitor: SignedInRequest, template: str, problem: str, **facts: object) -> Response:
+        texts = build_page_texts(self._context, visitor)
         return render_page(
             self._context,
             visitor,
@@ -134,17 +136,17 @@ class SavedViewPages:
             status=422 if problem else 200,
             problems={"name": texts.text(problem, limit=texts.number(MOST_VIEWS))} if problem else {},
             lists=self._lists,
-            view_id=lambda view: self._context.id_text(ID_TYPE, view.id),
+            view_id=lambda view: self._context.format_id(ID_TYPE, view.id),
             message=_DONE.get(visitor.query.get("done", "")),
             **facts,
         )
 
 
-def _name(visitor: Visitor) -> str:
+def _name(visitor: SignedInRequest) -> str:
     return clean_text(visitor.form_value("name"))[:_NAME].strip()
 
 
-def _query(record_list: RecordList, visitor: Visitor) -> str:
+def _query(record_list: RecordList, visitor: SignedInRequest) -> str:
     """The filters that the list's form sets, in the order of the list."""
-    given = [(name, visitor.form_value(f"filter_{name}").strip()[:500]) for name in record_list.parameters]
+    given = [(name, visitor.form_value(f"filter_{name}").strip()[:500]) for name in record_list.query_parameter_names]
     return urlencode([(name, value) for name, value in given if value])[:_QUERY]

@@ -7,14 +7,14 @@ from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
-from almoner.access.accounts.page_texts import PageTexts, in_english_joined, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts, join_as_english
 from almoner.dashboard.domain import PERSONAL, has_scope, roles_with_scope
-from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.platform.events.event_types import EVENT_TYPES
-from almoner.platform.http.wire import personal_members
+from almoner.platform.http.wire import personal_fields
 
 PATH: Final = "/webhooks"
 _CALL: Final = "/v1/webhook-subscriptions"
@@ -40,14 +40,14 @@ class WebhookPages:
         roles = sorted(roles_with_scope("webhooks:write"))
         return [
             context.route(PATH, self.list, *roles, methods=["GET"]),
-            context.route(f"{PATH}/new", self.create, *roles, fresh=True),
+            context.route(f"{PATH}/new", self.create, *roles, requires_reauthentication=True),
             context.route(path, self.show, *roles),
             context.route(f"{path}/replay", self.replay, *roles),
-            context.route(f"{path}/rotate-secret", self.rotate_secret, *roles, fresh=True),
-            context.route(f"{path}/delete", self.delete, *roles, fresh=True),
+            context.route(f"{path}/rotate-secret", self.rotate_secret, *roles, requires_reauthentication=True),
+            context.route(f"{path}/delete", self.delete, *roles, requires_reauthentication=True),
         ]
 
-    async def list(self, visitor: Visitor) -> Response:
+    async def list(self, visitor: SignedInRequest) -> Response:
         """List all endpoints with their health."""
         page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
         return render_page(
@@ -58,10 +58,10 @@ class WebhookPages:
             message=_DONE.get(visitor.query.get("done", "")),
         )
 
-    async def create(self, visitor: Visitor) -> Response:
+    async def create(self, visitor: SignedInRequest) -> Response:
         """Show the form for a new endpoint, then its secret, once."""
         chosen = [str(one) for one in visitor.form.getlist("event")]
-        texts = texts_of(self._context, visitor)
+        texts = build_page_texts(self._context, visitor)
         personal = has_scope(visitor.person.roles, PERSONAL)
         problems: dict[str, Markup] = {}
         if visitor.form:
@@ -70,7 +70,7 @@ class WebhookPages:
                     visitor, _CALL, {"url": visitor.form_value("url").strip(), "events": chosen}
                 )
                 return self._secret(visitor, made)
-            except CallRefused as refused:
+            except ApiCallRejected as refused:
                 problems = _form_problems(refused, texts)
         return render_page(
             self._context,
@@ -84,15 +84,15 @@ class WebhookPages:
             problems=problems,
         )
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show an endpoint with its deliveries and actions."""
         endpoint = await self._endpoint(visitor)
         problem: Markup | None = None
         if visitor.form:
             try:
                 return await self._perform(visitor, endpoint)
-            except CallRefused as refused:
-                problem = in_english_joined(refused.reasons)
+            except ApiCallRejected as refused:
+                problem = join_as_english(refused.reasons)
         wanted = visitor.query.get("status", "")
         cursor = visitor.query.get("cursor", "")
         asked = [
@@ -116,7 +116,7 @@ class WebhookPages:
             problem=problem,
         )
 
-    async def replay(self, visitor: Visitor) -> Response:
+    async def replay(self, visitor: SignedInRequest) -> Response:
         """Replay events from a given time, and show how many deliveries were started."""
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
@@ -124,8 +124,8 @@ class WebhookPages:
             body = {"failedOnly": visitor.form_value("failed_only") == "yes", **({"startDate": start} if start else {})}
             try:
                 scheduled = (await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/replay", body))["scheduled"]
-            except CallRefused as refused:
-                problems = {"start": in_english_joined(refused.reasons)}
+            except ApiCallRejected as refused:
+                problems = {"start": join_as_english(refused.reasons)}
         return render_page(
             self._context,
             visitor,
@@ -137,14 +137,14 @@ class WebhookPages:
             problems=problems,
         )
 
-    async def rotate_secret(self, visitor: Visitor) -> Response:
+    async def rotate_secret(self, visitor: SignedInRequest) -> Response:
         """Rotate the signing secret and show the new one once."""
         endpoint = await self._endpoint(visitor)
         if not visitor.form:
             return render_page(self._context, visitor, "webhook_rotate.html", endpoint=endpoint)
         return self._secret(visitor, await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/rotate-secret"))
 
-    async def delete(self, visitor: Visitor) -> Response:
+    async def delete(self, visitor: SignedInRequest) -> Response:
         """Delete the endpoint after confirmation."""
         endpoint = await self._endpoint(visitor)
         if not visitor.form:
@@ -152,8 +152,8 @@ class WebhookPages:
         await self._calls.delete(visitor, f"{_CALL}/{endpoint['id']}")
         return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
-    async def _perform(self, visitor: Visitor, endpoint: Record) -> Response:
-        """Perform the action of the pressed button. Raises CallRefused."""
+    async def _perform(self, visitor: SignedInRequest, endpoint: Record) -> Response:
+        """Perform the action of the pressed button. Raises ApiCallRejected."""
         here = f"{visitor.place.home}{PATH}/{endpoint['id']}"
         match visitor.form_value("do"):
             case "test":
@@ -165,7 +165,7 @@ class WebhookPages:
             case _:
                 raise NotFound
 
-    async def _endpoint(self, visitor: Visitor) -> Record:
+    async def _endpoint(self, visitor: SignedInRequest) -> Record:
         """The endpoint named in the URL, without its secret. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
         self._context.parse_id("webhooksubscription", name)
@@ -175,7 +175,7 @@ class WebhookPages:
             raise NotFound
         return found
 
-    def _secret(self, visitor: Visitor, endpoint: Record) -> Response:
+    def _secret(self, visitor: SignedInRequest, endpoint: Record) -> Response:
         return render_page(self._context, visitor, "webhook_secret.html", endpoint=endpoint)
 
 
@@ -183,18 +183,18 @@ def _event_groups(texts: PageTexts, *, personal: bool) -> dict[str, list[str]]:
     """The event types to choose from, by record type. ``personal``: includes those with donors' data."""
     groups: dict[str, list[str]] = {}
     for name, event_type in EVENT_TYPES.items():
-        if not name.startswith("internal.") and (personal or not personal_members(event_type.record)):
-            groups.setdefault(texts.record_name(name.partition(".")[0]), []).append(name)
+        if not name.startswith("internal.") and (personal or not personal_fields(event_type.record)):
+            groups.setdefault(texts.record_type_name(name.partition(".")[0]), []).append(name)
     return groups
 
 
-def _form_problems(refused: CallRefused, texts: PageTexts) -> dict[str, Markup]:
+def _form_problems(refused: ApiCallRejected, texts: PageTexts) -> dict[str, Markup]:
     """The error sentences of a refused form by field."""
     problems: dict[str, Markup] = {}
     if refused.status == HTTPStatus.FORBIDDEN:
-        return {"events": in_english_joined(refused.reasons)}
+        return {"events": join_as_english(refused.reasons)}
     for reason in refused.reasons:
         field = "events" if "events" in reason.partition(" ")[0] else "url"
         label = texts.text("dashboard.webhook.events" if field == "events" else "dashboard.webhook.url")
-        problems[field] = texts.problem(label, reason.removeprefix("body.").partition(" ")[2])
+        problems[field] = texts.field_error(label, reason.removeprefix("body.").partition(" ")[2])
     return problems

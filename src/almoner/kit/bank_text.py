@@ -25,13 +25,13 @@ _SIGNS: Final = {
 }
 
 
-def to_bank_text(text: str, most: int | None = None) -> str:
+def to_sepa_text(text: str, max_length: int | None = None) -> str:
     """A text in the SEPA character set, cut to a length."""
     converted = " ".join("".join(_converted(one) or "" for one in text).split())
-    return converted if most is None else converted[:most].rstrip()
+    return converted if max_length is None else converted[:max_length].rstrip()
 
 
-def unsendable(text: str) -> list[str]:
+def non_sepa_characters(text: str) -> list[str]:
     """Characters that cannot be converted to the SEPA character set."""
     return list(dict.fromkeys(one for one in text if _converted(one) is None))
 

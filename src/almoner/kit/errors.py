@@ -3,7 +3,7 @@
 Problem
 ├── BadRequest 400 ── one subclass per domain code, beside the slice that raises it
 │   ├── IncorrectParams, CursorError
-│   └── OriginalCallInProgress, SameKeyDifferentData, KeyInUse
+│   └── OriginalCallInProgress, SameKeyDifferentData, IdempotencyKeyInUse
 ├── Unauthorised 401 · Forbidden 403 · NotFound 404 · MethodNotAllowed 405 · NotAcceptable 406
 ├── Conflict 409 · PreconditionFailed 412 · ContentTooLarge 413 · UnsupportedContentType 415
 ├── RateExceeded 429 · RequestHeadersTooLarge 431
@@ -100,7 +100,7 @@ class SameKeyDifferentData(BadRequest):
     message = "This Idempotency-Key was used with different data; send the same data again or use a new key"
 
 
-class KeyInUse(BadRequest):
+class IdempotencyKeyInUse(BadRequest):
     code = "idempotency/key_already_in_use"
     message = "This Idempotency-Key was used on another route; use a new key"
 

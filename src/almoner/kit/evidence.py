@@ -34,7 +34,7 @@ class EvaluationStep:
     version: str | None = None
 
     @property
-    def text_facts(self) -> list[tuple[str, str | None]]:
+    def facts_as_text(self) -> list[tuple[str, str | None]]:
         """The facts as texts for people."""
         return [
             (name, value if value is None or isinstance(value, str) else _compact(value))
@@ -75,7 +75,7 @@ class Evaluation:
         )
 
     @property
-    def marked_steps(self) -> list[EvaluationStep]:
+    def steps_with_sources_labelled(self) -> list[EvaluationStep]:
         """The steps, in which unverified sources are marked as such."""
         unverified = self.unverified_sources
         return [

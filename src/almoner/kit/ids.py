@@ -70,13 +70,13 @@ class Ids:
         head = f"{self._prefix}{type_}_"
         return decode_uuid(text[len(head) :]) if text.startswith(head) else None
 
-    def pattern(self, type_: str, tail: str = "", instead: Sequence[str] = ()) -> str:
+    def pattern(self, type_: str, suffix_pattern: str = "", alternatives: Sequence[str] = ()) -> str:
         """Regular expression of this type's identifiers in either environment, for the interface description.
 
-        ``tail``: a pattern of what may follow one, ``instead``: other values that are taken.
+        ``suffix_pattern``: a pattern of what may follow one, ``alternatives``: other values that are taken.
         """
-        own = f"({_SANDBOX})?{type_}_[0-7][0-9a-hjkmnp-tv-z]{{25}}{tail}"
-        return f"^({'|'.join((own, *instead))})$" if instead else f"^{own}$"
+        own = f"({_SANDBOX})?{type_}_[0-7][0-9a-hjkmnp-tv-z]{{25}}{suffix_pattern}"
+        return f"^({'|'.join((own, *alternatives))})$" if alternatives else f"^{own}$"
 
     def example(self, type_: str) -> str:
         """A well-formed example identifier."""

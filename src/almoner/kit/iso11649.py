@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from almoner.kit.text import typed_code
+from almoner.kit.text import normalise_code_for_search
 
 LENGTH: Final = 10
 _MARK: Final = "RF"
@@ -14,9 +14,9 @@ _MISREAD: Final = str.maketrans("OIL", "011")
 """Letters that Crockford's base32 does not have, typed for the similar digit."""
 
 
-def creditor_reference(body: str) -> str:
+def build_creditor_reference(reference_body: str) -> str:
     """The reference with this body of ten characters of Crockford's base32, in capitals."""
-    return f"{_MARK}{98 - _remainder(body + _MARK + '00'):02d}{body}"
+    return f"{_MARK}{98 - _remainder(reference_body + _MARK + '00'):02d}{reference_body}"
 
 
 def format_reference(reference_: str) -> str:
@@ -26,7 +26,7 @@ def format_reference(reference_: str) -> str:
 
 def find_references(text: str) -> list[str]:
     """The valid references in a text, each once, with any spacing and case."""
-    dense = typed_code(text)
+    dense = normalise_code_for_search(text)
     found = (one[1].translate(_MISREAD) for one in _LIKE.finditer(dense))
     return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid_reference(f"{_MARK}{one}")))
 

@@ -10,11 +10,11 @@ _MAX_LOOKED_AT = 100
 
 
 def find_metadata_problems(
-    metadata: Mapping[str, object], field: str = "body.metadata", *, merged: bool = False
+    metadata: Mapping[str, object], field: str = "body.metadata", *, is_patch: bool = False
 ) -> list[str]:
     """One sentence for every rule the metadata break, far too many keys: of the first; empty when they are fine.
 
-    ``merged``: they are to be merged into others, where a null value stands for removal.
+    ``is_patch``: they are to be merged into others, where a null value stands for removal.
     """
     found = []
     if len(metadata) > MAX_KEYS:
@@ -28,8 +28,8 @@ def find_metadata_problems(
         if isinstance(value, str):
             if len(value) > MAX_VALUE_LENGTH:
                 found.append(f"{field}.{shown} is longer than {MAX_VALUE_LENGTH} characters")
-        elif value is not None or not merged:
-            found.append(f"{field}.{shown} must be a string" + " or null" * merged)
+        elif value is not None or not is_patch:
+            found.append(f"{field}.{shown} must be a string" + " or null" * is_patch)
     return found
 
 

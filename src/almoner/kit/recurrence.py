@@ -14,11 +14,11 @@ _WEEK: Final = 7
 _MONTHS: Final[dict[Frequency, int]] = {"monthly": 1, "quarterly": 3, "yearly": 12}
 
 
-def date_number(anchor: date, frequency: Frequency, number: int) -> date:
-    """The date that follows the anchor by ``number`` periods; the anchor itself is number 0."""
+def nth_date(anchor: date, frequency: Frequency, n: int) -> date:
+    """The date that follows the anchor by ``n`` periods; the anchor itself is number 0."""
     if frequency == "weekly":
-        return anchor + timedelta(days=_WEEK * number)
-    months = anchor.year * 12 + anchor.month - 1 + _MONTHS[frequency] * number
+        return anchor + timedelta(days=_WEEK * n)
+    months = anchor.year * 12 + anchor.month - 1 + _MONTHS[frequency] * n
     year, month = divmod(months, 12)
     return date(year, month + 1, min(anchor.day, monthrange(year, month + 1)[1]))
 
@@ -30,11 +30,11 @@ def next_date(anchor: date, frequency: Frequency, after: date) -> date:
     else:
         number = ((after.year - anchor.year) * 12 + after.month - anchor.month) // _MONTHS[frequency]
     number = max(number, 1)
-    while (found := date_number(anchor, frequency, number)) <= after:
+    while (found := nth_date(anchor, frequency, number)) <= after:
         number += 1
     return found
 
 
-def moment_of(day: date, time_of_day: time, zone: tzinfo) -> datetime:
+def local_time_to_utc(day: date, time_of_day: time, zone: tzinfo) -> datetime:
     """When clocks in ``zone`` show the time on this day: of two the first; of none, as much later as clocks jump."""
     return datetime.combine(day, time_of_day, zone).astimezone(UTC)

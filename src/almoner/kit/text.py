@@ -123,14 +123,14 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def clean_text(text: str, *, lines: bool = False) -> str:
+def clean_text(text: str, *, keep_line_breaks: bool = False) -> str:
     """Clean entered text: composed (NFC), trimmed, without invisible characters; used for all fields (U6).
 
-    ``lines`` keeps line breaks, else they are blanks, as tabs always are. Joiners stay between letters of scripts that
-    are spelled with them.
+    ``keep_line_breaks`` keeps line breaks, else they are blanks, as tabs always are. Joiners stay between letters of
+    scripts that are spelled with them.
     """
     text = text.replace("\r\n", "\n")
-    text = (_TABS if lines else _BREAKS).sub(" ", text)
+    text = (_TABS if keep_line_breaks else _BREAKS).sub(" ", text)
     if not text.isascii() or not text.isprintable():
         suspect, unseen, joining_nothing, too_many_marks = _patterns()
         if suspect.search(text):
@@ -150,7 +150,7 @@ def clean_code(text: str) -> str:
     return " ".join((plain if plain.isascii() else plain.translate(_PLAIN_SIGNS)).split())
 
 
-def typed_code(text: str) -> str:
+def normalise_code_for_search(text: str) -> str:
     """The letters and digits of a text in capitals, for finding codes that people copied or typed.
 
     Spaces, punctuation and invisible characters go; Cyrillic and Greek capitals become the Latin ones that they look
@@ -163,7 +163,7 @@ def typed_code(text: str) -> str:
     return signs.upper()
 
 
-def keep_hidden_characters(text: str) -> str:
+def clean_keeping_hidden_characters(text: str) -> str:
     """A name that is validated, on one line: hidden characters are evidence and stay, control characters go."""
     return "".join(c for c in _BREAKS.sub(" ", text) if unicodedata.category(c) not in ("Cc", "Cs")).strip()
 
@@ -175,7 +175,7 @@ def clean_nested_texts(value: object) -> object:
     """
     if isinstance(value, str):
         plain = (value.isascii() and value.isprintable()) or len(value) > _LONGEST_TYPED or "\x00" in value
-        return value if plain else clean_text(value, lines=True)
+        return value if plain else clean_text(value, keep_line_breaks=True)
     if isinstance(value, list | tuple):
         return [clean_nested_texts(item) for item in value]
     if isinstance(value, dict):
@@ -259,6 +259,6 @@ _PICTURES: Final = re.compile(
 """Emoji, dingbats and arrows, with what joins and colours them; letters in squares and circles are letters."""
 
 
-def without_pictures(text: str) -> str:
+def replace_pictographs(text: str) -> str:
     """The text with each run of emoji and other pictographs replaced by a space."""
     return text if text.isascii() else _PICTURES.sub(" ", text)

@@ -43,7 +43,7 @@ class MigrationRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class DatabaseState:
     """The database's revision (None: empty) beside the newest that this code knows.
 
     ``compatible``: the newest revisions of the code that works over the database, as it says itself.
@@ -55,7 +55,7 @@ class State:
     missing_settings: tuple[str, ...] = ()
 
     @property
-    def verdict(self) -> Literal["current", "compatible", "behind", "newer", "before 0.1.0"]:
+    def compatibility(self) -> Literal["current", "compatible", "behind", "newer", "before 0.1.0"]:
         """Whether the database and the code fit together."""
         if self.revision is None:
             return "behind"
@@ -69,39 +69,39 @@ class State:
         return "compatible" if REVISIONS[-1] in self.compatible else "newer"
 
     @property
-    def lacks_revisions(self) -> bool:
+    def is_upgradable(self) -> bool:
         """Whether this code can bring the database further."""
         return self.revision is None or self.revision in REVISIONS[:-1]
 
     @property
-    def refusal(self) -> str | None:
+    def refusal_message(self) -> str | None:
         """Why code and database do not fit, and what to do; None when they do."""
-        if self.verdict == "before 0.1.0":
+        if self.compatibility == "before 0.1.0":
             return (
                 f"The database is at revision {self.revision}, from before Almoner 0.1.0, and cannot be carried over: "
                 "start with an empty one (`almoner clean` removes that of a sandbox), which `almoner registers import` "
                 "fills again."
             )
-        if self.verdict == "newer":
+        if self.compatibility == "newer":
             return (
                 f"The database is at revision {self.revision}, newer than this version of Almoner, which ends at "
                 f"{REVISIONS[-1]}: start the version that migrated it, or use another database."
             )
-        if self.verdict == "behind":
+        if self.compatibility == "behind":
             return (
                 f"The database is at revision {self.revision or 'none'} and this version of Almoner needs "
                 f"{REVISIONS[-1]}: run `almoner migrate`."
             )
         return None
 
-    def refuse_unless_usable(self) -> None:
+    def ensure_usable(self) -> None:
         """Raises MigrationRefused unless code and database fit."""
-        if (refusal := self.refusal) is not None:
+        if (refusal := self.refusal_message) is not None:
             raise MigrationRefused(refusal)
 
-    def refuse_unless_servable(self) -> None:
+    def ensure_servable(self) -> None:
         """Raises MigrationRefused, for a server or worker also where sessions lack a setting."""
-        self.refuse_unless_usable()
+        self.ensure_usable()
         if self.missing_settings:
             raise MigrationRefused(
                 f"Sessions of the database lack settings ({'; '.join(self.missing_settings)}): run `almoner migrate` "
@@ -109,7 +109,7 @@ class State:
             )
 
 
-async def refuse_unsuitable(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def ensure_supported_server(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Raises MigrationRefused for a server that is too old, or that takes no writes."""
     version = connection.get_server_version().major
     if not programs.OLDEST <= version <= programs.NEWEST:
@@ -139,21 +139,21 @@ async def refuse_unsuitable(connection: "asyncpg.Connection[asyncpg.Record]") ->
         )
 
 
-async def read_state(connection: "asyncpg.Connection[asyncpg.Record]") -> State:
+async def read_state(connection: "asyncpg.Connection[asyncpg.Record]") -> DatabaseState:
     """The state of the database behind a connection of either role."""
     if await connection.fetchval("select to_regclass('public.alembic_version') is null"):
-        return State(None)
+        return DatabaseState(None)
     if await connection.fetchval("select to_regclass('public.compatible_revision') is null"):
-        return State(await connection.fetchval("select version_num from alembic_version"))
+        return DatabaseState(await connection.fetchval("select version_num from alembic_version"))
     found = await connection.fetchrow(STATE_QUERY)
-    return State(None) if found is None else State(found["revision"], frozenset(found["compatible"]))
+    return DatabaseState(None) if found is None else DatabaseState(found["revision"], frozenset(found["compatible"]))
 
 
-async def state(dsn: str) -> State:
+async def connect_and_read_state(dsn: str) -> DatabaseState:
     """The state of a database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
     connection = await asyncpg.connect(dsn, timeout=_CONNECT_SECONDS)
     try:
-        await refuse_unsuitable(connection)
+        await ensure_supported_server(connection)
         found = await read_state(connection)
         if found.revision is None:
             return found
@@ -162,7 +162,7 @@ async def state(dsn: str) -> State:
         await connection.close()
 
 
-def migrate(owner_dsn: str, *, report: Callable[[str], None] | None = None) -> State:
+def migrate(owner_dsn: str, *, report: Callable[[str], None] | None = None) -> DatabaseState:
     """Migrate the database to the newest revision; ``report``: called with the name of each step.
 
     Raises MigrationRefused when the database is newer than the code or from before 0.1.0, or the role of the service is
@@ -172,13 +172,13 @@ def migrate(owner_dsn: str, *, report: Callable[[str], None] | None = None) -> S
     from alembic.config import Config
 
     before = asyncio.run(_prepare(owner_dsn))
-    if before.lacks_revisions:
+    if before.is_upgradable:
         config = Config()
         config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
         config.attributes.update(dsn=owner_dsn, tell=report)
         command.upgrade(config, "head")
     asyncio.run(_keep_session_settings(owner_dsn))
-    return asyncio.run(state(owner_dsn))
+    return asyncio.run(connect_and_read_state(owner_dsn))
 
 
 async def _keep_session_settings(owner_dsn: str) -> None:
@@ -186,9 +186,9 @@ async def _keep_session_settings(owner_dsn: str) -> None:
     connection = await asyncpg.connect(owner_dsn)
     try:
         if await session_settings.missing_settings(connection):
-            await session_settings.set_for_database(connection)
+            await session_settings.apply_session_settings(connection)
     except asyncpg.InsufficientPrivilegeError:
-        commands = "; ".join(await session_settings.statements(connection))
+        commands = "; ".join(await session_settings.session_setting_statements(connection))
         raise MigrationRefused(
             "The role of ALMONER_OWNER_DATABASE_URL does not own the database, and cannot keep the settings of its "
             f"sessions; as an administrator run: {commands}"
@@ -197,19 +197,19 @@ async def _keep_session_settings(owner_dsn: str) -> None:
         await connection.close()
 
 
-async def _prepare(owner_dsn: str) -> State:
+async def _prepare(owner_dsn: str) -> DatabaseState:
     connection = await asyncpg.connect(owner_dsn, timeout=_CONNECT_SECONDS)
     try:
-        await refuse_unsuitable(connection)
+        await ensure_supported_server(connection)
         found = await read_state(connection)
-        if found.verdict in ("newer", "before 0.1.0"):
-            found.refuse_unless_usable()
+        if found.compatibility in ("newer", "before 0.1.0"):
+            found.ensure_usable()
         if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", APP_ROLE):
             raise MigrationRefused(
                 f"The role {APP_ROLE}, which the service connects as, does not exist; as an administrator run: "
                 f"create role {APP_ROLE} login password '...'"
             )
-        if found.lacks_revisions:
+        if found.is_upgradable:
             await _refuse_unless_owner(connection, new=found.revision is None)
         return found
     finally:

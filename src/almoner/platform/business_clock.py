@@ -28,7 +28,7 @@ class MovableClock(Clock, Protocol):
         """How far business time is ahead of real time."""
         ...
 
-    def set_offset(self, ahead: timedelta) -> None:
+    def advance_offset(self, offset: timedelta) -> None:
         """Move business time ahead; never back."""
         ...
 
@@ -45,9 +45,9 @@ class BusinessClock:
         """How far business time is ahead of real time."""
         return self._ahead
 
-    def set_offset(self, ahead: timedelta) -> None:
+    def advance_offset(self, offset: timedelta) -> None:
         """Apply an offset."""
-        self._ahead = max(self._ahead, ahead)
+        self._ahead = max(self._ahead, offset)
 
     def now(self) -> datetime:
         """Business time."""
@@ -78,15 +78,15 @@ async def try_lock_clock(tx: Tx) -> bool:
     return bool(await tx.fetchval("select pg_try_advisory_xact_lock(hashtext('business clock'))"))
 
 
-async def set_offset(tx: Tx, ahead: timedelta) -> ClockOffset:
+async def store_offset(tx: Tx, offset: timedelta) -> ClockOffset:
     """Store a new offset; never back."""
     row = await tx.fetchrow(
         "update business_clock set clock_offset = greatest(clock_offset, $1), version = version + 1 returning "
         "clock_offset, version",
-        ahead,
+        offset,
     )
     assert row is not None
-    tx.after_commit(_WAKEUP.notify)
+    tx.add_commit_callback(_WAKEUP.notify)
     return ClockOffset(row["clock_offset"], row["version"])
 
 
@@ -99,7 +99,7 @@ class ClockSynchroniser:
         self._pulse = pulse
         self._telemetry = telemetry
 
-    async def synchronise(self) -> bool:
+    async def apply_stored_offset(self) -> bool:
         """Apply the stored offset; True if it changed."""
         async with self._db.read() as tx:
             offset = await read_offset(tx)
@@ -107,7 +107,7 @@ class ClockSynchroniser:
 
     async def apply_offset(self, offset: ClockOffset) -> bool:
         """Apply an offset to this process's clock; True if it is a different one."""
-        self._clock.set_offset(offset.ahead)
+        self._clock.advance_offset(offset.ahead)
         if offset.version <= self._pulse.clock_version:
             return False
         self._pulse.clock_version = offset.version
@@ -120,7 +120,7 @@ class ClockSynchroniser:
         with _WAKEUP.listener() as ear:
             while not stop.is_set():
                 try:
-                    if await self.synchronise():
+                    if await self.apply_stored_offset():
                         pace.reset()
                 except DATABASE_ERRORS as error:
                     self._telemetry.log("clock_waits", self._clock.real_now(), **failure_log_fields(error))

@@ -2,7 +2,7 @@
 
 There are two ways into the same table. ``acquire_claim`` and ``complete_claim`` enclose an ordinary write transaction.
 A hot write includes ``CLAIM`` and ``COMPLETE`` in its one statement and reads the outcome with
-``IdempotencyClaim.resolve_outcome``. Either way the unique key is the guarantee: a concurrent identical request that
+``IdempotencyClaim.raise_for_outcome``. Either way the unique key is the guarantee: a concurrent identical request that
 passed the look-up fails on it and is run again by the endpoint layer, which then finds the stored response.
 """
 
@@ -17,7 +17,7 @@ import asyncpg
 import msgspec
 from asyncpg import Record
 
-from almoner.kit.errors import IncorrectParams, KeyInUse, OriginalCallInProgress, SameKeyDifferentData
+from almoner.kit.errors import IdempotencyKeyInUse, IncorrectParams, OriginalCallInProgress, SameKeyDifferentData
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.named import NamedStatement
@@ -55,7 +55,7 @@ AUDIT: Final = f"audited as ({_ENTRY('from made')})"
 OUTCOME: Final = """
 (select got from claim) as claim_got, (select route from stored) as stored_route,
 (select fingerprint from stored) as stored_fingerprint, (select response from stored) as stored_response"""
-"""Columns that ``IdempotencyClaim.resolve_outcome`` reads."""
+"""Columns that ``IdempotencyClaim.raise_for_outcome`` reads."""
 
 
 class Replayed(Exception):
@@ -76,37 +76,37 @@ class IdempotencyClaim:
     key_hash: bytes | None
     lock: int | None
 
-    def named_values(self, tx: Tx, body: bytes) -> dict[str, object]:
-        """The parameters of a statement that claims the key and stores ``body`` as the response."""
+    def statement_parameters(self, tx: Tx, response_body: bytes) -> dict[str, object]:
+        """The parameters of a statement that claims the key and stores ``response_body`` as the response."""
         return {
             "partner_id": self.partner.id,
             "key_hash": self.key_hash,
             "lock": self.lock,
             "route": self.route,
             "fingerprint": self.fingerprint,
-            "answer": None if self.key_hash is None else _seal(tx.vault, self.key_hash, body),
+            "answer": None if self.key_hash is None else _seal(tx.vault, self.key_hash, response_body),
             "now": tx.now,
         }
 
-    def resolve_outcome(self, tx: Tx, outcome: Record) -> None:
+    def raise_for_outcome(self, tx: Tx, outcome: Record) -> None:
         """Return if the call may take effect. Raises Replayed or an idempotency problem."""
         if self.key_hash is None:
             return
         if not outcome["claim_got"]:
             raise OriginalCallInProgress
         if outcome["stored_route"] is not None:
-            self.raise_stored_answer(
+            self.replay_stored_response(
                 tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_response"]
             )
 
-    def raise_stored_answer(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
-        """Raises Replayed with the stored response, KeyInUse or SameKeyDifferentData."""
+    def replay_stored_response(self, vault: Vault, route: str, fingerprint: bytes, encrypted_response: bytes) -> None:
+        """Raises Replayed with the stored response, IdempotencyKeyInUse or SameKeyDifferentData."""
         if route != self.route:
-            raise KeyInUse
+            raise IdempotencyKeyInUse
         if fingerprint != self.fingerprint:
             raise SameKeyDifferentData
         assert self.key_hash is not None
-        raise Replayed(vault.decrypt(answer, context="idempotency", binding=self.key_hash))
+        raise Replayed(vault.decrypt(encrypted_response, context="idempotency", binding=self.key_hash))
 
 
 def _seal(vault: Vault, key_hash: bytes, body: bytes) -> bytes:
@@ -123,18 +123,19 @@ def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
     return key
 
 
-def make_claim(
-    vault: Vault, partner: Partner, key: str | None, route: str, payload: object, *, publicly: bool = False
+def build_claim(
+    vault: Vault, partner: Partner, key: str | None, route: str, payload: object, *, with_publishable_key: bool = False
 ) -> IdempotencyClaim:
     """Build the claim of a call. ``payload``: the decoded body, or the hashes of an upload.
 
-    ``publicly``: made with a publishable key, which never gets the stored response of a secret key (settled 2).
+    ``with_publishable_key``: made with a publishable key, which never gets the stored response of a secret key (settled
+    2).
     """
     if key is None:
         return IdempotencyClaim(partner, route, b"", None, None)
     key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + key.encode())
     lock = int.from_bytes(key_hash[:8], signed=True)
-    whose = b"publishable\n" if publicly else b""  # no route starts like this
+    whose = b"publishable\n" if with_publishable_key else b""  # no route starts like this
     return IdempotencyClaim(
         partner, route, sha256_digest(whose + route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock
     )
@@ -163,7 +164,7 @@ async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, leased: bool = False
         tx.now,
     )
     if row is not None:
-        claim.raise_stored_answer(tx.vault, row["route"], row["fingerprint"], row["response"])
+        claim.replay_stored_response(tx.vault, row["route"], row["fingerprint"], row["response"])
 
 
 _COMPLETE: Final = NamedStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY('from kept')}")
@@ -174,7 +175,7 @@ async def complete_claim(tx: Tx, claim: IdempotencyClaim, body: bytes, entry: tu
     if claim.key_hash is None:
         await audit.insert_entry(tx, entry)
         return
-    values = claim.named_values(tx, body) | audit.named_values(entry)
+    values = claim.statement_parameters(tx, body) | audit.entry_parameters(entry)
     await tx.execute(_COMPLETE.sql, *_COMPLETE.arguments(values))
 
 
@@ -183,7 +184,7 @@ def is_claim_conflict(error: BaseException) -> bool:
     return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == _CONSTRAINT
 
 
-async def delete_expired_answer(tx: Tx, partner: UUID, key_hash: bytes) -> None:
+async def delete_expired_response(tx: Tx, partner: UUID, key_hash: bytes) -> None:
     """Delete a response older than 21 days, so that its key is free again (spec 8)."""
     await tx.execute(
         "delete from idempotency_response where partner_id = $1 and key_hash = $2 and expires_at <= $3",
@@ -199,7 +200,7 @@ async def next_purge_at(tx: Tx) -> datetime | None:
     return due
 
 
-async def purge_expired_answers(tx: Tx, limit: int = 1000) -> int:
+async def purge_expired_responses(tx: Tx, limit: int = 1000) -> int:
     """Delete expired responses; returns how many."""
     removed: Any = await tx.fetchval(
         """
@@ -217,4 +218,4 @@ async def purge_expired_answers(tx: Tx, limit: int = 1000) -> int:
 
 
 tasks: Final = Tasks()
-tasks.periodic("idempotency.purge", next_purge_at, purge_expired_answers, every=timedelta(hours=1))
+tasks.periodic("idempotency.purge", next_purge_at, purge_expired_responses, every=timedelta(hours=1))

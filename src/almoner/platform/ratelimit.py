@@ -81,9 +81,9 @@ class RateLimiter:
         used, self._used = self._used, {}
         return used
 
-    def apply_shared_usage(self, ahead: Mapping[bytes, float], now: float) -> None:
+    def apply_shared_usage(self, usage_by_digest: Mapping[bytes, float], now: float) -> None:
         """Apply the usage of all servers."""
-        self._elsewhere, self._told_at = ahead, now
+        self._elsewhere, self._told_at = usage_by_digest, now
 
     def _arrival(self, slot: Slot, now: float, tolerance: float) -> float:
         known = self._arrivals.get(slot, now)

@@ -270,7 +270,9 @@ class MerchantApi:
     async def read_payment_method(self, request: Request) -> Response:
         """The current state of a saved card."""
         async with self.database.read() as tx:
-            found = await store.find_payment_method(tx, request.path_params["customer"], request.path_params["id"])
+            found = await store.find_usable_payment_method(
+                tx, request.path_params["customer"], request.path_params["id"]
+            )
         if found is None:
             return _error_response(404, "no_such_method", "There is no such saved card.")
         return _json_response(_method_response(found))
@@ -380,7 +382,7 @@ class MerchantApi:
         saved = None
         if payment.kind != "charge" and payment.status == "succeeded" and payment.payment_method_id is not None:
             async with self.database.read() as tx:
-                saved = await store.read_payment_method(tx, payment.payment_method_id)
+                saved = await store.find_any_payment_method(tx, payment.payment_method_id)
         out = PaymentResponse(
             id=payment.id,
             kind=payment.kind,

@@ -140,7 +140,7 @@ class PaymentMethod:
     changes: int
     created_at: datetime
 
-    def decline_at(self, now: datetime) -> DeclineReason | None:
+    def charge_decline_reason(self, now: datetime) -> DeclineReason | None:
         """Why a charge fails now; None when it succeeds."""
         if self.fails_with is not None:
             return DeclineReason(self.fails_with)

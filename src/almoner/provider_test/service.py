@@ -30,7 +30,7 @@ from almoner.provider_test.domain import (
     RefundRefusal,
 )
 from almoner.provider_test.store import find_payment as find_payment
-from almoner.provider_test.store import find_payment_method as find_payment_method
+from almoner.provider_test.store import find_usable_payment_method as find_usable_payment_method
 
 _NOW: Final = timedelta()
 
@@ -109,7 +109,7 @@ async def charge_off_session(
     if created.id != charge.id:
         return created
     tried = replace(created, attempts=1, brand=method.brand, last_four=method.last_four)
-    reason = method.decline_at(tx.now)
+    reason = method.charge_decline_reason(tx.now)
     if method.fails_with is not None:
         await store.update_payment_method(tx, replace(method, fails_with=None))
     later = replace(tried, disputes_later=method.behaviour == CardOutcome.DISPUTED_LATER)

@@ -107,7 +107,7 @@ async def insert_payment_method(tx: Tx, method: PaymentMethod) -> None:
     )
 
 
-async def find_payment_method(tx: Tx, customer: str, method_id: str) -> PaymentMethod | None:
+async def find_usable_payment_method(tx: Tx, customer: str, method_id: str) -> PaymentMethod | None:
     """A customer's saved card whose payment succeeded."""
     row = await tx.fetchrow(
         f"""select {_METHOD} from provider_test.payment_method m
@@ -119,7 +119,7 @@ async def find_payment_method(tx: Tx, customer: str, method_id: str) -> PaymentM
     return None if row is None else PaymentMethod(**row)
 
 
-async def read_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
+async def find_any_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
     """A saved card."""
     row = await tx.fetchrow(f"select {_METHOD} from provider_test.payment_method where id = $1", method_id)
     return None if row is None else PaymentMethod(**row)

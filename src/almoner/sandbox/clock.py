@@ -110,8 +110,8 @@ class SandboxClock:
         if ahead <= self._clock.offset:
             return
         async with self._background.db.write() as tx:
-            offset = await business_clock.set_offset(tx, ahead)
-        self._clock.set_offset(offset.ahead)
+            offset = await business_clock.store_offset(tx, ahead)
+        self._clock.advance_offset(offset.ahead)
         patience = asyncio.get_running_loop().time() + _FOLLOW_SECONDS
         while await self._behind(offset.version):
             if asyncio.get_running_loop().time() > patience:

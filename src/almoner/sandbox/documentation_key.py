@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import AccountPortal, portal_for_member
+from almoner.access.accounts.domain import AccountPortal, build_member_portal
 from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
@@ -43,7 +43,7 @@ class DocumentationKey:
         place = await self._portal(known.get("partnerId", ""))
         told: dict[str, str | None] = {"key": None, "partner": None, "signIn": None}
         if place is not None:
-            visitor = await self._guard.find_visitor(request, place)
+            visitor = await self._guard.find_signed_in_request(request, place)
             may = visitor is not None and visitor.person.has_role(*_ROLES)
             key = known.get("secretKey") if may else None
             told = {"key": key, "partner": place.title, "signIn": f"{place.home}/sign-in"}
@@ -61,4 +61,4 @@ class DocumentationKey:
                 account = await partners.get(tx, Partner(partner_id))
             except NoSuchPartner:
                 return None
-        return portal_for_member(Realm(partner_id), name, account.name)
+        return build_member_portal(Realm(partner_id), name, account.name)

@@ -8,7 +8,7 @@ from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import RawResponse, Routes
 from almoner.platform.http.paging import ListResponse
-from almoner.platform.http.wire import encode_envelope, without_personal
+from almoner.platform.http.wire import encode_envelope, redact_personal_fields
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -110,7 +110,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         """
         # The donor acts in transactions of their own; ours only stores the response for the Idempotency-Key.
         record = await simulation.run_action(call.partner, body)
-        known = record if call.caller.has_scope(PERSONAL) else without_personal(record)
+        known = record if call.caller.has_scope(PERSONAL) else redact_personal_fields(record)
         return RawResponse(encode_envelope(known))
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")

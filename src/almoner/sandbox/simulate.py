@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from almoner.kit.errors import BadRequest, IncorrectParams, NotFound
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Partner
-from almoner.platform.http.errors import error_sentences
+from almoner.platform.http.errors import validation_error_messages
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
 
@@ -41,7 +41,7 @@ class Simulation:
         self._moves = {named: move for some in moves for named, move in some.items()}
 
     @property
-    def actions(self) -> dict[str, list[str]]:
+    def action_names_by_type(self) -> dict[str, list[str]]:
         """The possible actions by identifier type."""
         found: dict[str, list[str]] = {}
         for type_, action in sorted(self._moves):
@@ -69,14 +69,14 @@ def parse_simulated_results(model: type[B], results: Mapping[str, Any], record: 
     try:
         return model.model_validate(results)
     except ValidationError as wrong:
-        raise IncorrectParams(*error_sentences(wrong, "body.results", model, record)) from None
+        raise IncorrectParams(*validation_error_messages(wrong, "body.results", model, record)) from None
 
 
-def parse_reason_code(codes: Sequence[C], given: str | None, default: C) -> C:
+def parse_reason_code(codes: Sequence[C], requested_code: str | None, default: C) -> C:
     """The given reason code, or the default. Raises IncorrectParams for an unknown code."""
-    if given is None:
+    if requested_code is None:
         return default
     for code in codes:
-        if code == given:
+        if code == requested_code:
             return code
     raise IncorrectParams(f"body.rejectionReasonCode must be one of {', '.join(codes)} for this record")

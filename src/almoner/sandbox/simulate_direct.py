@@ -40,7 +40,7 @@ class _Direct:
         if donation.status != "ACTIVE":
             raise DonationInvalidState(f"the donation is {donation.status}: only one that is ACTIVE is asked for")
         await donation_requests_flows.invoice_partner(
-            self._db, UninvoicedGroup(partner.id, donation.money.currency), now_asked=True
+            self._db, UninvoicedGroup(partner.id, donation.money.currency), immediately=True
         )
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
@@ -60,7 +60,7 @@ class _Direct:
             return donation_requests.serialise_for_api(tx, await donation_requests.get(tx, partner, request_id))
 
 
-async def pay_donation(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
+async def pay_donation_request(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
     """Pay the donation request that contains a direct donation.
 
     Raises donation InvalidState when it was not asked for.

@@ -4,7 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.disputes import flows as disputes_flows
-from almoner.giving.accounting.disputes.domain import RetryLater
+from almoner.giving.accounting.disputes.domain import ConcurrentChangeError
 from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation, InvalidState
@@ -44,7 +44,7 @@ class _Banks:
         await self._disputed(payment.provider_payment, donation, body)
         try:
             await disputes_flows.refresh_disputes(self._context, payment.provider_payment)
-        except RetryLater as busy:
+        except ConcurrentChangeError as busy:
             raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))

@@ -15,7 +15,7 @@ from almoner.giving.checkout.donations.domain import (
     DonationDetails,
     InvalidState,
     SessionDonation,
-    TooManyTries,
+    TooManyCardAttempts,
     WrongTargetCurrency,
 )
 from almoner.giving.checkout.donations.flows import PaymentContext
@@ -47,7 +47,7 @@ ERRORS: Final = (
     PaymentDeclined,
     InvalidState,
     WrongTargetCurrency,
-    TooManyTries,
+    TooManyCardAttempts,
     SessionExpired,
     SessionCompleted,
     ProviderUnavailable,
@@ -131,7 +131,7 @@ class _Donors:
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
         if donation.type == "direct":
-            return await simulate_direct.pay_donation(self._db, partner, donation)
+            return await simulate_direct.pay_donation_request(self._db, partner, donation)
         if (reported := await self._report_to_bank(donation, body)) is not None:
             return reported
         async with self._db.read() as tx:
@@ -144,7 +144,7 @@ class _Donors:
     async def _report_to_bank(self, donation: Donation, body: SimulateBody) -> ResponseRecord | None:
         """Report a bank transfer with the donation's reference; None if it is paid otherwise."""
         async with self._db.write() as tx:
-            payment = await bank_transfers.find_newest_payment(tx, donation)
+            payment = await bank_transfers.find_newest_transfer(tx, donation)
             if payment is None or payment.provider_payment is None:
                 return None
             money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)

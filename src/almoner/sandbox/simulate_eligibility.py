@@ -47,7 +47,7 @@ def simulated_eligibility_actions(db: Database) -> SimulatedActions:
         async with db.write() as tx:
 
             def codes(texts: Sequence[str]) -> tuple[str, ...]:
-                return eligibility.sub_tag_codes_of(tx, texts, "results")
+                return eligibility.parse_sub_tag_ids(tx, texts, "results")
 
             changed = await eligibility.simulate_results(
                 tx,

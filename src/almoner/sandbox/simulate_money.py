@@ -60,11 +60,13 @@ class _Money:
             raise InvalidState(f"the donation is {_status_text(donation)}: only one that is settled can be paid out")
         if (why := _undisbursed_reason(donation)) is not None:
             raise InvalidState(why)
-        paid = await disbursements_flows.pay_donation(self._db, partner, donation, self._rules)
+        paid = await disbursements_flows.pay_donation_in_sandbox(self._db, partner, donation, self._rules)
         if paid is None:
             raise InvalidState("the donation is being worked on by another call; try again in a moment")
         if paid.waiting_reason is not None:
-            raise InvalidState(f"the disbursement waits, {paid.waiting_reason.value}: {paid.waiting_reason.sentence}")
+            raise InvalidState(
+                f"the disbursement waits, {paid.waiting_reason.value}: {paid.waiting_reason.description}"
+            )
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
@@ -124,7 +126,14 @@ class _Money:
             donation = await donations.get(tx, partner, donation_id)
             called = f"simulated-{encode_uuid(tx.new_id())}" if donation.type == "direct" else None
             refund = await refunds.begin_refund(
-                tx, partner, donation_id, body.amount, self._rules, started_by="sandbox", note=_WHY, called=called
+                tx,
+                partner,
+                donation_id,
+                body.amount,
+                self._rules,
+                started_by="sandbox",
+                note=_WHY,
+                sent_reference=called,
             )
         await refunds_flows.send_refund(self._db, self._provider, refund.id)
         async with self._db.read() as tx:
@@ -141,7 +150,7 @@ def _undisbursed_reason(donation: Donation) -> str | None:
         return "the donation is disputed: the donor's bank decides over its money"
     if donation.withdrawn_minor != gone:
         return "a refund or a dispute of the donation is being worked on; try again in a moment"
-    return None if donation.owed else "nothing of the donation is left to be paid out"
+    return None if donation.owed_amount else "nothing of the donation is left to be paid out"
 
 
 def _status_text(donation: Donation) -> str:

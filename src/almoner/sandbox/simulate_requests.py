@@ -15,7 +15,7 @@ ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."
 
 
-def simulated_request_actions(db: Database) -> SimulatedActions:
+def simulated_validation_request_actions(db: Database) -> SimulatedActions:
     """Simulated decisions on a validation request."""
 
     async def accept(partner: Partner, request_id: UUID, _body: SimulateBody) -> ResponseRecord:

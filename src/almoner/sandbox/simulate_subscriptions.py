@@ -18,7 +18,7 @@ from almoner.sandbox.simulate import SimulatedActions
 ERRORS: Final = (InvalidState,)
 
 
-def simulated_subscription_actions(context: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulated_donation_subscription_actions(context: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
     """Simulated actions on donors' saved cards."""
     cards = _SavedCards(context, simulator)
     return {

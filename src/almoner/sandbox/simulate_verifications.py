@@ -24,7 +24,7 @@ _EVIDENCE: Final = DecisionEvidence("sandbox", "Simulated by the partner.")
 _Decide = Callable[[Tx, Partner, UUID, SimulateBody], Awaitable[MonetaryDonationVerification]]
 
 
-def simulated_verification_actions(db: Database) -> SimulatedActions:
+def simulated_monetary_donation_verification_actions(db: Database) -> SimulatedActions:
     """Simulated decisions on a verification."""
     decisions: dict[str, _Decide] = {
         "approve": _approve,
@@ -69,4 +69,6 @@ async def _end_check(
 ) -> MonetaryDonationVerification:
     ensure_fields(type=body.type)
     assert body.type is not None, "needed says so"
-    return await verifications.end_check(tx, partner, verification_id, body.type, outcome, by=_EVIDENCE.decided_by)
+    return await verifications.record_check_outcome(
+        tx, partner, verification_id, body.type, outcome, by=_EVIDENCE.decided_by
+    )

@@ -9,15 +9,15 @@ from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedAction, SimulatedActions
 from almoner.webhooks.subscriptions import service as subscriptions
-from almoner.webhooks.subscriptions.domain import Suspended
+from almoner.webhooks.subscriptions.domain import SubscriptionSuspended
 
-ERRORS: Final = (Suspended,)
+ERRORS: Final = (SubscriptionSuspended,)
 _Step = Callable[[Tx, Partner, UUID], Awaitable[None]]
 
 
-def simulated_receiver_actions(db: Database) -> SimulatedActions:
+def simulated_webhook_actions(db: Database) -> SimulatedActions:
     """Simulated failures of a receiver: ``fail`` after a day, ``suspend`` after five. Raises NotFound, Suspended."""
-    steps: dict[str, _Step] = {"fail": subscriptions.fail_for_a_day, "suspend": subscriptions.suspend}
+    steps: dict[str, _Step] = {"fail": subscriptions.simulate_day_of_failures, "suspend": subscriptions.suspend}
     return {("webhooksubscription", action): _action_of(db, step) for action, step in steps.items()}
 
 

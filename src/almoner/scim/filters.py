@@ -63,9 +63,12 @@ class SqlParameters:
             raise InvalidFilterException(detail=f"A filter may make at most {MOST_CONDITIONS} comparisons")
 
 
-def filter_to_sql(scim_filter: ScimFilter[Any], places: AttributeMap, parameters: SqlParameters) -> str:
-    """A condition on one row, for a filter that is bound to the model of ``places``. Raises InvalidFilterException."""
-    return _ResourceVisitor(scim_filter, places.resolve, parameters).visit(scim_filter.ast)
+def filter_to_sql(scim_filter: ScimFilter[Any], attribute_map: AttributeMap, parameters: SqlParameters) -> str:
+    """A condition on one row, for a filter that is bound to the model of ``attribute_map``.
+
+    Raises InvalidFilterException.
+    """
+    return _ResourceVisitor(scim_filter, attribute_map.resolve, parameters).visit(scim_filter.ast)
 
 
 class _LogicalVisitor(FilterVisitor[str]):
@@ -178,25 +181,31 @@ def _presence_sql(place: ScalarSql | ComplexAttributeSql) -> str:
 
 
 def comparison_sql(
-    place: ScalarSql | ComplexAttributeSql, op: CompareOperator, value: Any, parameters: SqlParameters
+    attribute_sql: ScalarSql | ComplexAttributeSql, op: CompareOperator, value: Any, parameters: SqlParameters
 ) -> str:
     """Compare an attribute with a value of its type, or None. Raises InvalidFilterException."""
     if value is None:
-        return {"eq": f"{place.sql} is null", "ne": f"{place.sql} is not null"}.get(op.value, "false")
-    if isinstance(place, ComplexAttributeSql):
+        return {"eq": f"{attribute_sql.sql} is null", "ne": f"{attribute_sql.sql} is not null"}.get(op.value, "false")
+    if isinstance(attribute_sql, ComplexAttributeSql):
         return _type_mismatch_sql(op)
-    match place.type:
+    match attribute_sql.type:
         case "uuid":
-            return _id_comparison_sql(place, op, value, parameters)
+            return _id_comparison_sql(attribute_sql, op, value, parameters)
         case "text":
             return (
-                _text_comparison_sql(place, op, value, parameters) if isinstance(value, str) else _type_mismatch_sql(op)
+                _text_comparison_sql(attribute_sql, op, value, parameters)
+                if isinstance(value, str)
+                else _type_mismatch_sql(op)
             )
         case "timestamptz":
-            return _time_comparison_sql(place, op, value, parameters)
-    if place.no and op == CompareOperator.eq and value is False:
-        return place.no
-    return f"{place.sql} {_SIGNS[op]} {parameters.add(value, place.type)}" if op in _SIGNS else _type_mismatch_sql(op)
+            return _time_comparison_sql(attribute_sql, op, value, parameters)
+    if attribute_sql.no and op == CompareOperator.eq and value is False:
+        return attribute_sql.no
+    return (
+        f"{attribute_sql.sql} {_SIGNS[op]} {parameters.add(value, attribute_sql.type)}"
+        if op in _SIGNS
+        else _type_mismatch_sql(op)
+    )
 
 
 def _type_mismatch_sql(op: CompareOperator) -> str:

@@ -16,14 +16,16 @@ from almoner.scim.attributes import AttributeMap, ComplexAttributeSql, MultiValu
 from almoner.scim.filters import SqlParameters
 
 
-def sort_value(places: AttributeMap, binding: AttributeBinding | None, *, among_others: bool) -> ScalarSql | None:
+def sort_value_sql(
+    attribute_map: AttributeMap, binding: AttributeBinding | None, *, several_kinds: bool
+) -> ScalarSql | None:
     """The SQL by which a kind of resource is sorted; None: by its ID only.
 
-    ``among_others``: other kinds, whose IDs have other prefixes, are searched too.
+    ``several_kinds``: other kinds, whose IDs have other prefixes, are searched too.
     """
     if binding is None:
         return None
-    place = places.resolve(binding)
+    place = attribute_map.resolve(binding)
     if isinstance(place, MultiValuedSql):
         item = place.item(binding if binding.sub_field_name else None)
         assert isinstance(item, ScalarSql)
@@ -34,7 +36,7 @@ def sort_value(places: AttributeMap, binding: AttributeBinding | None, *, among_
     assert not isinstance(place, ComplexAttributeSql)
     if place.type != "uuid":
         return place
-    return ScalarSql(f"'{place.ids}'::text") if among_others else None
+    return ScalarSql(f"'{place.ids}'::text") if several_kinds else None
 
 
 @dataclass(frozen=True, slots=True)

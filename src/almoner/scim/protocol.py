@@ -57,7 +57,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 def _check_size(payload: Any) -> int:
     """Check a body against the size limits; returns the number of changes in a PATCH. Raises SCIMException."""
     if any(name.casefold() == "operations" for name, _ in _members(payload)):
-        return scim_limits.check_patch(payload)
+        return scim_limits.count_patch_changes(payload)
     scim_limits.check_list_lengths(payload)
     return 0
 

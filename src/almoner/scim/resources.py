@@ -53,12 +53,12 @@ def entity_tag(version: int) -> str:
     return f'W/"{version}"'
 
 
-def links_attribute(kind: Kind) -> str:
+def membership_attribute(kind: Kind) -> str:
     """The attribute that is stored in rows of its own."""
     return "groups" if kind == "User" else "members"
 
 
-def includes_links(kind: Kind, model: type[Resource[Any]], parameters: ResponseParameters[Any] | None) -> bool:
+def includes_memberships(kind: Kind, model: type[Resource[Any]], parameters: ResponseParameters[Any] | None) -> bool:
     """Whether the response includes the groups of a user or the members of a group (RFC 7644 3.9)."""
     if parameters is None:
         return True
@@ -68,7 +68,7 @@ def includes_links(kind: Kind, model: type[Resource[Any]], parameters: ResponseP
         attributes=list(parameters.attributes or ()),
         excluded_attributes=list(parameters.excluded_attributes or ()),
     )
-    return any(path.parts[0] == links_attribute(kind) for path in stored)
+    return any(path.parts[0] == membership_attribute(kind) for path in stored)
 
 
 def is_partial_response(parameters: ResponseParameters[Any]) -> bool:
@@ -95,7 +95,7 @@ def resource_json(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> 
         },
     }
     if row.links:
-        value[links_attribute(row.kind)] = _links(ids, row)
+        value[membership_attribute(row.kind)] = _links(ids, row)
     return value
 
 
@@ -170,10 +170,10 @@ def is_storable_text(text: str) -> bool:
 
 def member_ids(ids: Ids, resource: Resource[Any]) -> list[UUID]:
     """The IDs of the people in a group resource."""
-    return person_ids(ids, getattr(resource, "members", None) or ())
+    return parse_member_ids(ids, getattr(resource, "members", None) or ())
 
 
-def person_ids(ids: Ids, entries: Iterable[Any]) -> list[UUID]:
+def parse_member_ids(ids: Ids, entries: Iterable[Any]) -> list[UUID]:
     """The people in member entries; unknown ones are left out. Raises InvalidValueException."""
     asked = (_member_id(ids, entry) for entry in entries)
     return list(dict.fromkeys(one for one in asked if one is not None))

@@ -44,7 +44,7 @@ def scim_operations_in_body(payload: Any, most: int | None = None) -> list[Any]:
     return operations
 
 
-def check_patch(payload: Any) -> int:
+def count_patch_changes(payload: Any) -> int:
     """Count the changes of a PATCH. Raises PayloadTooLarge-, InvalidPath- and InvalidValueException.
 
     Membership changes take one statement for hundreds; the time of others grows more than quadratically.

@@ -46,7 +46,7 @@ class Search:
             if request.filter is not None:
                 bound = parametrize(ScimFilter, model)(str(request.filter))
                 condition = filters.filter_to_sql(bound, places, self._parameters)
-            value = ordering.sort_value(places, request.sort_binding(model), among_others=len(models) > 1)
+            value = ordering.sort_value_sql(places, request.sort_binding(model), several_kinds=len(models) > 1)
             self._searched.append(SearchTarget(kind, condition, value))
         self._order = ordering.sort_order_of(request, [one.value for one in self._searched])
 
@@ -102,8 +102,8 @@ class Search:
         counted: bool = False,
     ) -> list[Record]:
         bound = SqlParameters(*parameters.values, _EVERYTHING if limit is None else limit, offset)
-        return await store.list_page(
-            tx, self._searched, self._order, beyond, bound, backwards=backwards, counted=counted
+        return await store.list_matches(
+            tx, self._searched, self._order, beyond, bound, backwards=backwards, with_total=counted
         )
 
     async def _total(self, tx: Tx) -> int:

@@ -93,7 +93,7 @@ class PostgresStorage(AsyncScimStorage):
         kind, id_ = self._place(resource_type, resource_id)
         if self._tx.mode == "write" and response_parameters is None:
             await self._lock(kind, id_, resource_id)
-        links = resources.includes_links(kind, self._model(kind), response_parameters)
+        links = resources.includes_memberships(kind, self._model(kind), response_parameters)
         row = await store.find(self._tx, self._partner, kind, id_, links=links)
         if row is None:
             raise self._unknown(kind, resource_id)
@@ -121,7 +121,7 @@ class PostgresStorage(AsyncScimStorage):
     async def _loaded(self, places: list[tuple[Kind, UUID]], request: SearchRequest[Any]) -> list[Resource[Any]]:
         rows: dict[UUID, StoredResource] = {}
         for kind in dict.fromkeys(kind for kind, _ in places):
-            links = resources.includes_links(kind, self._model(kind), request)
+            links = resources.includes_memberships(kind, self._model(kind), request)
             ids = [id_ for of, id_ in places if of == kind]
             rows |= await store.find_many(self._tx, self._partner, kind, ids, links=links)
         found = [rows[id_] for _, id_ in places if id_ in rows]
@@ -189,7 +189,7 @@ class PostgresStorage(AsyncScimStorage):
             went: list[UUID] = []
             for change in changes:
                 if change.joins:
-                    who = resources.person_ids(self._tx.ids, change.entries)
+                    who = resources.parse_member_ids(self._tx.ids, change.entries)
                     changed = await members.add_people_to_group(self._tx, group, who)
                 else:
                     gone = (self._tx.ids.parse("member", entry.value) for entry in change.entries)

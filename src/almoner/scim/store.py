@@ -74,26 +74,26 @@ async def find_many(
     return {row["id"]: _row(kind, row, links=links) for row in rows}
 
 
-async def list_page(
+async def list_matches(
     tx: Tx,
-    searched: Sequence[SearchTarget],
+    targets: Sequence[SearchTarget],
     order: SortOrder,
-    beyond: str,
+    position_condition: str,
     parameters: SqlParameters,
     *,
     backwards: bool,
-    counted: bool,
+    with_total: bool,
 ) -> list[Record]:
     """``kind``, ``id`` and ``v`` of the matches, in order. ``$1``: the partner; last two: limit, offset.
 
-    ``total``: how many match, when they are ``counted``.
+    ``total``: how many match, when they are ``with_total``.
     """
-    found = " union all ".join(_match_sql(one, order.type) for one in searched)
+    found = " union all ".join(_match_sql(one, order.type) for one in targets)
     place = len(parameters.values)
-    counting = "count(*) over ()" if counted else "null::bigint"
+    counting = "count(*) over ()" if with_total else "null::bigint"
     return await tx.fetch(
         f"""
-        select kind, id, v, {counting} as total from ({found}) as found where {beyond}
+        select kind, id, v, {counting} as total from ({found}) as found where {position_condition}
         order by {order.order_by_sql(backwards=backwards)} limit ${place - 1}::bigint offset ${place}::bigint
         """,
         *parameters.values,
@@ -108,9 +108,9 @@ def _match_sql(one: SearchTarget, type_: str | None) -> str:
     )
 
 
-async def count_matches(tx: Tx, searched: Sequence[SearchTarget], values: Sequence[object]) -> int:
+async def count_matches(tx: Tx, targets: Sequence[SearchTarget], values: Sequence[object]) -> int:
     """Count the matches; ``$1``: the partner."""
     counts = " + ".join(
-        f"(select count(*) from {_TABLES[one.kind]} where {_SCOPES[one.kind]} and {one.condition})" for one in searched
+        f"(select count(*) from {_TABLES[one.kind]} where {_SCOPES[one.kind]} and {one.condition})" for one in targets
     )
     return int(await tx.fetchval(f"select {counts}", *values))

@@ -36,7 +36,7 @@ async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") 
 async def line(service: Service, name: str) -> str:
     """A line as officers name it, by the bank's name of it."""
     async with service.db.read() as tx:
-        found = await bank_statements.list_lines(tx, 100, every=True)
+        found = await bank_statements.list_lines(tx, 100, any_status=True)
         return next(tx.ids.text("bankline", one.id) for one in found if one.movement.reference == name)
 
 

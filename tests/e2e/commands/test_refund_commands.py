@@ -124,5 +124,5 @@ async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Cli
 async def measured(service: Service) -> str:
     """What a worker measures of it."""
     async with service.db.read() as tx:
-        service.services.telemetry.refunds_refused.set(await refunding.count_unsent(tx))
+        service.services.telemetry.refunds_refused.set(await refunding.count_unresolved(tx))
     return service.services.telemetry.render_metrics().decode()

@@ -15,7 +15,7 @@ from almoner.access.accounts.domain import (
     AccountEvent,
     AccountSetting,
 )
-from almoner.access.accounts.page_guard import SECOND_FACTOR, PageGuard, Visitor, redirect_to, set_device_cookie
+from almoner.access.accounts.page_guard import SECOND_FACTOR, PageGuard, SignedInRequest, redirect_to, set_device_cookie
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
     LONGEST_PASSWORD,
@@ -67,15 +67,20 @@ class AccountPages:
         page = self._gate.protected_route
         return [
             page(home, self.account, methods=["GET"]),
-            page(f"{home}{SECOND_FACTOR}", self.second_factor, second=False, methods=["GET"]),
-            page(f"{home}/password", self.password, fresh=True),
-            page(f"{home}/authenticator", self.authenticator, fresh=True, second=False),
-            page(f"{home}/recovery-codes", self.recovery_codes, fresh=True),
-            page(f"{home}/passkeys", self.passkeys, fresh=True, second=False),
+            page(f"{home}{SECOND_FACTOR}", self.second_factor, requires_second_factor=False, methods=["GET"]),
+            page(f"{home}/password", self.password, requires_reauthentication=True),
+            page(
+                f"{home}/authenticator",
+                self.authenticator,
+                requires_reauthentication=True,
+                requires_second_factor=False,
+            ),
+            page(f"{home}/recovery-codes", self.recovery_codes, requires_reauthentication=True),
+            page(f"{home}/passkeys", self.passkeys, requires_reauthentication=True, requires_second_factor=False),
             page(f"{home}/sign-ins", self.sign_ins),
         ]
 
-    async def account(self, visitor: Visitor) -> Response:
+    async def account(self, visitor: SignedInRequest) -> Response:
         """The account overview: profile, sign-in methods and recent activity."""
         async with self._db.read() as tx:
             factors = await credentials.get_factors(tx, visitor.person)
@@ -95,14 +100,14 @@ class AccountPages:
         ways = _account_settings(factors, sum(one.is_unexpired(real_now) for one in found), language)
         if bound or provider:
             ways.insert(-1, _provider_setting(bound, language))
-        held_roles = formats.comma(language.locale).join(roles)
+        held_roles = formats.list_separator(language.locale).join(roles)
         return self._show(visitor, "account.html", person=visitor.person, roles=held_roles, ways=ways, events=events)
 
-    async def second_factor(self, visitor: Visitor) -> Response:
+    async def second_factor(self, visitor: SignedInRequest) -> Response:
         """Show the start page for people who must set up a second factor."""
         return self._show(visitor, "second_factor.html")
 
-    async def password(self, visitor: Visitor) -> Response:
+    async def password(self, visitor: SignedInRequest) -> Response:
         """Change the password, which ends all other sign-ins."""
         problems: dict[str, str] = {}
         if visitor.form:
@@ -114,7 +119,7 @@ class AccountPages:
                 try:
                     return await self._change(visitor)
                 except (PasswordTooWeak, SignInOverloaded) as error:
-                    problems = {"password": password_refusal_text(error, language)}
+                    problems = {"password": password_error_text(error, language)}
         async with self._db.read() as tx:
             factors = await credentials.get_factors(tx, visitor.person)
         return self._show(
@@ -127,7 +132,7 @@ class AccountPages:
             shortest=SHORTEST_PASSWORD,
         )
 
-    async def _change(self, visitor: Visitor) -> Response:
+    async def _change(self, visitor: SignedInRequest) -> Response:
         """Change the password. Raises PasswordTooWeak, SignInOverloaded."""
         chosen = visitor.form_value("password")
         device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
@@ -135,7 +140,7 @@ class AccountPages:
         set_device_cookie(response, visitor.place, device)
         return response
 
-    async def authenticator(self, visitor: Visitor) -> Response:
+    async def authenticator(self, visitor: SignedInRequest) -> Response:
         """Set up, confirm or remove the authenticator app."""
         match visitor.form_value("do"):
             case "begin":
@@ -146,15 +151,15 @@ class AccountPages:
                 return await self._remove(visitor)
         return await self._authenticator(visitor)
 
-    async def _begin(self, visitor: Visitor) -> Response:
+    async def _begin(self, visitor: SignedInRequest) -> Response:
         try:
             async with self._db.write() as tx:
-                set_up = await authenticators.begin_setup(tx, visitor.person, _ISSUER, visitor.address)
+                set_up = await authenticators.begin_setup(tx, visitor.person, _ISSUER, visitor.ip_address)
         except AuthenticatorExists:
             return await self._authenticator(visitor)
         return await self._authenticator(visitor, set_up)
 
-    async def _confirm(self, visitor: Visitor) -> Response:
+    async def _confirm(self, visitor: SignedInRequest) -> Response:
         set_up: AuthenticatorSetup | None = None
         try:
             async with self._db.write() as tx:
@@ -162,7 +167,7 @@ class AccountPages:
                     tx, visitor.person, visitor.form_value("code"), visitor.browser
                 )
                 if not right:
-                    set_up = await authenticators.get_pending_setup(tx, visitor.person, _ISSUER, visitor.address)
+                    set_up = await authenticators.get_pending_setup(tx, visitor.person, _ISSUER, visitor.ip_address)
         except AuthenticatorNotPending:
             return await self._authenticator(visitor)
         if right:
@@ -170,7 +175,7 @@ class AccountPages:
         problems = {"code": self._pages.language(visitor.language).text("account.code.wrong")}
         return await self._authenticator(visitor, set_up, problems)
 
-    async def _remove(self, visitor: Visitor) -> Response:
+    async def _remove(self, visitor: SignedInRequest) -> Response:
         try:
             async with self._db.write() as tx:
                 await account.remove_authenticator(tx, visitor.person, visitor.browser)
@@ -180,7 +185,7 @@ class AccountPages:
 
     async def _authenticator(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         set_up: AuthenticatorSetup | None = None,
         problems: dict[str, str] | None = None,
         refused: str = "",
@@ -197,7 +202,7 @@ class AccountPages:
             set_up=set_up,
         )
 
-    async def recovery_codes(self, visitor: Visitor) -> Response:
+    async def recovery_codes(self, visitor: SignedInRequest) -> Response:
         """Create new recovery codes and show them once."""
         codes: list[str] = []
         async with self._db.write() as tx:
@@ -207,7 +212,7 @@ class AccountPages:
         fresh = visitor.query.get("done") == "authenticator"
         return self._show(visitor, "recovery_codes.html", codes=codes, held=factors, just_added=fresh)
 
-    async def passkeys(self, visitor: Visitor) -> Response:
+    async def passkeys(self, visitor: SignedInRequest) -> Response:
         """Add a passkey, or remove one."""
         if visitor.form_value("do") == "remove":
             return await self._remove_passkey(visitor)
@@ -221,7 +226,7 @@ class AccountPages:
             return await self._passkeys(visitor, refused="account.passkey.refused", name=visitor.form_value("name"))
         return redirect_to(f"{visitor.place.home}/passkeys?done=passkey")
 
-    async def _remove_passkey(self, visitor: Visitor) -> Response:
+    async def _remove_passkey(self, visitor: SignedInRequest) -> Response:
         passkey_id = self._ids.parse("passkey", visitor.form_value("passkey"))
         try:
             if passkey_id is not None:
@@ -233,10 +238,10 @@ class AccountPages:
             return await self._passkeys(visitor, refused=_LAST)
         return redirect_to(f"{visitor.place.home}/passkeys?done=no_passkey")
 
-    async def _passkeys(self, visitor: Visitor, *, refused: str = "", name: str = "") -> Response:
+    async def _passkeys(self, visitor: SignedInRequest, *, refused: str = "", name: str = "") -> Response:
         async with self._db.read() as tx:
             keys = await passkeys.list_by_person(tx, visitor.person)
-            options = await passkeys.registration_options(tx, visitor.person, visitor.csrf.encode())
+            options = await passkeys.build_registration_options(tx, visitor.person, visitor.csrf.encode())
         language = self._pages.language(visitor.language)
         return self._show(
             visitor,
@@ -250,7 +255,7 @@ class AccountPages:
             ids=lambda found: self._ids.text("passkey", found),
         )
 
-    async def sign_ins(self, visitor: Visitor) -> Response:
+    async def sign_ins(self, visitor: SignedInRequest) -> Response:
         """List the browsers that are signed in; end one sign-in, or all others."""
         if visitor.form:
             return await self._end(visitor)
@@ -266,7 +271,7 @@ class AccountPages:
             ids=lambda one: self._ids.text("signin", one),
         )
 
-    async def _end(self, visitor: Visitor) -> Response:
+    async def _end(self, visitor: SignedInRequest) -> Response:
         by, page = visitor.audit_context(self._ids), f"{visitor.place.home}/sign-ins"
         one = self._ids.parse("signin", visitor.form_value("sign_in"))
         async with self._db.write() as tx:
@@ -279,7 +284,7 @@ class AccountPages:
                 await sign_ins.end_sign_in(tx, visitor.person, one, "revoked", by)
         return redirect_to(f"{page}?done=ended")
 
-    def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
+    def _show(self, visitor: SignedInRequest, template: str, **context: Any) -> Response:
         language, done = self._pages.language(visitor.language), visitor.query.get("done", "")
         reported = language.text(f"account.done.{done}") if done in _NOTICES else ""
         return self._gate.render_page(
@@ -287,20 +292,20 @@ class AccountPages:
         )
 
 
-def find_password_form_problems(password: str, again: str, language: Language) -> dict[str, str]:
+def find_password_form_problems(password: str, repeated_password: str, language: Language) -> dict[str, str]:
     """Errors in a new password and its confirmation that can be found without checking its strength."""
     if not password:
         return {"password": language.text("account.password.missing")}
-    return {} if password == again else {"again": language.text("account.password.differs")}
+    return {} if password == repeated_password else {"again": language.text("account.password.differs")}
 
 
 _LENGTHS: Final[dict[PasswordProblem, int]] = {"too_short": SHORTEST_PASSWORD, "too_long": LONGEST_PASSWORD}
 
 
-def password_refusal_text(error: PasswordTooWeak | SignInOverloaded, language: Language) -> str:
+def password_error_text(error: PasswordTooWeak | SignInOverloaded, language: Language) -> str:
     """The reasons for which a password was rejected, as one text."""
     if isinstance(error, SignInOverloaded):
-        return language.text("account.sign_in.busy", when=formats.format_wait(BUSY_SECONDS, language.locale))
+        return language.text("account.sign_in.busy", when=formats.format_time_until(BUSY_SECONDS, language.locale))
     return " ".join(language.text(f"account.password.{one}", count=_LENGTHS.get(one, 0)) for one in error.problems)
 
 

@@ -81,9 +81,9 @@ UNKNOWN_PORTAL: Final = AccountPortal(OPERATORS, "finding", "Almoner", MEMBERS_H
 """The portal of the page on which members find their partner's sign-in page; nobody is signed in here."""
 
 
-def portal_for_member(realm: Realm, name: str, title: str, pause_reason: str = "") -> AccountPortal:
-    """The portal of a partner's members; ``name`` is the partner's text ID."""
-    return AccountPortal(realm, name, title, f"{MEMBERS_HOME}/{name}", pause_reason)
+def build_member_portal(realm: Realm, partner_id: str, title: str, pause_reason: str = "") -> AccountPortal:
+    """The portal of a partner's members; ``partner_id`` is the partner's text ID."""
+    return AccountPortal(realm, partner_id, title, f"{MEMBERS_HOME}/{partner_id}", pause_reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,12 @@ def roles_text(roles: Iterable[Role]) -> str:
     return ", ".join(name for role, name in ROLE_NAMES.items() if role in held)
 
 
-def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
-    """An error's reasons by the form field that each one names first (``email: ...``), else under ``otherwise``."""
+def problems_by_field(error: IncorrectParams, default_field: str) -> dict[str, str]:
+    """An error's reasons by the form field that each one names first (``email: ...``), else under ``default_field``."""
     found: dict[str, str] = {}
     for reason in error.reasons:
         begin, colon, rest = reason.partition(": ")
-        field, stated = (begin, rest) if colon and begin.isidentifier() else (otherwise, reason)
+        field, stated = (begin, rest) if colon and begin.isidentifier() else (default_field, reason)
         sentence = f"{stated[:1].upper()}{stated[1:].rstrip('.')}."
         found[field] = f"{found[field]} {sentence}" if field in found else sentence
     return found

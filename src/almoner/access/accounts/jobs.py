@@ -7,12 +7,12 @@ from almoner.access.accounts import service
 from almoner.access.accounts.service import SendSignInUrls
 from almoner.access.notifications.service import Email, Notification
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_ONE_DAY
 
 
-async def compose_sign_in_links_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSignInUrls]) -> Email | None:
+async def compose_sign_in_urls_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendSignInUrls]) -> Email | None:
     """The email with links to a person's sign-in pages; None if no account has this address."""
     email, found = await service.find_sign_in_urls(tx, job.details.email)
     return Email(email, f"accounts:{job.id}", {"addresses": found}) if found else None
@@ -20,5 +20,5 @@ async def compose_sign_in_links_email(tx: Tx, _mails: MailRenderer, job: JobOf[S
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "addresses.html"
 notifications: Final = (
-    Notification(service.SEND_ADDRESSES, _TEMPLATE, compose_sign_in_links_email, retry=RETRY_FOR_ONE_DAY),
+    Notification(service.SEND_ADDRESSES, _TEMPLATE, compose_sign_in_urls_email, retry=RETRY_FOR_ONE_DAY),
 )

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts import service
-from almoner.access.accounts.account_pages import find_password_form_problems, password_refusal_text
+from almoner.access.accounts.account_pages import find_password_form_problems, password_error_text
 from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, UNKNOWN_PORTAL, AccountPortal
 from almoner.access.accounts.page_guard import PageGuard, delete_cookie, redirect_to, set_cookie
 from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
@@ -35,7 +35,7 @@ _ADDRESSES: Final = RateLimit("letters_to", 1 / 600, 3)
 _AGAIN: Final = "account.sign_in.expired"
 
 
-class LinkPages:
+class EmailLinkPages:
     """Pages that emailed links open, and pages that request such links."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> None:
@@ -49,7 +49,7 @@ class LinkPages:
     def routes(self) -> Sequence[Route]:
         """Starlette routes, of both realms."""
         return [
-            self._gate.public_route(MEMBERS_HOME, self.find_sign_in_pages),
+            self._gate.public_route(MEMBERS_HOME, self.request_sign_in_urls),
             *(route for home in HOMES for route in self._of(home)),
         ]
 
@@ -62,7 +62,7 @@ class LinkPages:
             gate.public_route(f"{home}/invitation/passkey", self.invitation_passkey, methods=["POST"]),
         ]
 
-    async def find_sign_in_pages(self, request: Request) -> Response:
+    async def request_sign_in_urls(self, request: Request) -> Response:
         """Request an email that lists all sign-in pages of an email address."""
         entry = await open_sign_in_context(self._gate, request, UNKNOWN_PORTAL)
         email = entry.form_value("email").strip()
@@ -134,7 +134,7 @@ class LinkPages:
                     return self._sign_in_instead(place)
                 await links.consume_link(tx, link, person)
                 answer = entry.form_value("credential")
-                await account.add_passkey(tx, person, entry.challenge_binding, answer, "", entry.browser)
+                await account.add_passkey(tx, person, entry.passkey_challenge_binding, answer, "", entry.browser)
                 entered = await sign_ins.begin_sign_in(tx, person, "passkey", entry.browser)
         except (LinkClosed, SignInFailed) as closed:
             return self._closed(entry, "invitation", closed)
@@ -172,7 +172,7 @@ class LinkPages:
         except LinkClosed as closed:
             return self._closed(entry, purpose, closed)
         except (PasswordTooWeak, SignInOverloaded) as error:
-            problems = {"password": password_refusal_text(error, language)}
+            problems = {"password": password_error_text(error, language)}
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         return await self._after(entry, purpose, person)
 
@@ -227,7 +227,11 @@ class LinkPages:
                 _, person = await self._link(tx, place, token, purpose)
                 second = (await credentials.get_factors(tx, person)).has_second_factor
                 offer = invited and not second
-                options = await passkeys.registration_options(tx, person, entry.challenge_binding) if offer else ""
+                options = (
+                    await passkeys.build_registration_options(tx, person, entry.passkey_challenge_binding)
+                    if offer
+                    else ""
+                )
                 partner = place.realm.partner
                 provider = await sso.find_sso_option(tx, partner) if invited and partner else None
         except LinkClosed as closed:
@@ -294,7 +298,7 @@ class LinkPages:
         if wait is None:
             return None
         language = self._pages.preferred_language(entry.request)
-        text = language.text("account.many.text", when=formats.format_wait(wait, language.locale))
+        text = language.text("account.many.text", when=formats.format_time_until(wait, language.locale))
         response = self._gate.render_message(
             entry.place, language.text("account.many.title"), text, status=429, language=language
         )

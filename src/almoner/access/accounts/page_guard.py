@@ -32,12 +32,12 @@ from almoner.access.accounts.domain import (
     AccountPortal,
     FormLimits,
     NavigationLink,
-    portal_for_member,
+    build_member_portal,
 )
 from almoner.access.accounts.request_forms import ensure_storable_query, read_form, read_upload
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
-from almoner.access.operators.domain import as_partner_reader
+from almoner.access.operators.domain import build_read_only_member
 from almoner.access.operators.service import partner_views
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
@@ -77,7 +77,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class SignedInRequest:
     """The signed-in person who requests a page, their browser, and the form they posted (empty on GET).
 
     ``csrf``: token for the page's forms. ``path``, ``query``: of the request. ``browser``: the browser's identity.
@@ -104,7 +104,7 @@ class Visitor:
         return self.person.realm
 
     @property
-    def address(self) -> str:
+    def ip_address(self) -> str:
         """The client's network address, for the audit log."""
         return self.browser.address
 
@@ -114,16 +114,16 @@ class Visitor:
 
     def audit_context(self, ids: Ids) -> AuditContext:
         """The person and their network address, for changes that are audited."""
-        return AuditContext(self.audit_actor(ids.text(self.realm.id_type, self.person.id)), self.address or None)
+        return AuditContext(self.audit_actor(ids.text(self.realm.id_type, self.person.id)), self.ip_address or None)
 
     def form_value(self, name: str) -> str:
         """The value of a field in the form they posted, as typed; empty if it is missing."""
         return form_value(self.form, name)
 
-    def checkbox_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
-        """The ticked checkboxes with this name, limited to the allowed values ``among``."""
+    def checkbox_values(self, name: str, choices: Sequence[Choice]) -> list[Choice]:
+        """The ticked checkboxes with this name, limited to the allowed values ``choices``."""
         given = self.form.getlist(name)
-        return [one for one in among if one in given]
+        return [one for one in choices if one in given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class PageFrame:
     pause_reason: str = ""
 
 
-VisitorHandler = Callable[[Visitor], Awaitable[Response]]
+VisitorHandler = Callable[[SignedInRequest], Awaitable[Response]]
 
 
 class PageGuard:
@@ -179,23 +179,28 @@ class PageGuard:
         path: str,
         page: VisitorHandler,
         *roles: Role,
-        fresh: bool = False,
-        second: bool = True,
+        requires_reauthentication: bool = False,
+        requires_second_factor: bool = True,
         methods: Sequence[str] = ("GET", "POST"),
         upload: UploadDeclaration | None = None,
         limits: FormLimits = FORM_LIMITS,
     ) -> Route:
         """A route for signed-in people, limited to some roles if any are given.
 
-        ``path`` holds ``{partner}`` or begins with ``/operator``. ``fresh`` and ``second``: as for ``require_visitor``.
-        A form must be posted to the URL that showed it. ``upload``: the file that the form may contain. ``limits``: for
-        a form without a file.
+        ``path`` holds ``{partner}`` or begins with ``/operator``. ``requires_reauthentication`` and
+        ``requires_second_factor``: as for ``require_sign_in``. A form must be posted to the URL that showed it.
+        ``upload``: the file that the form may contain. ``limits``: for a form without a file.
         """
 
         @wraps(page)
         async def answer(request: Request) -> Response:
-            visitor = await self.require_visitor(
-                request, *roles, fresh=fresh, second=second, upload=upload, limits=limits
+            visitor = await self.require_sign_in(
+                request,
+                *roles,
+                requires_reauthentication=requires_reauthentication,
+                requires_second_factor=requires_second_factor,
+                upload=upload,
+                limits=limits,
             )
             if isinstance(visitor, Response):
                 return visitor
@@ -235,50 +240,53 @@ class PageGuard:
 
         return Route(path, answer, methods=list(methods))
 
-    async def require_visitor(
+    async def require_sign_in(
         self,
         request: Request,
         *roles: Role,
-        fresh: bool = False,
-        second: bool = True,
+        requires_reauthentication: bool = False,
+        requires_second_factor: bool = True,
         form: FormData | None = None,
         upload: UploadDeclaration | None = None,
         limits: FormLimits = FORM_LIMITS,
-    ) -> Visitor | Response:
+    ) -> SignedInRequest | Response:
         """The signed-in visitor; or the redirect to sign-in or reauthentication, or the page about a missing role.
 
-        ``fresh``: require a recent reauthentication. ``second``: require a second factor from those who must have one;
-        False on the pages that add one. ``form``: the posted form, if the body has been read.
+        ``requires_reauthentication``: require a recent reauthentication. ``requires_second_factor``: require a second
+        factor from those who must have one; False on the pages that add one. ``form``: the posted form, if the body has
+        been read.
         """
         place = await self.portal_of_request(request)
-        visitor = await self.find_visitor(request, place, form, upload, limits)
+        visitor = await self.find_signed_in_request(request, place, form, upload, limits)
         if visitor is None and (viewer := await self._find_viewer(request, place)) is not None:
-            readable = request.method in ("GET", "HEAD") and "read_only" in roles and not fresh
+            readable = request.method in ("GET", "HEAD") and "read_only" in roles and not requires_reauthentication
             return viewer if readable else self.render_refusal(viewer, _VIEW_REFUSED, _VIEW_REFUSED_TEXT)
         if visitor is None:
             asked = _requested_path(request) if request.method != "POST" else place.home
             onward = f"?next={quote(asked, safe='/')}" if asked != place.home else ""
             return redirect_to(f"{place.home}/sign-in{onward}")
-        if request.method == "POST" and not self.is_valid_form(request, visitor.form, visitor.csrf):
+        if request.method == "POST" and not self.has_valid_csrf_token(request, visitor.form, visitor.csrf):
             return self.render_invalid_form(visitor)
-        if second and await self._lacks_second(visitor):
+        if requires_second_factor and await self._lacks_second(visitor):
             return redirect_to(f"{place.home}{SECOND_FACTOR}")
         if roles and not visitor.person.has_role(*roles):
             return self._render_forbidden(visitor, roles)
-        if fresh and not sign_ins.is_recently_authenticated(visitor.sign_in, self.db.deployment.clock.real_now()):
+        if requires_reauthentication and not sign_ins.is_recently_authenticated(
+            visitor.sign_in, self.db.deployment.clock.real_now()
+        ):
             # The posted form is stored nowhere, since it may hold a secret; the page says so.
             asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_requested_path(request), "")
             return redirect_to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
         return visitor
 
-    async def find_visitor(
+    async def find_signed_in_request(
         self,
         request: Request,
         portal: AccountPortal,
         form: FormData | None = None,
         upload: UploadDeclaration | None = None,
         limits: FormLimits = FORM_LIMITS,
-    ) -> Visitor | None:
+    ) -> SignedInRequest | None:
         """The visitor signed in at this portal in this browser; a posted form is not checked yet."""
         found = await self.find_sign_in(request, portal)
         if found is None:
@@ -288,11 +296,13 @@ class PageGuard:
         language = found[1].language or self._pages.preferred_language(request).tag
         if upload is not None and request.method == "POST":
             posted, received = await read_upload(request, upload)
-            return Visitor(portal, found[1], found[0], csrf, path, query, browser, language, posted, upload=received)
+            return SignedInRequest(
+                portal, found[1], found[0], csrf, path, query, browser, language, posted, upload=received
+            )
         posted = await read_form(request, limits) if form is None else form
-        return Visitor(portal, found[1], found[0], csrf, path, query, browser, language, posted)
+        return SignedInRequest(portal, found[1], found[0], csrf, path, query, browser, language, posted)
 
-    async def _find_viewer(self, request: Request, portal: AccountPortal) -> Visitor | None:
+    async def _find_viewer(self, request: Request, portal: AccountPortal) -> SignedInRequest | None:
         """The operator who currently views this partner's pages in this browser, if any."""
         partner = portal.realm.partner
         if partner is None or (found := await self.find_sign_in(request, OPERATOR_PORTAL)) is None:
@@ -304,8 +314,8 @@ class PageGuard:
             return None
         csrf, path = self.csrf_token_for_sign_in(sign_in), request.url.path
         language = operator.language or self._pages.preferred_language(request).tag
-        browser, reader = browser_of_request(request, portal), as_partner_reader(view, operator)
-        return Visitor(
+        browser, reader = browser_of_request(request, portal), build_read_only_member(view, operator)
+        return SignedInRequest(
             portal, reader, sign_in, csrf, path, request.query_params, browser, language, FormData(), view.expires_at
         )
 
@@ -376,19 +386,19 @@ class PageGuard:
                 account = await partners.get(tx, Partner(partner_id))
             except NoSuchPartner:
                 raise NotFound from None
-        return portal_for_member(Realm(partner_id), name, account.name, account.pause_reason or "")
+        return build_member_portal(Realm(partner_id), name, account.name, account.pause_reason or "")
 
     def csrf_token_for_sign_in(self, sign_in: SignIn) -> str:
         """The CSRF token of a sign-in. It survives cookie rotation, so that forms in other tabs stay valid."""
         return urlsafe_b64encode(self.db.deployment.vault.sign("csrf:sign-in", sign_in.id.bytes)).decode().rstrip("=")
 
-    def is_valid_form(self, request: Request, form: FormData, csrf: str) -> bool:
+    def has_valid_csrf_token(self, request: Request, form: FormData, csrf_token: str) -> bool:
         """Whether the form was posted from one of our pages with this browser's CSRF token (H2)."""
         given = form.get(CSRF_FIELD)
-        known = isinstance(given, str) and hmac.compare_digest(given.encode(), csrf.encode())
+        known = isinstance(given, str) and hmac.compare_digest(given.encode(), csrf_token.encode())
         return known and link_sessions.is_same_origin(request, self._origin)
 
-    async def _lacks_second(self, visitor: Visitor) -> bool:
+    async def _lacks_second(self, visitor: SignedInRequest) -> bool:
         if not credentials.requires_second_factor(visitor.person):
             return False
         async with self.db.read() as tx:
@@ -397,7 +407,7 @@ class PageGuard:
     def render_page(
         self,
         pages: PageRenderer,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         template: str,
         *,
         language: Language | None = None,
@@ -422,7 +432,7 @@ class PageGuard:
         )
 
     def render_refusal(
-        self, visitor: Visitor, heading: str, text: str, *, language: Language | None = None, status: int = 403
+        self, visitor: SignedInRequest, heading: str, text: str, *, language: Language | None = None, status: int = 403
     ) -> Response:
         """Render a page that tells a signed-in visitor why an action is not allowed."""
         reader = language or self._pages.language(None)
@@ -438,14 +448,14 @@ class PageGuard:
             onward=onward,
         )
 
-    def _render_forbidden(self, visitor: Visitor, roles: Sequence[Role]) -> Response:
+    def _render_forbidden(self, visitor: SignedInRequest, roles: Sequence[Role]) -> Response:
         """The page about a missing role."""
         language = self._pages.language(visitor.language)
         names = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in roles]
         text = language.text("desk.forbidden.text", roles=formats.format_list(names, language.locale))
         return self.render_refusal(visitor, language.text("desk.forbidden.title"), text, language=language)
 
-    def render_invalid_form(self, visitor: Visitor) -> Response:
+    def render_invalid_form(self, visitor: SignedInRequest) -> Response:
         """The page shown when a posted form has no valid CSRF token."""
         language = self._pages.language(visitor.language)
         return self.render_refusal(
@@ -498,17 +508,17 @@ class PageGuard:
         """The error page for an unknown path or method; in their own layout for operators who are signed in."""
         language, place = self._pages.preferred_language(request), _portal_of_path(request)
         heading, text = language.text("desk.missing.title"), language.text("desk.missing.text")
-        visitor = await self.find_visitor(request, place, FormData()) if place else None
+        visitor = await self.find_signed_in_request(request, place, FormData()) if place else None
         if visitor is not None:
             return self.render_refusal(visitor, heading, text, language=language, status=status)
         return self.render_message(place, heading, text, status=status, language=language)
 
-    def has_link(self, visitor: Visitor, path: str) -> bool:
+    def is_in_navigation(self, visitor: SignedInRequest, path: str) -> bool:
         """Whether the visitor's navigation leads to a path."""
         place, roles = visitor.place, visitor.person.roles
         return any(link.path == path and link.is_visible_to(place.realm, roles) for link in self._links)
 
-    def _portal(self, visitor: Visitor, language: Language) -> PageFrame:
+    def _portal(self, visitor: SignedInRequest, language: Language) -> PageFrame:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
         own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "People")
         wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox)
@@ -528,7 +538,7 @@ class PageGuard:
         }
         made = tuple(NavigationGroup(named[heading], tuple(items)) for heading, items in groups.items())
         frame = PageFrame(
-            place.title, place.home, visitor.person.shown_name, visitor.csrf, made, pause_reason=place.pause_reason
+            place.title, place.home, visitor.person.display_name, visitor.csrf, made, pause_reason=place.pause_reason
         )
         if visitor.view_until is None:
             return frame
@@ -549,21 +559,26 @@ class PageContext:
         path: str,
         page: VisitorHandler,
         *roles: Role,
-        fresh: bool = False,
+        requires_reauthentication: bool = False,
         methods: Sequence[str] = ("GET", "POST"),
         limits: FormLimits = FORM_LIMITS,
     ) -> Route:
         """A page under the partner's ``/account/{partner}``, for members with one of the roles.
 
-        ``fresh``: require a recent reauthentication. ``limits``: for its form.
+        ``requires_reauthentication``: require a recent reauthentication. ``limits``: for its form.
         """
         return self.gate.protected_route(
-            f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods, limits=limits
+            f"{MEMBERS_HOME}/{{partner}}{path}",
+            page,
+            *roles,
+            requires_reauthentication=requires_reauthentication,
+            methods=methods,
+            limits=limits,
         )
 
     def render_page(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         template: str,
         *,
         language: Language | None = None,
@@ -575,32 +590,32 @@ class PageContext:
             self.pages, visitor, template, language=language, status=status, passkeys=False, **context
         )
 
-    def id_text(self, type_: str, record: UUID) -> str:
+    def format_id(self, id_type: str, record_id: UUID) -> str:
         """An identifier as pages show it."""
-        return self.db.deployment.ids.text(type_, record)
+        return self.db.deployment.ids.text(id_type, record_id)
 
-    def id_from_path(self, visitor: Visitor, type_: str) -> UUID:
+    def parse_id_from_path(self, visitor: SignedInRequest, id_type: str) -> UUID:
         """The ID in the last segment of the path. Raises NotFound."""
-        return self.parse_id(type_, visitor.path.rpartition("/")[2])
+        return self.parse_id(id_type, visitor.path.rpartition("/")[2])
 
-    def after_id(self, visitor: Visitor, type_: str) -> UUID | None:
+    def parse_after_id(self, visitor: SignedInRequest, id_type: str) -> UUID | None:
         """The ID after which a page of a list begins; None for the first page. Raises NotFound."""
         name = visitor.query.get("after")
-        return None if name is None else self.parse_id(type_, name)
+        return None if name is None else self.parse_id(id_type, name)
 
-    def parse_id(self, type_: str, text: str) -> UUID:
+    def parse_id(self, id_type: str, text: str) -> UUID:
         """Parse an ID. Raises NotFound."""
-        found = self.db.deployment.ids.parse(type_, text)
+        found = self.db.deployment.ids.parse(id_type, text)
         if found is None:
             raise NotFound
         return found
 
-    def audit_context(self, visitor: Visitor) -> AuditContext:
+    def audit_context(self, visitor: SignedInRequest) -> AuditContext:
         """The visitor as author of audited changes."""
         return visitor.audit_context(self.db.deployment.ids)
 
 
-def partner_of_visitor(visitor: Visitor) -> Partner:
+def partner_of_request(visitor: SignedInRequest) -> Partner:
     """The partner that the visitor is a member of."""
     return Partner(visitor.realm.id)
 

@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from markupsafe import Markup
 
 from almoner.access.accounts.domain import ROLE_NAMES
-from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest
 from almoner.access.people.domain import Role
 from almoner.platform.pages import formats
-from almoner.platform.pages.record_tables import readable
+from almoner.platform.pages.record_tables import humanise_field_name
 from almoner.platform.pages.translations import Language
 
 
@@ -28,35 +28,35 @@ class PageTexts:
         """A message of the catalogues."""
         return self.language.text(key, **values)
 
-    def label(self, member: str) -> str:
+    def field_label(self, field: str) -> str:
         """The label of a record's field, such as "Created" for ``createdAt``.
 
         A field without a label is shown as English.
         """
-        return self._words("member", member, readable(member))
+        return self._words("member", field, humanise_field_name(field))
 
-    def value(self, value: str) -> str:
+    def value_label(self, value: str) -> str:
         """The display text for a status or another enumerated value; the value itself if it has no text."""
         return self._words("value", value.lower(), value)
 
-    def record_name(self, kind: str) -> str:
+    def record_type_name(self, record_type: str) -> str:
         """The display name for the records of an event type, such as "Donation sessions" for ``donation_session``."""
-        return self._words("list", f"{kind.replace('_', '')}.title", readable(kind))
+        return self._words("list", f"{record_type.replace('_', '')}.title", humanise_field_name(record_type))
 
     def role_names(self, roles: Iterable[Role]) -> str:
         """The names of roles, in one line."""
         held = set(roles)
-        return formats.comma(self.language.locale).join(
+        return formats.list_separator(self.language.locale).join(
             self.text(f"desk.role.{role}") for role in ROLE_NAMES if role in held
         )
 
-    def problem(self, label: str, reason: str) -> Markup:
+    def field_error(self, label: str, reason: str) -> Markup:
         """The API's error about a field, under the field's label. The reason itself is in English."""
-        return self.language.html("dashboard.problem", label=label, reason=in_english(reason))
+        return self.language.html("dashboard.problem", label=label, reason=mark_as_english(reason))
 
     def _words(self, group: str, name: str, otherwise: str) -> str:
         key = f"dashboard.{group}.{name}"
-        return self.language.text(key) if self.language.has(key) else in_english(otherwise)
+        return self.language.text(key) if self.language.has(key) else mark_as_english(otherwise)
 
     def country_name(self, code: str) -> str:
         """The name of a country by its ISO 3166-1 alpha-3 code; the code if it is unknown."""
@@ -70,31 +70,31 @@ class PageTexts:
         """A count with its separators."""
         return formats.format_whole_number(number, self.language.locale)
 
-    def moment(self, at: datetime) -> str:
+    def timestamp_text(self, at: datetime) -> str:
         """A timestamp in the visitor's time zone."""
         return formats.format_timestamp(at, self.language.locale, self.zone)
 
-    def short_moment(self, at: datetime) -> str:
+    def short_timestamp_text(self, at: datetime) -> str:
         """A timestamp for a table whose heading shows the time zone."""
         return formats.format_short_timestamp(at, self.language.locale, self.zone)
 
     def age(self, at: datetime) -> str:
         """The age of a timestamp, such as "3 hours ago"."""
-        return formats.format_age(self.now - at, self.language.locale)
+        return formats.format_relative_time(self.now - at, self.language.locale)
 
     def zone_name(self) -> str:
         """The display name of the visitor's time zone, by its city."""
         return formats.zone_name(self.zone, self.language.locale)
 
 
-def in_english(text: str) -> Markup:
+def mark_as_english(text: str) -> Markup:
     """Text from the API or a server, marked as English."""
     return Markup('<bdi lang="en">{}</bdi>').format(text)
 
 
-def in_english_joined(reasons: Iterable[str]) -> Markup:
+def join_as_english(reasons: Iterable[str]) -> Markup:
     """All reasons of an error, joined and marked as English."""
-    return in_english("; ".join(reasons))
+    return mark_as_english("; ".join(reasons))
 
 
 def language_choices(tags: Iterable[str], texts: PageTexts) -> list[tuple[str, str]]:
@@ -103,10 +103,10 @@ def language_choices(tags: Iterable[str], texts: PageTexts) -> list[tuple[str, s
     return sorted(named, key=lambda pair: pair[1].casefold())
 
 
-def texts_of(context: PageContext, visitor: Visitor) -> PageTexts:
+def build_page_texts(context: PageContext, visitor: SignedInRequest) -> PageTexts:
     """The texts of a visitor's page."""
     deployment = context.db.deployment
-    zone = find_zone(visitor.person.time_zone) or deployment.time_zone
+    zone = parse_time_zone(visitor.person.time_zone) or deployment.time_zone
     return PageTexts(context.pages.language(visitor.language), zone, deployment.clock.now())
 
 
@@ -118,6 +118,6 @@ def _zone(name: str) -> tzinfo | None:
         return None
 
 
-def find_zone(name: str | None) -> tzinfo | None:
+def parse_time_zone(name: str | None) -> tzinfo | None:
     """The time zone with a name that a person or their directory entered; None if it does not exist."""
     return _zone(name) if name and len(name) < 64 else None

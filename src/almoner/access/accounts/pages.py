@@ -7,7 +7,7 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.account_pages import AccountPages
-from almoner.access.accounts.link_pages import LinkPages
+from almoner.access.accounts.link_pages import EmailLinkPages
 from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.accounts.sign_in_pages import SignInPages
 from almoner.platform.pages.rendering import PageRenderer
@@ -16,10 +16,10 @@ from almoner.platform.ratelimit import RateLimiter
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-def routes(gate: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> Sequence[Route]:
+def routes(guard: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> Sequence[Route]:
     """Starlette routes for both realms. ``pages`` renders ``TEMPLATES``."""
     return [
-        *LinkPages(gate, pages, limiter).routes(),
-        *SignInPages(gate, pages).routes(),
-        *AccountPages(gate, pages).routes(),
+        *EmailLinkPages(guard, pages, limiter).routes(),
+        *SignInPages(guard, pages).routes(),
+        *AccountPages(guard, pages).routes(),
     ]

@@ -38,10 +38,10 @@ async def request_sign_in_urls(tx: Tx, email: str) -> None:
     await SEND_ADDRESSES.enqueue(tx, SendSignInUrls(sealed.hex()), unique=unique)
 
 
-async def find_sign_in_urls(tx: Tx, sealed: str) -> tuple[str, list[SignInUrl]]:
+async def find_sign_in_urls(tx: Tx, encrypted_email: str) -> tuple[str, list[SignInUrl]]:
     """Decrypt the requested email address and find the partners' sign-in pages for it."""
     try:
-        email = tx.vault.decrypt(bytes.fromhex(sealed), context=_CONTEXT).decode()
+        email = tx.vault.decrypt(bytes.fromhex(encrypted_email), context=_CONTEXT).decode()
     except DecryptionFailed:
         return "", []
     found = []

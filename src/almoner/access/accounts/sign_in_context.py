@@ -35,7 +35,7 @@ class SignInContext:
         return browser_of_request(self.request, self.place)
 
     @property
-    def challenge_binding(self) -> bytes:
+    def passkey_challenge_binding(self) -> bytes:
         """The value that a passkey challenge is bound to, so that only this browser can answer it."""
         return self.visit.csrf.encode()
 
@@ -49,12 +49,12 @@ class SignInContext:
         return response
 
 
-async def open_sign_in_context(gate: PageGuard, request: Request, portal: AccountPortal) -> SignInContext:
+async def open_sign_in_context(guard: PageGuard, request: Request, portal: AccountPortal) -> SignInContext:
     """The context of a request to a sign-in page. Tabs share one token, so that no form becomes invalid."""
-    vault = gate.db.deployment.vault
+    vault = guard.db.deployment.vault
     found = link_sessions.find_link_session(request, vault, _PURPOSE, portal.realm.id, portal.name)
     form = await read_form(request)
     visit = found or link_sessions.begin_link_session(vault, _PURPOSE, portal.realm.id, portal.name)
     return SignInContext(
-        request, portal, visit, form, found is not None and gate.is_valid_form(request, form, visit.csrf)
+        request, portal, visit, form, found is not None and guard.has_valid_csrf_token(request, form, visit.csrf)
     )

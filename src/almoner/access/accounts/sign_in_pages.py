@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import BUSY_SECONDS, HOMES, AccountPortal
-from almoner.access.accounts.page_guard import PageGuard, Visitor, delete_cookie, redirect_to
+from almoner.access.accounts.page_guard import PageGuard, SignedInRequest, delete_cookie, redirect_to
 from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AttemptThrottled, SignInOverloaded
@@ -48,7 +48,7 @@ class SignInPages:
             gate.public_route(f"{home}/sign-in", self.sign_in),
             gate.public_route(f"{home}/sign-in/second", self.second_factor),
             gate.public_route(f"{home}/sign-in/passkey", self.passkey, methods=["POST"]),
-            gate.protected_route(f"{home}/prove", self.reauthenticate, second=False),
+            gate.protected_route(f"{home}/prove", self.reauthenticate, requires_second_factor=False),
             gate.public_route(f"{home}/sign-out", self.sign_out, methods=["POST"]),
         ]
 
@@ -123,7 +123,7 @@ class SignInPages:
         answer, ticket = entry.form_value("credential"), request.cookies.get(place.second_factor_cookie_name, "")
         try:
             entered = await sign_in_methods.sign_in_by_passkey(
-                self._db, place.realm, entry.challenge_binding, answer, entry.browser, ticket
+                self._db, place.realm, entry.passkey_challenge_binding, answer, entry.browser, ticket
             )
         except SignInFailed:
             return await self._form(entry, status=422, problems={"passkey": _WRONG_PASSKEY})
@@ -132,9 +132,9 @@ class SignInPages:
     async def sign_out(self, request: Request) -> Response:
         """End the sign-in and delete its cookie."""
         place = await self._gate.portal_of_request(request)
-        visitor = await self._gate.find_visitor(request, place)
+        visitor = await self._gate.find_signed_in_request(request, place)
         if visitor is not None:
-            if not self._gate.is_valid_form(request, visitor.form, visitor.csrf):
+            if not self._gate.has_valid_csrf_token(request, visitor.form, visitor.csrf):
                 return self._gate.render_invalid_form(visitor)
             async with self._db.write() as tx:
                 await sign_ins.end_sign_in(
@@ -144,7 +144,7 @@ class SignInPages:
         delete_cookie(response, place.session_cookie_name)
         return response
 
-    async def reauthenticate(self, visitor: Visitor) -> Response:
+    async def reauthenticate(self, visitor: SignedInRequest) -> Response:
         """Ask a signed-in person to prove their identity again before secrets or money, then continue."""
         onward = visitor.place.safe_redirect_path(visitor.form_value("next") or visitor.query.get("next", ""))
         if not visitor.form:
@@ -201,7 +201,7 @@ class SignInPages:
         """
         place, language = entry.place, self._pages.preferred_language(entry.request)
         async with self._db.read() as tx:
-            options = await passkeys.authentication_options(tx, entry.challenge_binding)
+            options = await passkeys.build_authentication_options(tx, entry.passkey_challenge_binding)
             provider = await _find_sso_option(tx, place)
         page = self._gate.render_public_page(
             self._pages,
@@ -228,7 +228,9 @@ class SignInPages:
         options = ""
         if needed.factors.passkeys:
             async with self._db.read() as tx:
-                options = await passkeys.authentication_options(tx, entry.challenge_binding, needed.person)
+                options = await passkeys.build_authentication_options(
+                    tx, entry.passkey_challenge_binding, needed.person
+                )
         page = self._gate.render_public_page(
             self._pages,
             entry.place,
@@ -246,7 +248,7 @@ class SignInPages:
 
     async def _proof(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         next_path: str,
         *,
         status: int = 200,
@@ -257,7 +259,7 @@ class SignInPages:
         async with self._db.read() as tx:
             factors = await credentials.get_factors(tx, visitor.person)
             options = (
-                await passkeys.authentication_options(tx, visitor.csrf.encode(), visitor.person)
+                await passkeys.build_authentication_options(tx, visitor.csrf.encode(), visitor.person)
                 if factors.passkeys
                 else ""
             )
@@ -294,7 +296,7 @@ def _wait_key(refused: AttemptThrottled | SignInOverloaded) -> str:
 
 def _texts(keys: Mapping[str, str] | None, language: Language, wait: int) -> dict[str, str]:
     """The translated texts of catalogue keys, by field; ``wait``: seconds until the next attempt."""
-    when = formats.format_wait(wait, language.locale) if wait else ""
+    when = formats.format_time_until(wait, language.locale) if wait else ""
     return {field: language.text(key, when=when) for field, key in (keys or {}).items()}
 
 

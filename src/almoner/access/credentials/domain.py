@@ -224,16 +224,16 @@ class FailedAttempts:
     failures: int
     last_at: datetime
 
-    def unexpired_failures(self, limit: ThrottlePolicy, at: datetime) -> int:
+    def count_unexpired(self, policy: ThrottlePolicy, at: datetime) -> int:
         """How many failures still count at this time."""
-        return max(0, self.failures - max(timedelta(), at - self.last_at) // limit.fade)
+        return max(0, self.failures - max(timedelta(), at - self.last_at) // policy.fade)
 
-    def next_allowed_at(self, limit: ThrottlePolicy, at: datetime) -> datetime | None:
+    def next_allowed_at(self, policy: ThrottlePolicy, at: datetime) -> datetime | None:
         """When the next attempt is allowed; None if it is allowed now."""
-        over = self.unexpired_failures(limit, at) - limit.free
+        over = self.count_unexpired(policy, at) - policy.free
         if over < 0:
             return None
-        wait = min(timedelta(seconds=2 ** min(over, 20)), limit.longest)
+        wait = min(timedelta(seconds=2 ** min(over, 20)), policy.longest)
         return self.last_at + wait if self.last_at + wait > at else None
 
 

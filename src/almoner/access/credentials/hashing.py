@@ -75,9 +75,12 @@ async def hash_secret(secret: bytes) -> str:
     return await _queue.do(lambda: _queue.hasher.hash(secret), known=True)
 
 
-async def verify_hash(hash_: str, secret: bytes, *, known: bool) -> bool:
-    """Whether the secret matches the hash. ``known`` gives priority to returning visitors. Raises SignInOverloaded."""
-    return await _queue.do(lambda: _verify(hash_, secret), known=known)
+async def verify_hash(hash_: str, secret: bytes, *, is_known_source: bool) -> bool:
+    """Whether the secret matches the hash. ``is_known_source`` gives priority to returning visitors.
+
+    Raises SignInOverloaded.
+    """
+    return await _queue.do(lambda: _verify(hash_, secret), known=is_known_source)
 
 
 def dummy_hash() -> str:

@@ -43,7 +43,7 @@ async def find_password(tx: Tx, realm: Realm, person_id: UUID) -> str | None:
     return found
 
 
-async def casefold_name(tx: Tx, name: str) -> str:
+async def normalise_user_name(tx: Tx, name: str) -> str:
     """A user name in the form in which names are compared."""
     found: str = await tx.fetchval("select folded($1)", name)
     return found
@@ -62,9 +62,9 @@ async def set_password(tx: Tx, person: Person, hash_: str) -> None:
     )
 
 
-async def replace_password_hash(tx: Tx, person: Person, before: str, hash_: str) -> None:
+async def replace_password_hash(tx: Tx, person: Person, old_hash: str, new_hash: str) -> None:
     """Replace the hash of the same password, unless the password was changed in the meantime."""
-    await tx.execute("update password set hash = $3 where person_id = $1 and hash = $2", person.id, before, hash_)
+    await tx.execute("update password set hash = $3 where person_id = $1 and hash = $2", person.id, old_hash, new_hash)
 
 
 async def delete_password(tx: Tx, person: Person) -> None:
@@ -87,7 +87,7 @@ async def insert_authenticator(tx: Tx, person: Person, secret: bytes) -> bool:
     return bool(made)
 
 
-async def find_authenticator(tx: Tx, person: Person, *, confirmed: bool) -> bytes | None:
+async def find_authenticator_secret(tx: Tx, person: Person, *, confirmed: bool) -> bytes | None:
     """The encrypted TOTP secret of the active app, or of the one being set up."""
     found: bytes | None = await tx.fetchval(
         "select secret from one_time_password where person_id = $1 and (confirmed_at is not null) = $2",
@@ -246,8 +246,8 @@ async def save_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequence
     )
 
 
-async def clear_attempts(tx: Tx, own: Sequence[AttemptSlot], shared: Sequence[AttemptSlot]) -> None:
-    """Reset the counters of ``own`` slots and take one attempt off those of ``shared`` slots."""
+async def clear_attempts(tx: Tx, source_slots: Sequence[AttemptSlot], shared_slots: Sequence[AttemptSlot]) -> None:
+    """Reset the counters of ``source_slots`` slots and take one attempt off those of ``shared_slots`` slots."""
     await tx.execute(
         """
         with held as (
@@ -261,8 +261,8 @@ async def clear_attempts(tx: Tx, own: Sequence[AttemptSlot], shared: Sequence[At
         from held
         where (t.realm, t.name_hash, t.network) = (held.realm, held.name_hash, held.network)
         """,
-        *_slot_columns([*own, *shared]),
-        [True] * len(own) + [False] * len(shared),
+        *_slot_columns([*source_slots, *shared_slots]),
+        [True] * len(source_slots) + [False] * len(shared_slots),
     )
 
 
@@ -271,7 +271,7 @@ async def delete_attempts(tx: Tx, realm: UUID, hashes: Sequence[bytes]) -> None:
     await tx.execute("delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
 
 
-async def claim_refusal_record(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
+async def claim_refusal_audit(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
     """Whether to audit a refusal of the slot now: True if none was audited since ``before``."""
     reported = await tx.fetchval(
         """
@@ -287,7 +287,7 @@ async def claim_refusal_record(tx: Tx, slot: AttemptSlot, before: datetime) -> b
     return bool(reported)
 
 
-async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def find_oldest_attempt_and_challenge_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """The times of the oldest attempt and of the first expired challenge."""
     row = await tx.fetchrow(
         """

@@ -154,9 +154,9 @@ def generate_key_secret(kind: Kind, *, sandbox: bool) -> str:
     return generate_secret(key_prefix(kind, sandbox=sandbox))
 
 
-def generate_secret(start: str) -> str:
+def generate_secret(prefix: str) -> str:
     """Generate a secret: 190 random bits and a checksum, so that scanners can tell fakes offline."""
-    head = start + _base62(int.from_bytes(os.urandom(32)), _RANDOM_CHARACTERS)
+    head = prefix + _base62(int.from_bytes(os.urandom(32)), _RANDOM_CHARACTERS)
     return head + _checksum(head)
 
 
@@ -165,15 +165,15 @@ def key_kind_of_secret(text: str, *, sandbox: bool) -> Kind | None:
     return next((kind for kind in _PREFIX if is_well_formed_secret(key_prefix(kind, sandbox=sandbox), text)), None)
 
 
-def is_well_formed_secret(start: str, text: str) -> bool:
+def is_well_formed_secret(prefix: str, text: str) -> bool:
     """Whether the text has the form and checksum of ``generate_secret``."""
-    if not text.startswith(start) or len(text) != len(start) + _RANDOM_CHARACTERS + _CHECK_CHARACTERS:
+    if not text.startswith(prefix) or len(text) != len(prefix) + _RANDOM_CHARACTERS + _CHECK_CHARACTERS:
         return False
     head, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]
-    return all(c in _BASE62 for c in head[len(start) :]) and _checksum(head) == check
+    return all(c in _BASE62 for c in head[len(prefix) :]) and _checksum(head) == check
 
 
-def parse_own_rate(text: str) -> Rate | None:
+def parse_partner_rate(text: str) -> Rate | None:
     """A partner's own rate limit, such as ``50/100``; None, for the deployment's, if empty. Raises ValueError."""
     rate = parse_rate(text) if text else None
     if rate is not None and rate.burst > MAX_BURST:
@@ -280,7 +280,7 @@ class RequestCounts:
     by_key: Mapping[UUID, Sequence[int]]
     since: datetime | None = None
 
-    def of_key(self, key_id: UUID) -> Sequence[int]:
+    def counts_for_key(self, key_id: UUID) -> Sequence[int]:
         """The counts of one key, by time."""
         return self.by_key.get(key_id, [0] * len(self.moments))
 
@@ -289,6 +289,6 @@ class RequestCounts:
         """The counts of all keys together, by time."""
         return [sum(counts[position] for counts in self.by_key.values()) for position in range(len(self.moments))]
 
-    def is_whole(self, moment: datetime) -> bool:
+    def covers_all_since(self, since: datetime) -> bool:
         """Whether all requests since that time are counted."""
-        return self.since is None or self.since <= moment
+        return self.since is None or self.since <= since

@@ -98,13 +98,13 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
     return key
 
 
-async def set_rate_limits(tx: Tx, partner: Partner, wanted: Mapping[Kind, Rate | None]) -> dict[Kind, Rate | None]:
+async def set_rate_limits(tx: Tx, partner: Partner, rates: Mapping[Kind, Rate | None]) -> dict[Kind, Rate | None]:
     """Set a partner's own rate limits by kind of key, None for the deployment's; returns those that have changed.
 
     The limits apply to each key on its own, within a second.
     """
     before = await store.list_rate_limits(tx, partner)
-    changed = {kind: rate for kind, rate in wanted.items() if rate != before.get(kind)}
+    changed = {kind: rate for kind, rate in rates.items() if rate != before.get(kind)}
     for kind, rate in changed.items():
         await store.set_rate_limit(tx, partner, kind, rate)
     return changed
@@ -120,12 +120,12 @@ async def list_requests_page(
     requests = await store_requests.list_newest(tx, partner, filters, before, size + 1)
     if len(requests) > size:
         return ApiRequestPage(requests[:size], requests[size - 1].request_id)
-    return ApiRequestPage(requests, await store_requests.find_oldest_searched_request(tx, partner, filters, before))
+    return ApiRequestPage(requests, await store_requests.find_oldest_searched_id(tx, partner, filters, before))
 
 
-async def count_refused_requests(tx: Tx, partner: Partner) -> RequestCounts:
+async def count_rate_limited_requests(tx: Tx, partner: Partner) -> RequestCounts:
     """Count the requests of each key that a rate limit rejected, as far back as the log goes."""
-    return await store_requests.count_refused(tx, partner, tx.now - REQUEST_RETENTION)
+    return await store_requests.count_rate_limited(tx, partner, tx.now - REQUEST_RETENTION)
 
 
 async def next_request_log_deletion_at(tx: Tx) -> datetime | None:

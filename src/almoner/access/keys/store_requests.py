@@ -78,7 +78,7 @@ async def list_newest(
     return [_request(row) for row in rows]
 
 
-async def find_oldest_searched_request(
+async def find_oldest_searched_id(
     tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None
 ) -> UUID | None:
     """The oldest request that ``list_newest`` searches; None if it searches all."""
@@ -103,19 +103,19 @@ select key_id, count(*) filter (where status = 429) {_FROM} and status >= 400 gr
 """
 
 
-async def count_requests(tx: Tx, partner: Partner, moments: tuple[datetime, datetime, datetime]) -> RequestCounts:
+async def count_requests(tx: Tx, partner: Partner, since_times: tuple[datetime, datetime, datetime]) -> RequestCounts:
     """The requests of each key since each moment, of the newest ``SEARCHED_REQUESTS``."""
-    lowest = [lowest_id_at(moment) for moment in moments]
+    lowest = [lowest_id_at(moment) for moment in since_times]
     end: UUID | None = await tx.fetchval(_END_OF_COUNT, partner.id, min(lowest), SEARCHED_REQUESTS - 1)
     rows = await tx.fetch(_COUNT, partner.id, end or min(lowest), *lowest)
-    return _counts(moments, rows, end)
+    return _counts(since_times, rows, end)
 
 
-async def count_refused(tx: Tx, partner: Partner, moment: datetime) -> RequestCounts:
+async def count_rate_limited(tx: Tx, partner: Partner, since: datetime) -> RequestCounts:
     """Count requests rejected by a rate limit, by key, among the newest ``SEARCHED_REQUESTS`` failed ones."""
-    lowest = lowest_id_at(moment)
+    lowest = lowest_id_at(since)
     end: UUID | None = await tx.fetchval(_END_OF_COUNT_REFUSED, partner.id, lowest, SEARCHED_REQUESTS - 1)
-    return _counts((moment,), await tx.fetch(_COUNT_REFUSED, partner.id, end or lowest), end)
+    return _counts((since,), await tx.fetch(_COUNT_REFUSED, partner.id, end or lowest), end)
 
 
 def _counts(moments: Sequence[datetime], rows: Sequence[Record], end: UUID | None) -> RequestCounts:

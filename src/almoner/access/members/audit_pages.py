@@ -11,8 +11,8 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
-from almoner.access.accounts.page_texts import PageTexts, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.members import audit_texts
 from almoner.access.members.audit_texts import AuditTexts
 from almoner.access.members.views import PAGE_SIZE, trim_to_page_size
@@ -23,7 +23,7 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Entry
 from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.csv_files import csv_line, file_response
+from almoner.platform.pages.csv_files import csv_line, stream_file_download
 
 _COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
@@ -69,13 +69,15 @@ class AuditPages:
         context = self._context
         return [
             context.route("/audit", self.show, "owner", methods=["GET"]),
-            context.route("/audit.csv", self.download_csv, "owner", fresh=True, methods=["GET"]),
-            context.route("/audit.jsonl", self.download_json_lines, "owner", fresh=True, methods=["GET"]),
+            context.route("/audit.csv", self.download_csv, "owner", requires_reauthentication=True, methods=["GET"]),
+            context.route(
+                "/audit.jsonl", self.download_json_lines, "owner", requires_reauthentication=True, methods=["GET"]
+            ),
         ]
 
-    async def show(self, visitor: Visitor) -> Response:
+    async def show(self, visitor: SignedInRequest) -> Response:
         """Show audit entries, newest first."""
-        partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
+        partner, texts = partner_of_request(visitor), build_page_texts(self._context, visitor)
         wanted, problems = _read_filter(visitor), {}
         try:
             since, until = _bounds(wanted, texts)
@@ -84,9 +86,9 @@ class AuditPages:
             wanted, since, until = AuditFilter(), None, None
         before = min(filter(None, (wanted.before, until)), default=None)
         async with self._context.db.read() as tx:
-            found = await audit.list_page(
+            found = await audit.list_entries(
                 tx, partner.id, before, PAGE_SIZE + 1,
-                actor=wanted.who or None, action=wanted.action or None, since=since,
+                actor=wanted.who or None, action=wanted.action or None, lowest_id=since,
             )  # fmt: skip
             entries, more = trim_to_page_size(found)
             actors = await audit.list_actors(tx, partner.id, _MOST_CHOICES)
@@ -107,30 +109,30 @@ class AuditPages:
             actions=_choices({one: words.action(one) for one in filter(None, (wanted.action, *actions))}, texts),
             head=head,
             number=texts.number,
-            moment=texts.moment,
+            moment=texts.timestamp_text,
             problems=problems,
             request_path=self._record_paths["req"],
             onward=f"{visitor.path}?{wanted.next_page_query(entries[-1].id)}" if more else None,
         )
 
-    async def download_csv(self, visitor: Visitor) -> Response:
+    async def download_csv(self, visitor: SignedInRequest) -> Response:
         """Download all entries as CSV, safe against spreadsheet formulas."""
         return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_line(_COLUMNS))
 
-    async def download_json_lines(self, visitor: Visitor) -> Response:
+    async def download_json_lines(self, visitor: SignedInRequest) -> Response:
         """Download all entries as JSON lines."""
         return await self._file(visitor, "jsonl", "application/jsonl", _json_line, b"")
 
     async def _file(
-        self, visitor: Visitor, kind: str, media_type: str, line: Callable[[Entry], bytes], head: bytes
+        self, visitor: SignedInRequest, kind: str, media_type: str, line: Callable[[Entry], bytes], head: bytes
     ) -> Response:
-        partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
-        subject = self._context.id_text("partner", partner.id)
+        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
+        subject = self._context.format_id("partner", partner.id)
         async with self._context.db.write() as tx:
             await audit.record_entry(
                 tx, partner.id, by.actor, "audit.downloaded", subject, ip_address=by.address, details={"format": kind}
             )
-        return await file_response(self._written(partner, line, head), f"audit-{subject}.{kind}", media_type)
+        return await stream_file_download(self._written(partner, line, head), f"audit-{subject}.{kind}", media_type)
 
     async def _written(self, partner: Partner, line: Callable[[Entry], bytes], head: bytes) -> AsyncIterator[bytes]:
         """Write entries in batches, so that no connection is held while a client reads slowly."""
@@ -138,14 +140,14 @@ class AuditPages:
         before: UUID | None = None
         while True:
             async with self._context.db.read() as tx:
-                entries = await audit.list_page(tx, partner.id, before, _BATCH)
+                entries = await audit.list_entries(tx, partner.id, before, _BATCH)
             yield b"".join(line(entry) for entry in entries)
             if len(entries) < _BATCH:
                 return
             before = entries[-1].id
 
 
-def _read_filter(visitor: Visitor) -> AuditFilter:
+def _read_filter(visitor: SignedInRequest) -> AuditFilter:
     """Parse the filters in the query string. Raises NotFound."""
     given = {name: visitor.query.get(name, "").strip()[:255] for name in ("who", "action", "first", "last", "before")}
     before = given.pop("before")

@@ -9,7 +9,7 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from almoner.access.accounts.domain import ROLE_NAMES
-from almoner.access.accounts.page_texts import PageTexts, in_english
+from almoner.access.accounts.page_texts import PageTexts, mark_as_english
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
@@ -37,7 +37,7 @@ async def find_display_names(
     called = {found: text for text in texts if (found := tx.ids.parse("apikey", text))}
     members = await people.find_many(tx, member_realm(partner), persons) if persons else {}
     held = await keys.list_by_partner(tx, partner) if called else []
-    named = {persons[one.id]: one.shown_name for one in members.values()}
+    named = {persons[one.id]: one.display_name for one in members.values()}
     return named | {called[key.id]: f"“{key.name}”" for key in held if key.id in called}
 
 
@@ -58,7 +58,7 @@ class AuditTexts:
         for key in (f"audit_log.action.{action}", f"account.event.{action}"):
             if self.texts.language.has(key):
                 return self.texts.text(key)
-        return in_english(action)
+        return mark_as_english(action)
 
     def actor(self, actor: Actor) -> str:
         """The actor of an entry, as text."""
@@ -122,7 +122,7 @@ class AuditTexts:
     def _field(self, name: str) -> str:
         """The display name of a detail: ``groupsClaim`` becomes "groups claim", ``sign_ins`` "sessions"."""
         key = f"audit_log.field.{_CAMEL.sub('_', name).lower()}"
-        return self.texts.text(key) if self.texts.language.has(key) else self.texts.label(name)
+        return self.texts.text(key) if self.texts.language.has(key) else self.texts.field_label(name)
 
     def _value(self, name: str, value: object, currency: object) -> str:
         texts = self.texts
@@ -131,7 +131,9 @@ class AuditTexts:
         if value is None or value in ("", [], ()):
             return texts.text("dashboard.none")
         if isinstance(value, list | tuple):
-            return escape(formats.comma(texts.language.locale)).join(self._value(name, one, currency) for one in value)
+            return escape(formats.list_separator(texts.language.locale)).join(
+                self._value(name, one, currency) for one in value
+            )
         if name == "amount" and isinstance(value, int) and isinstance(currency, str):
             return bidi_isolated(formats.format_money(value, currency, texts.language.locale))
         if isinstance(value, int):
@@ -145,9 +147,9 @@ class AuditTexts:
         if value in ROLE_NAMES:
             return self.texts.text(f"desk.role.{value}")
         if name == "changed":
-            return self.texts.label(value)
+            return self.texts.field_label(value)
         key = f"audit_log.value.{value}"
-        return self.texts.text(key) if self.texts.language.has(key) else in_english(value.replace("_", " "))
+        return self.texts.text(key) if self.texts.language.has(key) else mark_as_english(value.replace("_", " "))
 
 
 def _short(name: str) -> str:

@@ -7,13 +7,13 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, form_value, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import PageTexts, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, form_value, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import PUBLISHABLE_SCOPES, SCOPES, ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.service import api_keys
-from almoner.access.members.views import refusal_texts
+from almoner.access.members.views import english_problems_by_field
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY, PERSONAL
 from almoner.platform.pages import formats
@@ -48,23 +48,23 @@ class KeyPages:
         context = self._context
         return [
             context.route("/keys", self.list, "owner", "developer", methods=["GET"]),
-            context.route("/keys/new", self.create, "owner", "developer", fresh=True),
-            context.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", fresh=True),
+            context.route("/keys/new", self.create, "owner", "developer", requires_reauthentication=True),
+            context.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", requires_reauthentication=True),
         ]
 
-    async def list(self, visitor: Visitor) -> Response:
+    async def list(self, visitor: SignedInRequest) -> Response:
         """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
-            found = await keys.list_by_partner(tx, partner_of_visitor(visitor))
-        texts = texts_of(self._context, visitor)
+            found = await keys.list_by_partner(tx, partner_of_request(visitor))
+        texts = build_page_texts(self._context, visitor)
         reported = texts.text("keys.revoke.done") if visitor.query.get("done") == "revoked" else None
         return self._show(
             visitor, texts, "keys.html", keys=[self._facts(key, texts) for key in found], message=reported
         )
 
-    async def create(self, visitor: Visitor) -> Response:
+    async def create(self, visitor: SignedInRequest) -> Response:
         """Create an API key and show its secret once."""
-        typed, texts = KeyForm(), texts_of(self._context, visitor)
+        typed, texts = KeyForm(), build_page_texts(self._context, visitor)
         problems: dict[str, str] = {}
         if visitor.form:
             typed = _read_form(visitor)
@@ -73,13 +73,13 @@ class KeyPages:
                     kind = _read_kind(visitor, typed.kind)
                     created = await api_keys.create(
                         tx,
-                        partner_of_visitor(visitor),
+                        partner_of_request(visitor),
                         self._context.audit_context(visitor),
                         kind,
                         typed.name,
                         typed.scopes,
                         lifetime=_LIFETIMES[typed.expires],
-                        by_owner=visitor.person.has_role("owner"),
+                        may_grant_donor_data=visitor.person.has_role("owner"),
                     )
             except IncorrectParams as error:
                 problems = _creation_problems(error, typed, texts)
@@ -102,15 +102,15 @@ class KeyPages:
             problems=problems,
         )
 
-    async def rotate_or_revoke(self, visitor: Visitor) -> Response:
+    async def rotate_or_revoke(self, visitor: SignedInRequest) -> Response:
         """Rotate or revoke an API key."""
-        key_id, partner = self._context.id_from_path(visitor, "apikey"), partner_of_visitor(visitor)
+        key_id, partner = self._context.parse_id_from_path(visitor, "apikey"), partner_of_request(visitor)
         try:
             async with self._context.db.read() as tx:
                 key = await api_keys.get(tx, partner, key_id)
         except NoSuchKey:
             raise NotFound from None
-        texts = texts_of(self._context, visitor)
+        texts = build_page_texts(self._context, visitor)
         if not _may_manage(visitor, key.kind):
             return self._context.gate.render_refusal(
                 visitor, texts.text("desk.forbidden.title"), texts.text("keys.owners"), language=texts.language
@@ -126,7 +126,7 @@ class KeyPages:
                 problems = {"overlap": self._rotation_problem(visitor, texts, key)}
         return self._show(visitor, texts, "key.html", key=self._facts(key, texts), typed=typed, problems=problems)
 
-    async def _perform(self, visitor: Visitor, texts: PageTexts, key: ApiKey, typed: KeyForm) -> Response:
+    async def _perform(self, visitor: SignedInRequest, texts: PageTexts, key: ApiKey, typed: KeyForm) -> Response:
         """Perform the action of the pressed button."""
         by = self._context.audit_context(visitor)
         match visitor.form_value("do"):
@@ -135,7 +135,11 @@ class KeyPages:
                     raise IncorrectParams("overlap: enter a number of hours, for example 24")
                 async with self._context.db.write() as tx:
                     made = await api_keys.rotate(
-                        tx, by, key, timedelta(hours=int(typed.overlap)), by_owner=visitor.person.has_role("owner")
+                        tx,
+                        by,
+                        key,
+                        timedelta(hours=int(typed.overlap)),
+                        may_grant_donor_data=visitor.person.has_role("owner"),
                     )
                 return self._secret(visitor, texts, *made)
             case "revoke":
@@ -145,12 +149,12 @@ class KeyPages:
             case _:
                 raise NotFound
 
-    def _secret(self, visitor: Visitor, texts: PageTexts, key: ApiKey, secret: str) -> Response:
+    def _secret(self, visitor: SignedInRequest, texts: PageTexts, key: ApiKey, secret: str) -> Response:
         return self._show(visitor, texts, "secret.html", key=self._facts(key, texts), secret=secret)
 
     def _show(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         texts: PageTexts,
         template: str,
         *,
@@ -163,7 +167,7 @@ class KeyPages:
             visitor, template, language=texts.language, status=status, problems=problems or {}, **context
         )
 
-    def _rotation_problem(self, visitor: Visitor, texts: PageTexts, key: ApiKey) -> str:
+    def _rotation_problem(self, visitor: SignedInRequest, texts: PageTexts, key: ApiKey) -> str:
         """Why the key cannot be rotated, as text."""
         if PERSONAL in key.scopes and not visitor.person.has_role("owner"):
             return texts.text("keys.problem.personal", scope=PERSONAL)
@@ -179,12 +183,12 @@ class KeyPages:
             state = "active"
         else:
             state = "until" if key.is_usable(real_now) else "expired"
-        ended = texts.moment(key.expires_at) if key.expires_at else ""
-        used = texts.moment(key.last_used_at) if key.last_used_at else ""
+        ended = texts.timestamp_text(key.expires_at) if key.expires_at else ""
+        used = texts.timestamp_text(key.last_used_at) if key.last_used_at else ""
         summary = "unused" if not used else "used.route" if key.last_used_route else "used"
         kind = texts.text(f"keys.kind.{key.kind}")
         return {
-            "id": self._context.id_text("apikey", key.id),
+            "id": self._context.format_id("apikey", key.id),
             "name": key.name,
             "kind": kind,
             "hint": key.hint,
@@ -192,7 +196,7 @@ class KeyPages:
                 f"keys.{summary}",
                 kind=kind,
                 state=texts.text(f"keys.state.{state}", when=ended),
-                when=texts.moment(key.created_at),
+                when=texts.timestamp_text(key.created_at),
                 used=used,
                 route=key.last_used_route,
             ),
@@ -201,7 +205,7 @@ class KeyPages:
         }
 
 
-def _read_form(visitor: Visitor) -> KeyForm:
+def _read_form(visitor: SignedInRequest) -> KeyForm:
     """Read the posted form."""
     form = visitor.form
     ticked = " ".join(str(one) for one in form.getlist("scopes"))
@@ -223,11 +227,11 @@ def _creation_problems(error: IncorrectParams, typed: KeyForm, texts: PageTexts)
     }
     if typed.kind == "publishable" and refused:
         known["scopes"] = texts.text(
-            "keys.problem.publishable", scopes=formats.comma(texts.language.locale).join(refused)
+            "keys.problem.publishable", scopes=formats.list_separator(texts.language.locale).join(refused)
         )
     elif typed.kind == "scim":
         known["scopes"] = texts.text("keys.problem.scim")
-    return {field: known.get(field, reason) for field, reason in refusal_texts(error, "name").items()}
+    return {field: known.get(field, reason) for field, reason in english_problems_by_field(error, "name").items()}
 
 
 def _scope_groups(*, sandbox: bool) -> dict[str, list[str]]:
@@ -239,7 +243,7 @@ def _scope_groups(*, sandbox: bool) -> dict[str, list[str]]:
     return groups
 
 
-def _read_kind(visitor: Visitor, name: str) -> Kind:
+def _read_kind(visitor: SignedInRequest, name: str) -> Kind:
     """The selected kind of key. Raises IncorrectParams."""
     chosen = next((kind for kind in _KINDS if kind == name), None)
     if chosen is None or not _may_manage(visitor, chosen):
@@ -247,6 +251,6 @@ def _read_kind(visitor: Visitor, name: str) -> Kind:
     return chosen
 
 
-def _may_manage(visitor: Visitor, kind: Kind) -> bool:
+def _may_manage(visitor: SignedInRequest, kind: Kind) -> bool:
     """Whether the visitor may manage this kind of key: a SCIM key can add people to a group of owners."""
     return kind != "scim" or visitor.person.has_role("owner")

@@ -7,8 +7,8 @@ from typing import Final, cast
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import PageTexts, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.members import service
 from almoner.access.members.domain import (
     MAX_DAILY_ADDRESSES,
@@ -20,7 +20,7 @@ from almoner.access.members.domain import (
     TooManyInvitations,
 )
 from almoner.access.members.service import member_details
-from almoner.access.members.views import PAGE_SIZE, refusal_texts, role_choices, trim_to_page_size
+from almoner.access.members.views import PAGE_SIZE, english_problems_by_field, role_choices, trim_to_page_size
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NoSuchPerson, UserNameTaken
 from almoner.access.sso.service import identities
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -51,7 +51,7 @@ class InvitationForm:
     roles: tuple[str, ...] = ("read_only",)
 
     @classmethod
-    def from_form(cls, visitor: Visitor) -> "InvitationForm":
+    def from_form(cls, visitor: SignedInRequest) -> "InvitationForm":
         """Read the posted form."""
         email, name, user_name = (visitor.form_value(field).strip() for field in ("email", "name", "user_name"))
         return cls(email, name, user_name, tuple(str(one) for one in visitor.form.getlist("role")))
@@ -78,34 +78,34 @@ class MemberPages:
         context = self._context
         return [
             context.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
-            context.route("/members/invite", self.invite, "owner", fresh=True),
-            context.route("/members/{id}", self.member, "owner", fresh=True),
-            context.route("/groups", self.groups, "owner", fresh=True),
+            context.route("/members/invite", self.invite, "owner", requires_reauthentication=True),
+            context.route("/members/{id}", self.member, "owner", requires_reauthentication=True),
+            context.route("/groups", self.groups, "owner", requires_reauthentication=True),
             context.route("/groups/{id}", self.group, "owner", methods=["GET"]),
         ]
 
-    async def list(self, visitor: Visitor) -> Response:
+    async def list(self, visitor: SignedInRequest) -> Response:
         """List all members with their roles."""
-        after = self._context.after_id(visitor, "member")
+        after = self._context.parse_after_id(visitor, "member")
         async with self._context.db.read() as tx:
             found, more = trim_to_page_size(
-                await service.list_page(tx, partner_of_visitor(visitor), after, PAGE_SIZE + 1)
+                await service.list_page(tx, partner_of_request(visitor), after, PAGE_SIZE + 1)
             )
-        texts = texts_of(self._context, visitor)
+        texts = build_page_texts(self._context, visitor)
         return self._show(
             visitor,
             texts,
             "members.html",
             members=[self._facts(one, texts) for one in found],
             manages=visitor.person.has_role("owner"),
-            own=self._context.id_text("member", visitor.person.id),
+            own=self._context.format_id("member", visitor.person.id),
             later=after is not None,
-            onward=f"{visitor.path}?after={self._context.id_text('member', found[-1].person.id)}" if more else None,
+            onward=f"{visitor.path}?after={self._context.format_id('member', found[-1].person.id)}" if more else None,
         )
 
-    async def invite(self, visitor: Visitor) -> Response:
+    async def invite(self, visitor: SignedInRequest) -> Response:
         """Invite a new member."""
-        texts, typed = texts_of(self._context, visitor), InvitationForm()
+        texts, typed = build_page_texts(self._context, visitor), InvitationForm()
         problems: dict[str, str] = {}
         if visitor.form:
             typed = InvitationForm.from_form(visitor)
@@ -115,7 +115,7 @@ class MemberPages:
                 async with self._context.db.write() as tx:
                     await service.invite_member(
                         tx,
-                        partner_of_visitor(visitor),
+                        partner_of_request(visitor),
                         self._context.audit_context(visitor),
                         typed.email,
                         name=typed.name,
@@ -128,10 +128,10 @@ class MemberPages:
                 return redirect_to(f"{visitor.place.home}/members?done=invited")
         return self._show(visitor, texts, "invite.html", typed=typed, roles=role_choices(texts), problems=problems)
 
-    async def member(self, visitor: Visitor) -> Response:
+    async def member(self, visitor: SignedInRequest) -> Response:
         """Show one member and apply an owner's change to them."""
-        person_id, partner = self._context.id_from_path(visitor, "member"), partner_of_visitor(visitor)
-        texts, pressed = texts_of(self._context, visitor), visitor.form_value("do")
+        person_id, partner = self._context.parse_id_from_path(visitor, "member"), partner_of_request(visitor)
+        texts, pressed = build_page_texts(self._context, visitor), visitor.form_value("do")
         problems: dict[str, str] = {}
         try:
             if pressed == "remove" and not visitor.form_value("sure"):
@@ -150,7 +150,7 @@ class MemberPages:
                 raise NotFound from None
             groups = (await service.list_groups_of_people(tx, partner, [person_id]))[person_id]
             bound = await identities.list_by_person(tx, one.person)
-        typed = {"name": one.person.shown_name, "email": one.person.email or ""}
+        typed = {"name": one.person.display_name, "email": one.person.email or ""}
         if pressed == "change":
             typed = {field: visitor.form_value(field) for field in typed}
         return self._show(
@@ -161,17 +161,17 @@ class MemberPages:
             typed=typed,
             held=visitor.checkbox_values("role", MEMBER_ROLES) if "roles" in problems else one.granted,
             roles=role_choices(texts),
-            groups=formats.comma(texts.language.locale).join(group.display_name for group in groups),
+            groups=formats.list_separator(texts.language.locale).join(group.display_name for group in groups),
             bound=bound,
             invitable=not one.has_joined and one.person.active and one.person.email is not None,
             problems=problems,
         )
 
-    async def _perform(self, visitor: Visitor) -> Response:
+    async def _perform(self, visitor: SignedInRequest) -> Response:
         """Perform the action of the pressed button, and show the result."""
-        person_id = self._context.id_from_path(visitor, "member")
+        person_id = self._context.parse_id_from_path(visitor, "member")
         partner, by, pressed = (
-            partner_of_visitor(visitor),
+            partner_of_request(visitor),
             self._context.audit_context(visitor),
             visitor.form_value("do"),
         )
@@ -192,7 +192,7 @@ class MemberPages:
             "invite": ("again", lambda tx: service.resend_invitation(tx, partner, by, person_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate_member(tx, partner, by, person_id)),
             "activate": ("activated", lambda tx: service.activate_member(tx, partner, by, person_id)),
-            "disconnect": ("disconnected", lambda tx: service.unlink_provider_account(tx, partner, by, person_id)),
+            "disconnect": ("disconnected", lambda tx: service.unlink_sso_account(tx, partner, by, person_id)),
             "remove": ("removed", lambda tx: service.remove_member(tx, partner, by, person_id)),
         }
         if pressed not in actions:
@@ -203,9 +203,9 @@ class MemberPages:
         page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path
         return redirect_to(f"{page}?done={reported}")
 
-    async def groups(self, visitor: Visitor) -> Response:
+    async def groups(self, visitor: SignedInRequest) -> Response:
         """List groups with the role each gives to its members."""
-        partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
+        partner, texts = partner_of_request(visitor), build_page_texts(self._context, visitor)
         problems: dict[str, str] = {}
         if visitor.form:
             try:
@@ -214,16 +214,16 @@ class MemberPages:
                 problems = _refusal_texts(error, visitor.form_value("group"), texts)
             else:
                 return redirect_to(f"{visitor.path}?done=mapped")
-        after = self._context.after_id(visitor, "group")
+        after = self._context.parse_after_id(visitor, "group")
         async with self._context.db.read() as tx:
-            found, more = trim_to_page_size(await service.list_groups(tx, partner, after, PAGE_SIZE + 1))
+            found, more = trim_to_page_size(await service.list_groups_with_sizes(tx, partner, after, PAGE_SIZE + 1))
         return self._show(
             visitor,
             texts,
             "groups.html",
             groups=[
                 {
-                    "id": self._context.id_text("group", group.id),
+                    "id": self._context.format_id("group", group.id),
                     "name": group.display_name,
                     "role": group.role,
                     "size": size,
@@ -232,14 +232,14 @@ class MemberPages:
             ],
             roles=role_choices(texts),
             later=after is not None,
-            onward=f"{visitor.path}?after={self._context.id_text('group', found[-1][0].id)}" if more else None,
+            onward=f"{visitor.path}?after={self._context.format_id('group', found[-1][0].id)}" if more else None,
             problems=problems,
         )
 
-    async def group(self, visitor: Visitor) -> Response:
+    async def group(self, visitor: SignedInRequest) -> Response:
         """Show a group's members, and set the role that it gives."""
-        group_id, partner = self._context.id_from_path(visitor, "group"), partner_of_visitor(visitor)
-        after = self._context.after_id(visitor, "member")
+        group_id, partner = self._context.parse_id_from_path(visitor, "group"), partner_of_request(visitor)
+        after = self._context.parse_after_id(visitor, "member")
         async with self._context.db.read() as tx:
             try:
                 group = await service.get_group(tx, partner, group_id, with_members=False)
@@ -248,8 +248,8 @@ class MemberPages:
             found, more = trim_to_page_size(
                 await service.list_group_members(tx, partner, group_id, after, PAGE_SIZE + 1)
             )
-        shown = [{"id": self._context.id_text("member", one.id), "name": one.name} for one in found]
-        texts = texts_of(self._context, visitor)
+        shown = [{"id": self._context.format_id("member", one.id), "name": one.name} for one in found]
+        texts = build_page_texts(self._context, visitor)
         return self._show(
             visitor,
             texts,
@@ -261,13 +261,13 @@ class MemberPages:
             onward=f"{visitor.path}?after={shown[-1]['id']}" if more else None,
         )
 
-    async def _map(self, visitor: Visitor) -> None:
+    async def _map(self, visitor: SignedInRequest) -> None:
         group_id = self._context.parse_id("group", visitor.form_value("group"))
         role = cast("MemberRole | None", visitor.form_value("role") or None)
         try:
             async with self._context.db.write() as tx:
                 by = self._context.audit_context(visitor)
-                await service.set_role_for_group_members(tx, partner_of_visitor(visitor), group_id, role, by)
+                await service.map_group_to_role(tx, partner_of_request(visitor), group_id, role, by)
         except NoSuchGroup:
             raise NotFound from None
 
@@ -280,10 +280,10 @@ class MemberPages:
             state = "active"
         else:
             state = "invited" if one.invited_until else "never"
-        until = texts.moment(one.invited_until) if one.invited_until else ""
+        until = texts.timestamp_text(one.invited_until) if one.invited_until else ""
         return {
-            "id": self._context.id_text("member", person.id),
-            "name": person.shown_name,
+            "id": self._context.format_id("member", person.id),
+            "name": person.display_name,
             "user_name": person.user_name,
             "email": person.email,
             "roles": texts.role_names(person.roles),
@@ -294,7 +294,7 @@ class MemberPages:
 
     def _show(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         texts: PageTexts,
         template: str,
         *,
@@ -310,7 +310,7 @@ class MemberPages:
             status=422 if problems else 200,
             problems=problems or {},
             message=texts.text(f"members.done.{done}") if done in _NOTICES else None,
-            moment=texts.moment,
+            moment=texts.timestamp_text,
             **context,
         )
 
@@ -333,4 +333,4 @@ def _refusal_texts(error: IncorrectParams, field: str, texts: PageTexts) -> dict
         "email": texts.text("account.find.format"),
         "name": texts.text("members.problem.too_long", count=LONGEST_NAME),
     }
-    return {name: known.get(name, reason) for name, reason in refusal_texts(error, field).items()}
+    return {name: known.get(name, reason) for name, reason in english_problems_by_field(error, field).items()}

@@ -25,7 +25,7 @@ LINKS: Final = (
 """The navigation entries of these pages."""
 
 
-def routes(gate: PageGuard, pages: PageRenderer, record_paths: Mapping[str, str]) -> list[Route]:
+def routes(guard: PageGuard, pages: PageRenderer, record_paths: Mapping[str, str]) -> list[Route]:
     """Starlette routes. ``pages`` renders ``TEMPLATES``; ``record_paths``: of other slices' records, by ID type."""
-    context = PageContext(gate.db, gate, pages)
+    context = PageContext(guard.db, guard, pages)
     return [*MemberPages(context).routes(), *KeyPages(context).routes(), *AuditPages(context, record_paths).routes()]

@@ -156,7 +156,7 @@ async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Grou
     return _group(row) if row else None
 
 
-async def list_groups(tx: Tx, partner: Partner, after: UUID | None, limit: int) -> list[tuple[Group, int]]:
+async def list_groups_with_sizes(tx: Tx, partner: Partner, after: UUID | None, limit: int) -> list[tuple[Group, int]]:
     """Groups in order of creation, each with its number of members."""
     rows = await tx.fetch(
         f"""
@@ -244,7 +244,7 @@ async def update_group(
     return GroupChange(_group(row), tuple(row["came"]), tuple(row["went"])) if row else None
 
 
-async def set_role_for_group_members(tx: Tx, group: Group, role: MemberRole | None) -> Group:
+async def map_group_to_role(tx: Tx, group: Group, role: MemberRole | None) -> Group:
     """Set the role that all members of a locked group have."""
     row = await tx.fetchrow(
         f"""

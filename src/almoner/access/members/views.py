@@ -3,7 +3,7 @@
 from typing import Final, TypeVar
 
 from almoner.access.accounts.domain import problems_by_field
-from almoner.access.accounts.page_texts import PageTexts, in_english
+from almoner.access.accounts.page_texts import PageTexts, mark_as_english
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.kit.errors import IncorrectParams
 
@@ -13,9 +13,9 @@ PAGE_SIZE: Final = 50
 Item = TypeVar("Item")
 
 
-def trim_to_page_size(found: list[Item]) -> tuple[list[Item], bool]:
+def trim_to_page_size(items: list[Item]) -> tuple[list[Item], bool]:
     """The items of a page, and whether there are more."""
-    return found[:PAGE_SIZE], len(found) > PAGE_SIZE
+    return items[:PAGE_SIZE], len(items) > PAGE_SIZE
 
 
 def role_choices(texts: PageTexts) -> list[dict[str, str]]:
@@ -26,6 +26,6 @@ def role_choices(texts: PageTexts) -> list[dict[str, str]]:
     ]
 
 
-def refusal_texts(error: IncorrectParams, otherwise: str) -> dict[str, str]:
+def english_problems_by_field(error: IncorrectParams, default_field: str) -> dict[str, str]:
     """Problems that only the API reports, because our forms never send such values: by field, marked as English."""
-    return {field: in_english(reason) for field, reason in problems_by_field(error, otherwise).items()}
+    return {field: mark_as_english(reason) for field, reason in problems_by_field(error, default_field).items()}

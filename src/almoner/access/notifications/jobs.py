@@ -29,24 +29,24 @@ tasks.periodic("emails.delete_expired", service.next_deletion_at, service.delete
 
 
 @dataclass(frozen=True, slots=True)
-class Mailer:
+class EmailJobDependencies:
     """The dependencies of sending emails: translations and mail transport."""
 
     deployment: Deployment
     catalogues: TranslationCatalogues
     transport: MailTransport
 
-    def handler(self, notification: Notification[Any]) -> Handler:
+    def job_handler(self, notification: Notification[Any]) -> Handler:
         """The handler of an email's jobs."""
         mails = MailRenderer(self.deployment, notification.template.parent, self.catalogues)
-        return partial(send_email, notification, mails, self.transport)
+        return partial(run_email_job, notification, mails, self.transport)
 
 
-def collect(notifications: Sequence[Notification[Any]], mailer: Mailer) -> BackgroundTasks:
+def build_email_tasks(notifications: Sequence[Notification[Any]], mailer: EmailJobDependencies) -> BackgroundTasks:
     """The jobs that send emails, and a handler for each event type that enqueues them."""
     by_event = sorted((one for one in notifications if one.event), key=lambda one: one.event or "")
     return BackgroundTasks(
-        {one.kind.name: mailer.handler(one) for one in notifications},
+        {one.kind.name: mailer.job_handler(one) for one in notifications},
         tuple(
             Reaction(event or "", partial(enqueue_emails, tuple(group)))
             for event, group in groupby(by_event, key=lambda one: one.event)
@@ -65,14 +65,14 @@ async def enqueue_emails(notifications: Sequence[Notification[Any]], tx: Tx, eve
     await queue.enqueue_jobs(tx, jobs)
 
 
-async def send_email(
+async def run_email_job(
     notification: Notification[T], mails: MailRenderer, transport: MailTransport, context: JobContext, job: Job
 ) -> Answer:
     """Run the job of an email."""
     wanted = notification.kind.decode(job)
     async with context.db.write() as tx:
         email = await notification.compose(tx, mails, wanted)
-        brand = None if email is None else await service.brand_of(tx, mails, email)
+        brand = None if email is None else await service.find_email_brand(tx, mails, email)
     if email is None or brand is None:
         return JobDone()
     attached = () if email.attach is None else (await email.attach(),)

@@ -4,7 +4,7 @@ A slice declares what triggers an email and how it is composed from records; ``j
 
 RECEIPT = Notification(SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, receipt_job)
 
-async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None: ...
+async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceipt]) -> Email | None: ...
 
 The template's blocks are ``subject``, ``content`` and ``why``: why the reader gets it.
 """
@@ -29,7 +29,7 @@ from almoner.access.partners import service as partners
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
+from almoner.platform.jobs.queue import DecodedJob, JobKind, NewJob
 from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.outbound.mail_rendering import MailBrand, MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_DAYS, MailRetryPolicy
@@ -68,20 +68,20 @@ class Notification(Generic[T]):
 
     kind: JobKind[T]
     template: Path
-    compose: Callable[[Tx, MailRenderer, JobOf[T]], Awaitable[Email | None]]
+    compose: Callable[[Tx, MailRenderer, DecodedJob[T]], Awaitable[Email | None]]
     event: str | None = None
     job_of: Callable[[Tx, Event], NewJob | None] | None = None
     retry: MailRetryPolicy = RETRY_FOR_DAYS
     record: Callable[[Tx, T, DeliveryResult], Awaitable[None]] | None = None
 
 
-class About(msgspec.Struct, frozen=True):
+class RecordReference(msgspec.Struct, frozen=True):
     """The payload of an email job that needs a single record."""
 
     id: UUID
 
 
-async def brand_of(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
+async def find_email_brand(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
     """The partner's branding in the reader's language, else the deployment's."""
     if email.partner_id is None:
         return mails.own_brand()
@@ -113,13 +113,13 @@ def render_email(
 
 
 async def list_undeliverable(
-    tx: Tx, limit: int, before: UUID | None = None, *, refused: bool | None = None
+    tx: Tx, limit: int, before: UUID | None = None, *, rejected: bool | None = None
 ) -> Sequence[UndeliverableEmail]:
     """Emails that could not be delivered, newest first; ``before``: the last ID seen.
 
-    ``refused``: True for emails that a mail server rejected, False for the others, None for all.
+    ``rejected``: True for emails that a mail server rejected, False for the others, None for all.
     """
-    return await store.list_newest(tx, limit, before, refused=refused)
+    return await store.list_newest(tx, limit, before, rejected=rejected)
 
 
 async def get_undeliverable(tx: Tx, email_id: UUID) -> UndeliverableEmail:

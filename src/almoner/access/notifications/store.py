@@ -13,31 +13,31 @@ _COLUMNS: Final = "id, partner_id, kind, recipient, reason, refused, created_at"
 _LAST: Final = UUID(int=2**128 - 1)
 
 
-async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object]) -> None:
+async def insert(tx: Tx, email: UndeliverableEmail, payload: Mapping[str, object]) -> None:
     """Record an undeliverable email, with the payload of its job."""
     await tx.execute(
         """
         insert into undeliverable_email (id, partner_id, kind, payload, recipient, reason, refused, created_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
-        new.id,
-        new.partner_id,
-        new.kind,
+        email.id,
+        email.partner_id,
+        email.kind,
         payload,
-        new.recipient,
-        new.reason,
-        new.refused,
-        new.created_at,
+        email.recipient,
+        email.reason,
+        email.refused,
+        email.created_at,
     )
 
 
 @across_partners("operators")
 async def list_newest(
-    tx: Tx, limit: int, before: UUID | None = None, *, refused: bool | None = None
+    tx: Tx, limit: int, before: UUID | None = None, *, rejected: bool | None = None
 ) -> list[UndeliverableEmail]:
     """List undeliverable emails, newest first.
 
-    ``before``: the last ID of the previous page. ``refused``: True for emails that a mail server rejected, False for
+    ``before``: the last ID of the previous page. ``rejected``: True for emails that a mail server rejected, False for
     the others, None for all.
     """
     rows = await tx.fetch(
@@ -47,7 +47,7 @@ async def list_newest(
         """,
         limit,
         before or _LAST,
-        refused,
+        rejected,
     )
     return [UndeliverableEmail(*row) for row in rows]
 

@@ -159,9 +159,9 @@ def parse_token_name(text: str) -> str:
 
 def ensure_token_valid(token: OperatorToken, operator: Person, now: datetime) -> None:
     """Raises TokenRefused unless the token works at this real time."""
-    named = f"The token {token.name!r} of {operator.shown_name} (ending in {token.hint})"
+    named = f"The token {token.name!r} of {operator.display_name} (ending in {token.hint})"
     if not operator.active:
-        raise TokenRefused(f"{operator.shown_name} is deactivated. Ask an administrator for help.")
+        raise TokenRefused(f"{operator.display_name} is deactivated. Ask an administrator for help.")
     if token.revoked_at is not None:
         raise TokenRefused(f"{named} is revoked. Use another token or create one at /operator/tokens.")
     if now >= token.expires_at:
@@ -170,21 +170,22 @@ def ensure_token_valid(token: OperatorToken, operator: Person, now: datetime) ->
 
 
 def ensure_has_role(
-    operator: Person, text_id: str, roles: Sequence[OperatorRole], administrators: Sequence[Person]
+    operator: Person, operator_id: str, roles: Sequence[OperatorRole], administrators: Sequence[Person]
 ) -> None:
     """Raises RoleMissing, naming who can grant one, unless the operator has one of the roles."""
     if operator.has_role(*roles):
         return
-    lacks = f"{operator.shown_name} lacks the role {' or '.join(roles)}"
-    others = [one.shown_name for one in administrators if one.id != operator.id]
+    lacks = f"{operator.display_name} lacks the role {' or '.join(roles)}"
+    others = [one.display_name for one in administrators if one.id != operator.id]
     if administrators and not others:
         raise RoleMissing(
             f"{lacks}, and nobody can change their own roles: add somebody who has it with `almoner operators add "
             f"<email> --role {roles[0]}`, or add a second administrator, who can grant it with "
-            f"`almoner operators set-roles {text_id}`."
+            f"`almoner operators set-roles {operator_id}`."
         )
     raise RoleMissing(
-        f"{lacks}: {', '.join(others) or 'an administrator'} can grant it with `almoner operators set-roles {text_id}`."
+        f"{lacks}: {', '.join(others) or 'an administrator'} can grant it with "
+        f"`almoner operators set-roles {operator_id}`."
     )
 
 
@@ -207,8 +208,8 @@ class PartnerView:
     ended_at: datetime | None = None
 
 
-def as_partner_reader(view: PartnerView, operator: Person) -> Person:
+def build_read_only_member(view: PartnerView, operator: Person) -> Person:
     """The member as whom an operator views a partner's pages: read only, without secrets and donors' personal data."""
-    profile = {"userName": operator.user_name, "displayName": operator.shown_name, "active": True}
+    profile = {"userName": operator.user_name, "displayName": operator.display_name, "active": True}
     realm, started = Realm(view.partner_id), view.started_at
     return Person(view.id, realm, profile, True, 1, started, started, frozenset({"read_only"}))

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATORS_HOME, ROLE_NAMES, NavigationLink, problems_by_field, roles_text
-from almoner.access.accounts.page_guard import PageGuard, Visitor, redirect_to
+from almoner.access.accounts.page_guard import PageGuard, SignedInRequest, redirect_to
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain, service
@@ -52,15 +52,15 @@ _REPORTED: Final = {
 }
 
 
-def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
+def routes(guard: PageGuard, pages: PageRenderer) -> list[Route]:
     """Starlette routes. ``pages`` renders ``TEMPLATES``. Changes need a recent reauthentication."""
-    own, people_ = _TokenPages(gate, pages), _OperatorPages(gate, pages)
+    own, people_ = _TokenPages(guard, pages), _OperatorPages(guard, pages)
     start = f"{OPERATORS_HOME}/operators"
     return [
-        gate.protected_route(start, people_.list, "administrator", methods=["GET"]),
-        gate.protected_route(f"{start}/invite", people_.invite, "administrator", fresh=True),
-        gate.protected_route(f"{start}/{{id}}", people_.operator, "administrator", fresh=True),
-        gate.protected_route(f"{OPERATORS_HOME}/tokens", own.tokens, fresh=True),
+        guard.protected_route(start, people_.list, "administrator", methods=["GET"]),
+        guard.protected_route(f"{start}/invite", people_.invite, "administrator", requires_reauthentication=True),
+        guard.protected_route(f"{start}/{{id}}", people_.operator, "administrator", requires_reauthentication=True),
+        guard.protected_route(f"{OPERATORS_HOME}/tokens", own.tokens, requires_reauthentication=True),
     ]
 
 
@@ -70,7 +70,7 @@ class _PageBase:
     def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate, self._pages, self._db = gate, pages, gate.db
 
-    def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
+    def _show(self, visitor: SignedInRequest, template: str, **context: Any) -> Response:
         """Render a page; 422 with problems."""
         status = 422 if context.get("problems") else 200
         reported = _REPORTED.get(visitor.query.get("done", ""))
@@ -97,13 +97,13 @@ class _PageBase:
 class _OperatorPages(_PageBase):
     """The operator pages, for administrators."""
 
-    async def list(self, visitor: Visitor) -> Response:
+    async def list(self, visitor: SignedInRequest) -> Response:
         """List all operators with their roles."""
         async with self._db.read() as tx:
             found = [{**self._facts(one.person), "status": one.status_text} for one in await service.list_operators(tx)]
         return self._show(visitor, "operators.html", found=found, own=self._text(service.ID, visitor.person.id))
 
-    async def invite(self, visitor: Visitor) -> Response:
+    async def invite(self, visitor: SignedInRequest) -> Response:
         """Invite an operator."""
         problems: dict[str, str] = {}
         if visitor.form:
@@ -120,7 +120,7 @@ class _OperatorPages(_PageBase):
         held = visitor.checkbox_values("role", OPERATOR_ROLES)
         return self._show(visitor, "operator_new.html", typed=typed, roles=_ROLES, held=held, problems=problems)
 
-    async def operator(self, visitor: Visitor) -> Response:
+    async def operator(self, visitor: SignedInRequest) -> Response:
         """Show one operator and the actions on them."""
         operator_id = self._db.deployment.ids.parse(service.ID, visitor.path.rpartition("/")[2])
         if operator_id is None:
@@ -137,7 +137,7 @@ class _OperatorPages(_PageBase):
             problems = {"roles" if visitor.form_value("do") == "roles" else "more": str(refused)}
         return await self._one(visitor, operator_id, problems)
 
-    async def _one(self, visitor: Visitor, operator_id: UUID, problems: dict[str, str]) -> Response:
+    async def _one(self, visitor: SignedInRequest, operator_id: UUID, problems: dict[str, str]) -> Response:
         async with self._db.read() as tx:
             try:
                 one = await people.get(tx, OPERATORS, operator_id)
@@ -157,7 +157,7 @@ class _OperatorPages(_PageBase):
             problems=problems,
         )
 
-    async def _perform(self, visitor: Visitor, operator_id: UUID) -> Response:
+    async def _perform(self, visitor: SignedInRequest, operator_id: UUID) -> Response:
         """Perform the action of the pressed button, and show the result."""
         by = visitor.audit_context(self._db.deployment.ids)
         actions: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
@@ -182,7 +182,7 @@ class _OperatorPages(_PageBase):
     def _facts(self, one: Person) -> dict[str, object]:
         return {
             "id": self._text(service.ID, one.id),
-            "name": one.shown_name,
+            "name": one.display_name,
             "user_name": one.user_name,
             "roles": roles_text(one.roles),
             "active": one.active,
@@ -192,7 +192,7 @@ class _OperatorPages(_PageBase):
 class _TokenPages(_PageBase):
     """The pages of the signed-in operator's own tokens."""
 
-    async def tokens(self, visitor: Visitor) -> Response:
+    async def tokens(self, visitor: SignedInRequest) -> Response:
         """List the operator's tokens, create one, and show its secret once."""
         problems: dict[str, str] = {}
         typed = {"name": visitor.form_value("name"), "days": visitor.form_value("days").strip() or str(_DAYS)}
@@ -213,7 +213,7 @@ class _TokenPages(_PageBase):
             found = [self._token(one) for one in await service.list_tokens(tx, visitor.person.id)]
         return self._show(visitor, "tokens.html", found=found, typed=typed, problems=problems)
 
-    async def _make(self, visitor: Visitor, entered_values: Mapping[str, str]) -> Response:
+    async def _make(self, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> Response:
         if not entered_values["days"].isdecimal() or len(entered_values["days"]) > 3:
             raise IncorrectParams("days: enter a number, for example 90")
         async with self._db.write() as tx:
@@ -224,7 +224,7 @@ class _TokenPages(_PageBase):
             )
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
 
-    async def _revoke(self, visitor: Visitor) -> Response:
+    async def _revoke(self, visitor: SignedInRequest) -> Response:
         token_id = self._db.deployment.ids.parse(service.TOKEN_ID, visitor.form_value("token"))
         if token_id is None:
             raise NotFound
@@ -238,7 +238,7 @@ class _TokenPages(_PageBase):
             await service.revoke_token(tx, visitor.audit_context(tx.ids), token)
         return redirect_to(f"{visitor.path}?done=revoked")
 
-    async def _revoke_all(self, visitor: Visitor) -> Response:
+    async def _revoke_all(self, visitor: SignedInRequest) -> Response:
         async with self._db.write() as tx:
             person = await people.get_for_update(tx, OPERATORS, visitor.person.id)
             await service.revoke_all_tokens(tx, visitor.audit_context(tx.ids), person)

@@ -68,7 +68,7 @@ async def list_tokens(tx: Tx, realm: Realm, person_id: UUID | None) -> list[Oper
 
 
 async def revoke_tokens(
-    tx: Tx, realm: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None
+    tx: Tx, realm: Realm, at: datetime, *, token_id: UUID | None = None, person_id: UUID | None = None
 ) -> None:
     """Revoke one token, or all tokens of an operator."""
     await tx.execute(
@@ -79,7 +79,7 @@ async def revoke_tokens(
         realm.id,
         at,
         token_id,
-        of,
+        person_id,
     )
 
 
@@ -141,19 +141,21 @@ async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, kind: AccessGra
     )
 
 
-async def operators_dependent_until(tx: Tx, one: UUID, other: UUID) -> datetime | None:
+async def find_dependence_end(tx: Tx, operator_id: UUID, other_operator_id: UUID) -> datetime | None:
     """Until when two operators are not independent of each other; None if they are."""
-    until: datetime | None = await tx.fetchval("select operators_dependent_until($1, $2, $3)", one, other, tx.now)
+    until: datetime | None = await tx.fetchval(
+        "select operators_dependent_until($1, $2, $3)", operator_id, other_operator_id, tx.now
+    )
     return until
 
 
-async def find_dual_control(tx: Tx) -> bool | None:
+async def find_two_person_approval_setting(tx: Tx) -> bool | None:
     """Whether two operators are required, if an administrator has set it."""
     required: bool | None = await tx.fetchval("select required from dual_control")
     return required
 
 
-async def set_dual_control(tx: Tx, by: str, *, required: bool) -> None:
+async def set_two_person_approval(tx: Tx, by: str, *, required: bool) -> None:
     """Store whether two operators are required."""
     await tx.execute(
         """
@@ -225,7 +227,12 @@ async def get_pending_approval_for_update(tx: Tx, realm: Realm, action: str, sub
 
 
 async def end_approval(
-    tx: Tx, realm: Realm, approval: Approval, outcome: ApprovalOutcome, second: ApprovalReview | None, at: datetime
+    tx: Tx,
+    realm: Realm,
+    approval: Approval,
+    outcome: ApprovalOutcome,
+    second_review: ApprovalReview | None,
+    at: datetime,
 ) -> None:
     """Complete or cancel a pending approval."""
     await tx.execute(
@@ -237,9 +244,9 @@ async def end_approval(
         approval.id,
         outcome,
         at,
-        second.by if second else None,
-        second.at if second else None,
-        second.note if second else None,
+        second_review.by if second_review else None,
+        second_review.at if second_review else None,
+        second_review.note if second_review else None,
     )
 
 

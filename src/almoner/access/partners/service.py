@@ -9,7 +9,7 @@ from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.access.partners.store import count_accounts as count_accounts
 from almoner.access.partners.store import find_names as find_names
 from almoner.access.partners.store import list_accounts_page as list_accounts_page
-from almoner.access.partners.store import list_paused as list_paused
+from almoner.access.partners.store import list_paused_ids as list_paused_ids
 from almoner.access.partners.store import list_support_refund_limits as list_support_refund_limits
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import EXPONENTS
@@ -106,22 +106,22 @@ def _is_https(text: str) -> bool:
     return parts.scheme == "https" and bool(parts.hostname) and len(text) <= _MAX_LINK_LENGTH
 
 
-async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, minor: int | None) -> None:
+async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, limit_minor: int | None) -> None:
     """Set how much of one donation the partner's support may refund in a currency; None: nothing.
 
     Raises ValueError for an invalid currency or amount.
     """
     if currency not in EXPONENTS:
         raise ValueError(f"{currency} is not a currency code such as EUR")
-    if minor is not None and minor < 1:
+    if limit_minor is not None and limit_minor < 1:
         raise ValueError("the amount must be above zero")
-    await store.set_support_refund_limit(tx, partner, currency, minor)
+    await store.set_support_refund_limit(tx, partner, currency, limit_minor)
 
 
-async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount:
+async def set_scim_allowed(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount:
     """Allow or block the partner's SCIM keys. Raises NoSuchPartner."""
     account = await _lock(tx, partner)
-    await store.set_scim(tx, partner, allowed=allowed)
+    await store.set_scim_allowed(tx, partner, allowed=allowed)
     return replace(account, scim_enabled=allowed)
 
 

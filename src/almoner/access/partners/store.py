@@ -87,7 +87,7 @@ async def set_public_links(tx: Tx, partner: Partner, links: PublicLinks) -> None
     )
 
 
-async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> None:
+async def set_scim_allowed(tx: Tx, partner: Partner, *, allowed: bool) -> None:
     """Store whether a locked partner's SCIM keys work."""
     await tx.execute("update partner set scim_enabled = $2 where id = $1", partner.id, allowed)
 
@@ -97,7 +97,7 @@ async def set_pause(tx: Tx, partner: Partner, at: datetime | None, reason: str |
     await tx.execute("update partner set paused_at = $2, pause_reason = $3 where id = $1", partner.id, at, reason)
 
 
-async def list_paused(tx: Tx) -> set[UUID]:
+async def list_paused_ids(tx: Tx) -> set[UUID]:
     """The IDs of paused partners."""
     return {row["id"] for row in await tx.fetch("select id from partner where paused_at is not null")}
 
@@ -157,9 +157,9 @@ async def list_support_refund_limits(tx: Tx, partner: Partner) -> dict[str, int]
     return {row["currency"]: row["amount_minor"] for row in rows}
 
 
-async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, minor: int | None) -> None:
+async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, limit_minor: int | None) -> None:
     """Set the limit of one currency; None removes it."""
-    if minor is None:
+    if limit_minor is None:
         await tx.execute(
             "delete from support_refund_limit where partner_id = $1 and currency = $2", partner.id, currency
         )
@@ -171,5 +171,5 @@ async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, mino
         """,
         partner.id,
         currency,
-        minor,
+        limit_minor,
     )

@@ -85,7 +85,7 @@ class Person:
         return str(chosen["value"]) if chosen else None
 
     @property
-    def shown_name(self) -> str:
+    def display_name(self) -> str:
         """The name that pages and emails show."""
         name = self.profile.get("name") or {}
         whole = " ".join(part for part in (name.get("givenName"), name.get("familyName")) if part)

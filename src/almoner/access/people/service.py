@@ -20,7 +20,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 COLUMNS: Final = store.COLUMNS
 """For a store that reads people with its own records: the columns of ``person p``, read by ``person_from_row``."""
-person_columns = store.person_columns
+person_columns = store.person_select_list
 person_from_row = store.person_from_row
 
 
@@ -76,7 +76,7 @@ async def list_page(tx: Tx, realm: Realm, after: UUID | None = None, limit: int 
     return await store.list_page(tx, realm, after, limit)
 
 
-async def list_with_roles(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
+async def list_with_any_role(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
     """Active people who have one of the roles."""
     found: list[Person] = []
     after: UUID | None = None

@@ -14,12 +14,12 @@ from almoner.platform.database.transactions import AllPartners, Tx
 _NAME: Final = "person_name"
 
 
-def person_columns(counts: str = "true") -> str:
-    """The SQL select list for a person; ``counts`` is the SQL condition for role rows that count."""
+def person_select_list(role_condition: str = "true") -> str:
+    """The SQL select list for a person; ``role_condition`` is the SQL condition for role rows that count."""
     return f"""
         p.id, p.realm, p.profile, p.active, p.version, p.created_at, p.updated_at,
         array(
-            select r.role from person_role r where r.person_id = p.id and {counts}
+            select r.role from person_role r where r.person_id = p.id and {role_condition}
             union
             select g.role from member_group_member m join member_group g on g.id = m.group_id
             where m.person_id = p.id and g.role is not null
@@ -27,7 +27,7 @@ def person_columns(counts: str = "true") -> str:
     """
 
 
-COLUMNS: Final = person_columns()
+COLUMNS: Final = person_select_list()
 
 
 def person_from_row(row: Record) -> Person:

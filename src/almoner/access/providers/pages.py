@@ -20,11 +20,11 @@ LINKS: Final = (NavigationLink("desk.link.provider", "/provider", frozenset({"ow
 """The navigation entries of these pages."""
 
 
-def routes(gate: PageGuard, pages: PageRenderer, outbound: OutboundClient) -> list[Route]:
+def routes(guard: PageGuard, pages: PageRenderer, outbound: OutboundClient) -> list[Route]:
     """Starlette routes. ``pages`` renders ``TEMPLATES``."""
-    sign_on, context = OidcFlow(gate.db, outbound), PageContext(gate.db, gate, pages)
+    sign_on, context = OidcFlow(guard.db, outbound), PageContext(guard.db, guard, pages)
     return [
-        *SsoPages(gate, pages, sign_on).routes(),
+        *SsoPages(guard, pages, sign_on).routes(),
         *IdentityProviderAccountPages(context).routes(),
         *ProviderSetupPages(context, sign_on).routes(),
     ]

@@ -7,8 +7,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import PROVIDER_ACCOUNT
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import LastSignInMethodRequired
 from almoner.access.sso.service import identities
@@ -25,21 +25,23 @@ class IdentityProviderAccountPages:
 
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
-        return [self._context.route(PROVIDER_ACCOUNT, self.account, fresh=True)]
+        return [self._context.route(PROVIDER_ACCOUNT, self.account, requires_reauthentication=True)]
 
-    async def account(self, visitor: Visitor) -> Response:
+    async def account(self, visitor: SignedInRequest) -> Response:
         """Show, connect or disconnect the single sign-on account."""
-        problems, texts = {}, texts_of(self._context, visitor)
+        problems, texts = {}, build_page_texts(self._context, visitor)
         if visitor.form_value("do") == "disconnect":
             try:
                 async with self._db.write() as tx:
-                    await identities.unlink_own_accounts(tx, visitor.person, self._context.audit_context(visitor))
+                    await identities.unlink_accounts_if_other_method(
+                        tx, visitor.person, self._context.audit_context(visitor)
+                    )
                 return redirect_to(f"{visitor.path}?done=disconnected")
             except LastSignInMethodRequired:
                 problems = {"disconnect": texts.text("sso.problem.last")}
         async with self._db.read() as tx:
             bound = await identities.list_by_person(tx, visitor.person)
-            provider = await sso.find_sso_option(tx, partner_of_visitor(visitor))
+            provider = await sso.find_sso_option(tx, partner_of_request(visitor))
         done = _DONE.get(visitor.query.get("done", ""))
         return self._context.render_page(
             visitor,
@@ -49,6 +51,6 @@ class IdentityProviderAccountPages:
             problems=problems,
             bound=bound,
             provider=provider,
-            moment=texts.moment,
+            moment=texts.timestamp_text,
             message=texts.text(done) if done else "",
         )

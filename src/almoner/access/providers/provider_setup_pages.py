@@ -6,8 +6,8 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
-from almoner.access.accounts.page_texts import PageTexts, in_english, texts_of
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts, mark_as_english
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import (
@@ -38,9 +38,9 @@ class ProviderSetupPages:
 
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
-        return [self._context.route("/provider", self.provider, "owner", fresh=True)]
+        return [self._context.route("/provider", self.provider, "owner", requires_reauthentication=True)]
 
-    async def provider(self, visitor: Visitor) -> Response:
+    async def provider(self, visitor: SignedInRequest) -> Response:
         """Show, save, test or remove the identity provider."""
         match visitor.form_value("do"):
             case "save":
@@ -51,10 +51,10 @@ class ProviderSetupPages:
                 return await self._remove(visitor)
         return await self._page(visitor, done=_DONE.get(visitor.query.get("done", "")))
 
-    async def _save(self, visitor: Visitor) -> Response:
+    async def _save(self, visitor: SignedInRequest) -> Response:
         typed = {name: visitor.form_value(name).strip() for name in _FIELDS}
         typed["roles"] = str(visitor.form.get("roles", ""))[:_MOST]
-        texts = texts_of(self._context, visitor)
+        texts = build_page_texts(self._context, visitor)
         roles = _parse_role_mapping(typed["roles"], texts)
         problems = {} if roles is not None else {"roles": _problem("roles", texts)}
         wanted = ProviderSettings(
@@ -72,30 +72,30 @@ class ProviderSetupPages:
         if not problems:
             try:
                 async with self._db.write() as tx:
-                    by, partner = self._context.audit_context(visitor), partner_of_visitor(visitor)
+                    by, partner = self._context.audit_context(visitor), partner_of_request(visitor)
                     await sso.save_provider(tx, by, partner, wanted)
                 return redirect_to(f"{visitor.place.home}/provider?done=saved")
             except InvalidProviderSettings as wrong:
                 problems = {field: _problem(field, texts) for field in wrong.problems}
         return await self._page(visitor, entered_values=typed, problems=problems, status=422)
 
-    async def _test(self, visitor: Visitor) -> Response:
+    async def _test(self, visitor: SignedInRequest) -> Response:
         try:
-            return await self._page(visitor, found=await self._sign_on.fetch_metadata(partner_of_visitor(visitor)))
+            return await self._page(visitor, found=await self._sign_on.fetch_metadata(partner_of_request(visitor)))
         except NoSuchProvider:
             return await self._page(visitor)
         except SsoRefused as refused:
             return await self._page(visitor, refused=refused)
 
-    async def _remove(self, visitor: Visitor) -> Response:
+    async def _remove(self, visitor: SignedInRequest) -> Response:
         async with self._db.write() as tx:
-            if await sso.find(tx, partner_of_visitor(visitor)) is not None:
-                await sso.remove_provider(tx, self._context.audit_context(visitor), partner_of_visitor(visitor))
+            if await sso.find(tx, partner_of_request(visitor)) is not None:
+                await sso.remove_provider(tx, self._context.audit_context(visitor), partner_of_request(visitor))
         return redirect_to(f"{visitor.place.home}/provider?done=removed")
 
     async def _page(
         self,
-        visitor: Visitor,
+        visitor: SignedInRequest,
         *,
         entered_values: Mapping[str, str] | None = None,
         problems: Mapping[str, str] | None = None,
@@ -105,9 +105,9 @@ class ProviderSetupPages:
         refused: SsoRefused | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            provider = await sso.find(tx, partner_of_visitor(visitor))
-            redirect = sso.redirect_uri(tx, partner_of_visitor(visitor))
-        texts = texts_of(self._context, visitor)
+            provider = await sso.find(tx, partner_of_request(visitor))
+            redirect = sso.redirect_uri(tx, partner_of_request(visitor))
+        texts = build_page_texts(self._context, visitor)
         return self._context.render_page(
             visitor,
             "provider.html",
@@ -120,7 +120,7 @@ class ProviderSetupPages:
             message=texts.text(done) if done else "",
             found=found,
             refused=refused,
-            in_english=in_english,
+            in_english=mark_as_english,
             problems=dict(problems or {}),
         )
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT, AccountPortal
 from almoner.access.accounts.page_guard import PageGuard, browser_of_request, delete_cookie, redirect_to, set_cookie
-from almoner.access.accounts.page_texts import in_english
+from almoner.access.accounts.page_texts import mark_as_english
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import LinkClosed, SecondFactorRequired
 from almoner.access.sign_ins.service import links
@@ -109,12 +109,12 @@ class SsoPages:
         onward = portal.safe_redirect_path(request.query_params.get("next", ""))
         match request.query_params.get("for"):
             case "proof":
-                visitor = await self._gate.require_visitor(request, second=False)
+                visitor = await self._gate.require_sign_in(request, requires_second_factor=False)
                 if isinstance(visitor, Response):
                     return visitor
                 return await self._sign_on.begin(partner, "proof", onward, visitor.sign_in.id)
             case "connect":
-                visitor = await self._gate.require_visitor(request)
+                visitor = await self._gate.require_sign_in(request)
                 if isinstance(visitor, Response):
                     return visitor
                 page = f"{portal.home}{PROVIDER_ACCOUNT}"
@@ -142,7 +142,7 @@ class SsoPages:
             language=self._pages.preferred_language(request),
             status=status,
             refused=refused,
-            in_english=in_english,
+            in_english=mark_as_english,
         )
 
 

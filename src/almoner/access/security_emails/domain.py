@@ -245,7 +245,7 @@ def shorten_name(name: str) -> str:
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 
 
-def compose_email(kind: Kind, values: Mapping[str, str], facts: Mapping[str, str]) -> SecurityEmail:
+def build_security_email(kind: Kind, values: Mapping[str, str], detail_lines: Mapping[str, str]) -> SecurityEmail:
     """Compose the text of an email. ``values``: ``place``, ``user_name`` and the other placeholders of this kind."""
     words, values = _WORDS[kind], {name: shorten_name(value) for name, value in values.items()}
     return SecurityEmail(
@@ -253,5 +253,5 @@ def compose_email(kind: Kind, values: Mapping[str, str], facts: Mapping[str, str
         words.text.format_map(values),
         words.action,
         words.after.format_map(values),
-        facts,
+        detail_lines,
     )

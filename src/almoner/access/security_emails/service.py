@@ -18,7 +18,7 @@ from almoner.access.security_emails import domain
 from almoner.access.security_emails.domain import KINDS_WITH_LINK, Kind
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.queue import JobKind, JobOf
+from almoner.platform.jobs.queue import DecodedJob, JobKind
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
@@ -52,28 +52,30 @@ async def enqueue_email(
     person: Person,
     kind: Kind,
     *,
-    link: UUID | None = None,
+    link_id: UUID | None = None,
     values: Mapping[str, str] | None = None,
-    facts: Mapping[str, str] | None = None,
-    old_mailbox: bool = False,
+    detail_lines: Mapping[str, str] | None = None,
+    to_old_address: bool = False,
 ) -> None:
     """Enqueue an email to a person; does nothing if the person has no email address.
 
-    ``link``: the record behind an invitation or a password reset. ``values``: placeholders of this kind besides place
-    and user name. ``facts``: lines such as ``Device`` and ``Network address``. ``old_mailbox``: send to the address
-    before the change, without new details.
+    ``link_id``: the record behind an invitation or a password reset. ``values``: placeholders of this kind besides
+    place and user name. ``detail_lines``: lines such as ``Device`` and ``Network address``. ``to_old_address``: send to
+    the address before the change, without new details.
     """
     if person.email is None:
         return
-    before = (person.email, person.user_name, person.shown_name) if old_mailbox else ()
-    email = SendSecurityEmail(person.realm.id, person.id, kind, link, dict(values or {}), dict(facts or {}), *before)
+    before = (person.email, person.user_name, person.display_name) if to_old_address else ()
+    email = SendSecurityEmail(
+        person.realm.id, person.id, kind, link_id, dict(values or {}), dict(detail_lines or {}), *before
+    )
     await SEND_JOB.enqueue(tx, email)
 
 
 async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> None:
     """Notify a person of changes to their account: email address (sent to the old one), roles, deactivation."""
     if before.email != after.email:
-        await enqueue_email(tx, before, "email_changed", old_mailbox=True)
+        await enqueue_email(tx, before, "email_changed", to_old_address=True)
     if before.active and not after.active:
         await enqueue_email(tx, after, "deactivated")
     if before.roles != after.roles:
@@ -81,7 +83,7 @@ async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> No
         await enqueue_email(tx, after, "roles_changed", values={"roles": roles or "none"})
 
 
-async def compose_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSecurityEmail]) -> Email | None:
+async def compose_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendSecurityEmail]) -> Email | None:
     """The email of a job; None if the person was deleted, has no email address or may not sign in."""
     email = job.details
     realm = Realm(email.realm)
@@ -95,8 +97,8 @@ async def compose_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSecurityEma
     place = (await partners.get(tx, realm.partner)).name if realm.partner else "Almoner"
     values = {**email.values, "place": place, "user_name": email.user_name or person.user_name}
     facts = {
-        "letter": domain.compose_email(email.kind, values, email.facts),
-        "name": domain.shorten_name(email.name or person.shown_name),
+        "letter": domain.build_security_email(email.kind, values, email.facts),
+        "name": domain.shorten_name(email.name or person.display_name),
         "place": place,
         "url": _link_url(tx, realm, email),
     }

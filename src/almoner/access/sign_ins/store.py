@@ -146,13 +146,13 @@ async def find_device_epoch(tx: Tx, realm: Realm, person_id: UUID) -> int:
     return found or 0
 
 
-async def begin_device_epoch(tx: Tx, person: Person) -> None:
+async def invalidate_device_cookies(tx: Tx, person: Person) -> None:
     """Raise a person's counter, which invalidates their device cookies and tickets."""
     await tx.execute("update person set epoch = epoch + 1 where id = $1", person.id)
 
 
-async def end(
-    tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, reason: EndReason, except_id: UUID | None
+async def end_sign_ins(
+    tx: Tx, person: Person, sign_in_ids: Sequence[UUID] | None, reason: EndReason, except_id: UUID | None
 ) -> list[UUID]:
     """End some sign-ins of a person, or all except ``except_id``; returns those that were active."""
     rows = await tx.fetch(
@@ -163,7 +163,7 @@ async def end(
         returning id
         """,
         person.id,
-        sign_ins,
+        sign_in_ids,
         except_id,
         tx.real_now,
         reason,
@@ -283,7 +283,7 @@ async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime)
     return int(made)
 
 
-async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def find_oldest_sign_in_and_link_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest ended sign-in ended (real time) and the oldest closed link closed (business time)."""
     row = await tx.fetchrow(
         """

@@ -230,12 +230,12 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims
     )
 
 
-def lacks_claims(provider: Provider, claims: Mapping[str, Any]) -> bool:
+def needs_userinfo(provider: Provider, claims: Mapping[str, Any]) -> bool:
     """Whether the userinfo endpoint must be asked for missing claims (OpenID Connect Core 5.4)."""
     return any(name not in claims for name in _userinfo_claims(provider))
 
 
-def with_userinfo(provider: Provider, claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Mapping[str, Any]:
+def merge_userinfo(provider: Provider, claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Mapping[str, Any]:
     """Token claims completed from userinfo; email and email_verified come from the same source.
 
     Raises SsoRefused when userinfo is about another person (5.3.2).

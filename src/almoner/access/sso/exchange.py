@@ -12,16 +12,16 @@ from almoner.access.sso.domain import (
     ProviderMetadata,
     SsoRefusalReason,
     SsoRefused,
-    lacks_claims,
+    merge_userinfo,
+    needs_userinfo,
     read_claims,
-    with_userinfo,
 )
 from almoner.access.sso.provider_metadata import (
     MOST_BYTES,
     ProviderMetadataCache,
-    connection_owner,
+    build_unreachable_error,
+    connection_pool_name,
     parse_json_response,
-    unreachable_error,
 )
 from almoner.access.sso.state import OidcState
 from almoner.kit.time import Clock
@@ -98,9 +98,9 @@ class TokenExchange:
         answer = await self._request(provider, metadata, form, headers)
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not isinstance(access, str):
-            raise unreachable_error("the response has no ID token")
+            raise build_unreachable_error("the response has no ID token")
         claims = await self._claims(provider, state, token, access)
-        if metadata.userinfo_endpoint is not None and lacks_claims(provider, claims):
+        if metadata.userinfo_endpoint is not None and needs_userinfo(provider, claims):
             claims = await self._with_userinfo(provider, metadata.userinfo_endpoint, claims, access)
         return read_claims(provider, claims)
 
@@ -110,12 +110,14 @@ class TokenExchange:
         """The claims completed from userinfo; unchanged if the provider refuses the request."""
         headers = {"Accept": "application/json", "Authorization": f"Bearer {access}"}
         try:
-            answer = await self._outbound.get(url, headers, owner=connection_owner(provider), max_bytes=MOST_BYTES + 1)
+            answer = await self._outbound.get(
+                url, headers, owner=connection_pool_name(provider), max_bytes=MOST_BYTES + 1
+            )
         except OutboundFailure as error:
-            raise unreachable_error(str(error)) from error
+            raise build_unreachable_error(str(error)) from error
         if 400 <= answer.status < 500:  # some providers issue access tokens for other services only
             return claims
-        return with_userinfo(provider, claims, parse_json_response(answer))
+        return merge_userinfo(provider, claims, parse_json_response(answer))
 
     async def _request(
         self, provider: Provider, metadata: ProviderMetadata, form: Mapping[str, str], headers: Mapping[str, str]
@@ -123,21 +125,21 @@ class TokenExchange:
         body = urlencode(form).encode()
         try:
             answer = await self._outbound.post(
-                metadata.token_endpoint, body, headers, owner=connection_owner(provider), max_bytes=MOST_BYTES + 1
+                metadata.token_endpoint, body, headers, owner=connection_pool_name(provider), max_bytes=MOST_BYTES + 1
             )
         except OutboundFailure as error:
-            raise unreachable_error(str(error)) from error
+            raise build_unreachable_error(str(error)) from error
         return parse_json_response(answer)
 
     async def _claims(self, provider: Provider, state: OidcState, token: str, access: str) -> Mapping[str, Any]:
         from almoner.access.sso import tokens
 
-        keys = await self._directory.get_keys(provider)
+        keys = await self._directory.get_signing_keys(provider)
         real_now = self._clock.real_now()
         try:
             return tokens.verify_id_token(token, keys, provider, state.nonce, access, real_now)
         except tokens.UnknownSigningKey:
-            newer = await self._directory.refresh_keys(provider, keys)
+            newer = await self._directory.refresh_signing_keys(provider, keys)
         if newer is not None:
             with suppress(tokens.UnknownSigningKey):  # reported below
                 return tokens.verify_id_token(token, newer, provider, state.nonce, access, real_now)

@@ -67,11 +67,11 @@ class ProviderMetadataCache:
         """The provider's metadata, cached. Raises SsoRefused."""
         return (await self._lookup(provider)).metadata
 
-    async def get_keys(self, provider: Provider) -> "KeySet":
+    async def get_signing_keys(self, provider: Provider) -> "KeySet":
         """The provider's signing keys, cached. Raises SsoRefused."""
         return (await self._lookup(provider)).keys
 
-    async def refresh_keys(self, provider: Provider, cached_keys: "KeySet") -> "KeySet | None":
+    async def refresh_signing_keys(self, provider: Provider, cached_keys: "KeySet") -> "KeySet | None":
         """Refetch signing keys for a token with an unknown key; None if that was done within a minute.
 
         This stops made-up key IDs from causing constant requests. Raises SsoRefused.
@@ -137,18 +137,18 @@ class ProviderMetadataCache:
     async def _fetch_keys(self, provider: Provider, metadata: ProviderMetadata) -> "KeySet":
         from almoner.access.sso import tokens  # on first use
 
-        keys = tokens.parse_keys(await self._document(provider, metadata.jwks_uri))
+        keys = tokens.parse_key_set(await self._document(provider, metadata.jwks_uri))
         if not keys:
-            raise unreachable_error("the provider does not publish a signing key")
+            raise build_unreachable_error("the provider does not publish a signing key")
         return keys
 
     async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
         try:
             answer = await self._outbound.get(
-                url, {"Accept": "application/json"}, owner=connection_owner(provider), max_bytes=MOST_BYTES + 1
+                url, {"Accept": "application/json"}, owner=connection_pool_name(provider), max_bytes=MOST_BYTES + 1
             )
         except OutboundFailure as error:
-            raise unreachable_error(str(error)) from error
+            raise build_unreachable_error(str(error)) from error
         return parse_json_response(answer)
 
     def _address(self, document: Mapping[str, Any], name: str) -> str:
@@ -156,28 +156,28 @@ class ProviderMetadataCache:
         try:
             return addresses.parse_target(found if isinstance(found, str) else "", self._outbound.policy).url
         except AddressRefused as error:
-            raise unreachable_error(f"the {name} {error.reason}") from error
+            raise build_unreachable_error(f"the {name} {error.reason}") from error
 
 
-def connection_owner(provider: Provider) -> str:
+def connection_pool_name(provider: Provider) -> str:
     """The connection pool name of a provider, never shared with other partners or webhooks."""
     return f"sign-on {provider.partner.id}"
 
 
-def unreachable_error(reported: str) -> SsoRefused:
+def build_unreachable_error(detail: str) -> SsoRefused:
     """The error that the provider is unreachable or misbehaves."""
     return SsoRefused(
-        SsoRefusalReason.UNREACHABLE, "The identity provider did not respond as expected.", reported=reported
+        SsoRefusalReason.UNREACHABLE, "The identity provider did not respond as expected.", reported=detail
     )
 
 
 def parse_json_response(response: OutboundResponse) -> Mapping[str, Any]:
     """The JSON object of a provider's response. Raises SsoRefused."""
     if response.status != 200:
-        raise unreachable_error(f"the provider returned status {response.status}")
+        raise build_unreachable_error(f"the provider returned status {response.status}")
     if len(response.body) > MOST_BYTES:
-        raise unreachable_error("the response is too large")
+        raise build_unreachable_error("the response is too large")
     try:
         return msgspec.json.decode(response.body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise unreachable_error("the response is not a JSON object") from error
+        raise build_unreachable_error("the response is not a JSON object") from error

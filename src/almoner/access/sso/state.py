@@ -54,11 +54,11 @@ class OidcState(msgspec.Struct, frozen=True):
 
 
 def create_state(
-    provider: Provider, purpose: Purpose, next_path: str, real_now: datetime, record: UUID | None = None
+    provider: Provider, purpose: Purpose, next_path: str, real_now: datetime, record_id: UUID | None = None
 ) -> OidcState:
     """New state, nonce and PKCE verifier for a flow."""
     secrets = (token_urlsafe(32), token_urlsafe(32), token_urlsafe(32))
-    return OidcState(*secrets, provider.version, int(real_now.timestamp()), purpose, next_path, record)
+    return OidcState(*secrets, provider.version, int(real_now.timestamp()), purpose, next_path, record_id)
 
 
 def state_cookie_name(state: str) -> str:
@@ -72,15 +72,17 @@ def encrypt_state(vault: Vault, partner: Partner, state: OidcState) -> str:
     return urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
-def decrypt_state(vault: Vault, partner: Partner, returned: str, stored: str, real_now: datetime) -> OidcState:
+def decrypt_state(
+    vault: Vault, partner: Partner, returned_state: str, cookie_value: str, real_now: datetime
+) -> OidcState:
     """The flow that belongs to a returned ``state`` in this browser. Raises SsoRefused."""
     try:
-        sealed = urlsafe_b64decode(stored + "=" * (-len(stored) % 4))
+        sealed = urlsafe_b64decode(cookie_value + "=" * (-len(cookie_value) % 4))
         plain = vault.decrypt(sealed, context=_CONTEXT, binding=partner.id.bytes)
         found = msgspec.json.decode(plain, type=OidcState)
     except (DecryptionFailed, ValueError, msgspec.DecodeError) as error:
         raise SsoRefused(SsoRefusalReason.STATE, "This sign-in was not started in this browser.") from error
-    if len(returned) > _LONGEST or not compare_digest(found.state.encode(), returned.encode()):
+    if len(returned_state) > _LONGEST or not compare_digest(found.state.encode(), returned_state.encode()):
         raise SsoRefused(SsoRefusalReason.STATE, "This sign-in was not started in this browser.")
     if real_now - found.started_at >= STATE_LIFETIME:
         raise SsoRefused(

@@ -43,7 +43,7 @@ async def find(tx: Tx, partner: Partner) -> Provider | None:
     return _provider(row) if row else None
 
 
-async def lock_provider_version(tx: Tx, provider: Provider) -> bool:
+async def lock_provider_if_unchanged(tx: Tx, provider: Provider) -> bool:
     """Lock the provider if it is still this version; False if it was changed or removed."""
     same = await tx.fetchval(
         "select version = $2 from sign_on_provider where partner_id = $1 for share",
@@ -158,7 +158,7 @@ async def record_identity_use(tx: Tx, partner: Partner, identity: Identity) -> N
     )
 
 
-async def claim_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> bool:
+async def consume_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> bool:
     """Record that a state was returned; False if it was used before. Deletes expired states."""
     taken = await tx.fetchval(
         """
@@ -179,7 +179,7 @@ async def claim_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: dateti
     return bool(taken)
 
 
-async def find_provisioned_member(tx: Tx, partner: Partner, external_id: str) -> Person | None:
+async def find_member_by_external_id(tx: Tx, partner: Partner, external_id: str) -> Person | None:
     """The member with this SCIM externalId; None if several have it."""
     rows = await tx.fetch(
         f"select {people.COLUMNS} from person p where p.realm = $1 and p.external_id = $2 limit 2",

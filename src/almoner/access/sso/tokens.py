@@ -24,9 +24,9 @@ class UnknownSigningKey(Exception):
     """The token was signed with a key that we have not fetched; the provider may have rotated its keys."""
 
 
-def parse_keys(document: Mapping[str, Any]) -> KeySet:
+def parse_key_set(jwks: Mapping[str, Any]) -> KeySet:
     """The usable signing keys of a JWK set (RFC 7517)."""
-    listed = document.get("keys")
+    listed = jwks.get("keys")
     usable = []
     for key in listed if isinstance(listed, list) else ():
         if isinstance(key, dict) and key.get("kty") in _ASYMMETRIC and key.get("use", "sig") == "sig":

@@ -36,10 +36,10 @@ class NoticePage:
         """The state of the page at ``now``."""
         if self.account.denied_at is not None:
             return "denied"
-        counts = self.account.status in ("proposed", "approved") and now < self.until
+        counts = self.account.status in ("proposed", "approved") and now < self.expires_at
         return "open" if counts else "closed"
 
     @property
-    def until(self) -> datetime:
+    def expires_at(self) -> datetime:
         """When the link stops working."""
         return self.notice.notified_at + RESPONSE_PERIOD

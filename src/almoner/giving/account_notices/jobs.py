@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import About, Email, Notification
+from almoner.access.notifications.service import Email, Notification, RecordReference
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
@@ -13,24 +13,28 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposedEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
-NOTIFY: Final = JobKind("account_notices.notify", About)
+NOTIFY: Final = JobKind("account_notices.notify", RecordReference)
 tasks: Final = Tasks()
-contact_tasks: Final = TasksWith[NonprofitContacts]()
+contact_tasks: Final = TasksWithDependencies[NonprofitContacts]()
 
 
-@tasks.reacts_to(ACCOUNT_PROPOSED)
+@tasks.on_internal_event(ACCOUNT_PROPOSED)
 async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposedEvent]) -> None:
     """Enqueue one notification job for each proposed account."""
     reported = sorted({one.account for one in proposed})
-    await queue.enqueue_jobs(tx, [NOTIFY.new_job(About(account), unique=str(account)) for account in reported])
+    await queue.enqueue_jobs(
+        tx, [NOTIFY.new_job(RecordReference(account), unique=str(account)) for account in reported]
+    )
 
 
 @contact_tasks.job(NOTIFY)
-async def notify_nonprofit(contacts: NonprofitContacts, context: JobContext, job: JobOf[About]) -> Result:
+async def notify_nonprofit(
+    contacts: NonprofitContacts, context: JobContext, job: DecodedJob[RecordReference]
+) -> Result:
     """Enqueue a notice to the nonprofit, if its address is known."""
     async with context.db.write() as tx:
         of = (await payee_bank_accounts.get(tx, job.details.id)).organisation_id
@@ -38,7 +42,9 @@ async def notify_nonprofit(contacts: NonprofitContacts, context: JobContext, job
     return JobDone()
 
 
-async def compose_notice(contacts: NonprofitContacts, tx: Tx, _mails: MailRenderer, job: JobOf[About]) -> Email | None:
+async def compose_notice(
+    contacts: NonprofitContacts, tx: Tx, _mails: MailRenderer, job: DecodedJob[RecordReference]
+) -> Email | None:
     """Compose the email about one account; None if it is no longer needed."""
     page = await service.load_page(tx, job.details.id)
     account = page.account
@@ -48,13 +54,13 @@ async def compose_notice(contacts: NonprofitContacts, tx: Tx, _mails: MailRender
     facts = {
         "organisation": page.organisation,
         "account": account,
-        "until": page.until,
+        "until": page.expires_at,
         "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, account.id)}",
     }
     return Email(contact.email, f"{PAGE_PURPOSE}:{account.id}", facts, page.notice.language, page.notice.partner_id)
 
 
-def notifications(contacts: NonprofitContacts) -> tuple[Notification[About], ...]:
+def notifications(contacts: NonprofitContacts) -> tuple[Notification[RecordReference], ...]:
     """The email, with the lookup of the nonprofit's address."""
     template = Path(__file__).parent / "mails" / "payee_account.html"
     return (Notification(service.SEND, template, partial(compose_notice, contacts)),)

@@ -65,7 +65,7 @@ class AccountNoticePages(LinkedPages):
             notice="give.again" if refused else None,
             organisation=page.organisation,
             account=page.account,
-            until=page.until,
+            until=page.expires_at,
             csrf=visit.csrf,
             action=self._action(page.account.id),
         )

@@ -3,7 +3,7 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.access.notifications.service import About
+from almoner.access.notifications.service import RecordReference
 from almoner.giving.account_notices import store
 from almoner.giving.account_notices.domain import NoticePage, PayeeAccountNotice
 from almoner.giving.account_notices.store import find as find
@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs.queue import JobKind
 
-SEND: Final = JobKind("account_notices.send", About)
+SEND: Final = JobKind("account_notices.send", RecordReference)
 
 
 async def notify_nonprofit(tx: Tx, account_id: UUID, contact: NonprofitContact | None) -> None:
@@ -38,7 +38,7 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: NonprofitContact |
         account.id, unseen[0].partner_id, language_of_country(organisation.country_code), tx.now
     )
     if await store.insert(tx, notice):
-        await SEND.enqueue(tx, About(account.id))
+        await SEND.enqueue(tx, RecordReference(account.id))
 
 
 async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
@@ -61,4 +61,4 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
     """Record that the nonprofit denies the account; False if that is no longer possible. Raises NotFound."""
     if (await load_page(tx, account_id)).state(tx.now) != "open":
         return False
-    return await payee_bank_accounts.deny_ownership(tx, account_id)
+    return await payee_bank_accounts.record_ownership_denial(tx, account_id)

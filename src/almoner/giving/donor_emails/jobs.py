@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.notifications.service import About, Email, Notification
+from almoner.access.notifications.service import Email, Notification, RecordReference
 from almoner.access.partners import service as partners
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.refunds import service as refunds
@@ -27,8 +27,8 @@ from almoner.giving.receipts.domain import PAGE_PURPOSE
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.events.outbox import Event, read_record
-from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
+from almoner.platform.events.outbox import Event, decode_event_data
+from almoner.platform.jobs.queue import DecodedJob, JobKind, NewJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 
@@ -68,17 +68,17 @@ async def _email(
     return Email(donation.email, key, shown, session.language, donation.partner_id)
 
 
-async def compose_transfer(
-    accounts: Mapping[str, BankDetails], tx: Tx, mails: MailRenderer, job: JobOf[About]
+async def compose_bank_transfer_instructions(
+    accounts: Mapping[str, BankDetails], tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]
 ) -> Email | None:
     """The email with the transfer details; None if the transfer is no longer awaited."""
     donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
-    payment = await bank_transfers.find_awaited_payment(tx, donation)
+    payment = await bank_transfers.find_awaited_transfer(tx, donation)
     pay_to = accounts.get(donation.money.currency)
     if payment is None or pay_to is None:
         return None
     transfer = bank_transfers.transfer_details(payment, donation, pay_to)
-    if transfer.until is None:
+    if transfer.expires_at is None:
         return None
     return await _email(
         tx,
@@ -89,12 +89,12 @@ async def compose_transfer(
         SESSION_PURPOSE,
         amount=transfer.money,
         holder=pay_to.holder,
-        numbers=[*pay_to.rows, ("transfer.reference", transfer.shown_reference)],
-        until=transfer.until,
+        numbers=[*pay_to.display_rows, ("transfer.reference", transfer.formatted_reference)],
+        until=transfer.expires_at,
     )
 
 
-async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
     """The email about the refund of an unallocated payment, with amount and reason."""
     held = await suspense.get(tx, job.details.id)
     if held.donation_id is None:
@@ -112,7 +112,7 @@ async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: JobOf[Abo
     )
 
 
-async def compose_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+async def compose_refund(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
     """The email about a refund and the changed receipt.
 
     Partners that collected the money notify their donors themselves.
@@ -140,7 +140,7 @@ async def _remaining_then(tx: Tx, refund: Refund, donation: Donation) -> int:
     return donation.money.minor - gone
 
 
-async def compose_reassignment(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+async def compose_reassignment(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
     """The email about a reassignment, with the reason and the donor's options; None after a full refund."""
     donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
     created = await reassignments.newest_reassignment(tx, donation.id)
@@ -171,46 +171,46 @@ async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
         return (await partners.get(tx, partner)).name
 
 
-def _about(kind: JobKind[About], record_id: UUID) -> NewJob:
-    return kind.new_job(About(record_id), unique=str(record_id))
+def _about(kind: JobKind[RecordReference], record_id: UUID) -> NewJob:
+    return kind.new_job(RecordReference(record_id), unique=str(record_id))
 
 
 def _reassignment_job(tx: Tx, event: Event) -> NewJob | None:
     """The email job for a reassigned hosted donation; partners notify the donors of direct donations themselves."""
-    given = read_record(event, _Reassigned)
+    given = decode_event_data(event, _Reassigned)
     donation_id = tx.ids.parse("donation", given.id)
     return _about(REASSIGNMENT, donation_id) if donation_id is not None and given.type == "hosted" else None
 
 
-TRANSFER: Final = JobKind("donor_emails.transfer", About)
-UNALLOCATED_REFUND: Final = JobKind("donor_emails.unallocated_refund", About)
-REFUND: Final = JobKind("donor_emails.refund", About)
-REASSIGNMENT: Final = JobKind("donor_emails.reassignment", About)
+TRANSFER: Final = JobKind("donor_emails.transfer", RecordReference)
+UNALLOCATED_REFUND: Final = JobKind("donor_emails.unallocated_refund", RecordReference)
+REFUND: Final = JobKind("donor_emails.refund", RecordReference)
+REASSIGNMENT: Final = JobKind("donor_emails.reassignment", RecordReference)
 
 
-def notifications(accounts: Mapping[str, BankDetails]) -> tuple[Notification[About], ...]:
+def build_notifications(accounts: Mapping[str, BankDetails]) -> tuple[Notification[RecordReference], ...]:
     """The emails. ``accounts``: our bank accounts by currency."""
     return (
         Notification(
             TRANSFER,
             MAILS / "transfer.html",
-            partial(compose_transfer, accounts),
+            partial(compose_bank_transfer_instructions, accounts),
             CONFIRMED.name,
-            lambda _, event: _about(TRANSFER, read_record(event, CONFIRMED.record).donation),
+            lambda _, event: _about(TRANSFER, decode_event_data(event, CONFIRMED.record).donation),
         ),
         Notification(
             UNALLOCATED_REFUND,
             MAILS / "refund.html",
             compose_unallocated_refund,
             REFUNDED.name,
-            lambda _, event: _about(UNALLOCATED_REFUND, read_record(event, REFUNDED.record).held),
+            lambda _, event: _about(UNALLOCATED_REFUND, decode_event_data(event, REFUNDED.record).held),
         ),
         Notification(
             REFUND,
             MAILS / "gift_refund.html",
             compose_refund,
             SENT.name,
-            lambda _, event: _about(REFUND, read_record(event, SENT.record).refund),
+            lambda _, event: _about(REFUND, decode_event_data(event, SENT.record).refund),
         ),
         Notification(REASSIGNMENT, MAILS / "reassigned.html", compose_reassignment, REASSIGNED, _reassignment_job),
     )

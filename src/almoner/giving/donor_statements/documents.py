@@ -10,7 +10,7 @@ from almoner.giving.donor_statements import domain
 from almoner.giving.donor_statements.domain import DonorStatement, DonorStatementLine
 from almoner.kit import language as languages
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text, public_notices
+from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, directional_text
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -41,7 +41,7 @@ class StatementDocuments:
     async def render(self, statement: DonorStatement) -> bytes:
         """The PDF."""
         language = self._pages.language(statement.opened_by.language)
-        public, links = public_notices(self._pages.deployment, language)
+        public, links = build_contact_and_notice_facts(self._pages.deployment, language)
         facts = {**self._facts(statement, language), "public": public}
         return await _press().render(facts, links, statement.as_of)
 
@@ -77,7 +77,7 @@ class StatementDocuments:
                         for name, minor in (
                             ("given", total.given_minor),
                             ("back", total.refunded_minor),
-                            ("left", total.left_minor),
+                            ("left", total.unrefunded_minor),
                         )
                     ],
                 }

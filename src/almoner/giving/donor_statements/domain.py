@@ -129,7 +129,7 @@ class StatementTotal:
     refunded_minor: int
 
     @property
-    def left_minor(self) -> int:
+    def unrefunded_minor(self) -> int:
         """The amount after refunds."""
         return self.given_minor - self.refunded_minor
 

@@ -10,13 +10,13 @@ from almoner.giving.donor_statements.service import SEND, SendStatementLink
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
 
-async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendStatementLink]) -> Email | None:
+async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendStatementLink]) -> Email | None:
     """The email with the statement link; None after a day (real time) or if the donor was erased."""
     link_id, donation_id = job.details.link, job.details.donation
     asked = await requested_emails.requested_at(tx, link_id)

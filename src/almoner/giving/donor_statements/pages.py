@@ -44,9 +44,9 @@ class StatementPages:
         self._ids = db.deployment.ids
         self._origin = origin_of_url(db.deployment.base_urls.pages)
 
-    def request_routes(self) -> list[Route]:
+    def link_request_routes(self) -> list[Route]:
         """Starlette routes below a donation's page."""
-        return [Route("/gift/{id}/statement", self.link_request, methods=["GET", "POST"])]
+        return [Route("/gift/{id}/statement", self.handle_link_request, methods=["GET", "POST"])]
 
     def routes(self) -> list[Route]:
         """Starlette routes of the statement itself."""
@@ -56,12 +56,12 @@ class StatementPages:
             Route("/statement/{id}/statement.pdf", self.download, methods=["GET"]),
         ]
 
-    async def link_request(self, request: Request) -> Response:
+    async def handle_link_request(self, request: Request) -> Response:
         """Handle every method of this path."""
-        return await (self.request_link if request.method == "POST" else self.show_request)(request)
+        return await (self.request_link if request.method == "POST" else self.show_link_request_page)(request)
 
     @with_error_pages
-    async def show_request(self, request: Request) -> Response:
+    async def show_link_request_page(self, request: Request) -> Response:
         """The page that explains the statement, with a button to request the link."""
         donation_id, visit = self._gift(request)
         return await self._offer(donation_id, visit)

@@ -50,7 +50,7 @@ async def request_link(tx: Tx, donation_id: UUID) -> bool:
     """Email a statement link to a donation's donor; False if the limit was reached. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
-    link_id = await requested_emails.request_email(tx, partner, "statement", email)
+    link_id = await requested_emails.record_email_request(tx, partner, "statement", email)
     if link_id is None:
         return False
     await SEND.enqueue(tx, SendStatementLink(link_id, donation_id), unique=str(link_id))

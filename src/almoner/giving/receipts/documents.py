@@ -11,7 +11,7 @@ from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Attachment
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text, public_notices
+from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, directional_text
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -61,7 +61,7 @@ class ReceiptDocuments:
     async def render(self, receipt: Receipt) -> bytes:
         """The PDF; identical bytes until the donation is refunded or reassigned."""
         language = self._pages.language(receipt.language)
-        public, links = public_notices(self._pages.deployment, language)
+        public, links = build_contact_and_notice_facts(self._pages.deployment, language)
         facts = {**self._facts(receipt, language), "public": public}
         return await _press().render(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
 
@@ -80,8 +80,11 @@ class ReceiptDocuments:
         def money(minor: int) -> str:
             return formats.format_money(minor, receipt.money.currency, language.locale)
 
-        parts = (("gift", money(receipt.gift_minor)), ("cover", money(receipt.cover_minor)))
-        back = (("refunded", money(receipt.money.minor - receipt.kept_minor)), ("kept", money(receipt.kept_minor)))
+        parts = (("gift", money(receipt.net_of_fee_cover_minor)), ("cover", money(receipt.cover_minor)))
+        back = (
+            ("refunded", money(receipt.money.minor - receipt.unrefunded_minor)),
+            ("kept", money(receipt.unrefunded_minor)),
+        )
         facts = (
             *(parts if receipt.cover_minor else ()),
             *(back if receipt.refunded else ()),
@@ -112,7 +115,7 @@ class ReceiptDocuments:
             value = formats.format_money(given.fair_value_minor, receipt.money.currency, language.locale)
             stated.append(language.text("receipt.benefits", benefits=own(given.description), value=own(value)))
         if receipt.donee is None:
-            return [*stated, language.text("receipt.confirmation", organisation=own(receipt.current_nonprofit))]
+            return [*stated, language.text("receipt.confirmation", organisation=own(receipt.current_nonprofit_name))]
         key = "receipt.deductible" if stated else "receipt.acknowledgement"
         statements = [language.text(key), self._pages.language("en").text(key)]  # tax offices read English
         return [*stated, *dict.fromkeys(statements)]
@@ -134,7 +137,7 @@ class ReceiptDocuments:
             stated = {
                 "day": self._pages.format_day(receipt.passed_on.at, language),
                 "former": receipt.organisation,
-                "organisation": receipt.current_nonprofit,
+                "organisation": receipt.current_nonprofit_name,
             }
             stated = {name: bidi_isolated_plain_text(value, language.direction) for name, value in stated.items()}
             notes.insert(0, language.text("gift.reassigned", **stated))
@@ -147,7 +150,7 @@ class ReceiptDocuments:
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.is_fully_refunded else None,
             "issuer": directional_text(receipt.issuer, rtl=rtl),
-            "organisation": directional_text(receipt.current_nonprofit, rtl=rtl),
+            "organisation": directional_text(receipt.current_nonprofit_name, rtl=rtl),
             "greeting": language.text("receipt.greeting", name=bidi_isolated_plain_text(name, language.direction)),
             "text": language.text("receipt.text"),
             "amount_label": language.text("receipt.amount"),

@@ -101,7 +101,7 @@ class Receipt:
     passed_on: ReassignedOrganisation | None = None
 
     @property
-    def current_nonprofit(self) -> str:
+    def current_nonprofit_name(self) -> str:
         """The donation's current nonprofit."""
         return self.passed_on.organisation if self.passed_on else self.organisation
 
@@ -111,7 +111,7 @@ class Receipt:
         return self.refunded is not None and self.refunded.money == self.money
 
     @property
-    def kept_minor(self) -> int:
+    def unrefunded_minor(self) -> int:
         """The amount that was not refunded."""
         return self.money.minor - (self.refunded.money.minor if self.refunded else 0)
 
@@ -126,7 +126,7 @@ class Receipt:
         return f"receipt-{self.display_number}.pdf"
 
     @property
-    def gift_minor(self) -> int:
+    def net_of_fee_cover_minor(self) -> int:
         """The amount without the part that covers the fee, in minor units."""
         return self.money.minor - self.cover_minor
 
@@ -163,7 +163,7 @@ _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.disp
 """Message keys for why a donation waits at any stage."""
 
 
-def blocking_reason(donation: Donation) -> str | None:
+def pending_refund_or_dispute(donation: Donation) -> str | None:
     """Why a received donation waits, such as a dispute or a pending refund."""
     if donation.status != "RECEIVED_PAYMENT":
         return None

@@ -16,8 +16,8 @@ from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.subscriptions.donor_pages import service as donor_pages
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, read_record
-from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
+from almoner.platform.events.outbox import Event, decode_event_data
+from almoner.platform.jobs.queue import DecodedJob, JobKind, NewJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
@@ -42,18 +42,18 @@ RESEND: Final = JobKind("receipts.resend", SendReceipt)
 
 def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
     """The job for a hosted donation; None for others."""
-    paid = read_record(event, _PaidDonation)
+    paid = decode_event_data(event, _PaidDonation)
     donation_id = tx.ids.parse("donation", paid.id)
     if event.partner_id is None or donation_id is None or paid.type != "hosted":
         return None
     return SEND.new_job(SendReceipt(donation_id, event.partner_id, event.created_at), unique=str(donation_id))
 
 
-async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:
+async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceipt]) -> Email | None:
     """The receipt, issued if needed; None if the donation gets none or the donor was erased."""
     partner, donation_id = Partner(job.details.partner), job.details.id
     issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
-    to, subscription_id = await service.recipient_of(tx, partner, donation_id)
+    to, subscription_id = await service.receipt_email_and_subscription_id(tx, partner, donation_id)
     if issued is None or to is None:
         return None
     manage_url = donor_pages.manage_url(tx, subscription_id) if subscription_id else None
@@ -61,7 +61,7 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) 
     return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 
 
-async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:
+async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceipt]) -> Email | None:
     """The receipt as issued, in a new email: mail programs hide a message with a known Message-ID."""
     email = await compose_receipt(tx, mails, job)
     return None if email is None else replace(email, key=f"{email.key}:{job.id}")
@@ -69,7 +69,7 @@ async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendRec
 
 def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
     """The job that resends a receipt."""
-    requested = read_record(event, RECEIPT_RESEND_REQUESTED.record)
+    requested = decode_event_data(event, RECEIPT_RESEND_REQUESTED.record)
     details = SendReceipt(requested.donation, requested.partner, event.created_at)
     return RESEND.new_job(details, unique=str(requested.donation))
 

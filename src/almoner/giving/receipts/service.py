@@ -102,7 +102,9 @@ async def _made_for(tx: Tx, donation: Donation, session: DonationSession) -> UUI
     return await reassignments.organisation_at(tx, donation, donation.created_at)
 
 
-async def recipient_of(tx: Tx, partner: Partner, donation_id: UUID) -> tuple[str | None, UUID | None]:
+async def receipt_email_and_subscription_id(
+    tx: Tx, partner: Partner, donation_id: UUID
+) -> tuple[str | None, UUID | None]:
     """The email address for a donation's receipt, and its regular donation. Raises NotFound."""
     donation = await donations.get(tx, partner, donation_id)
     return donation.email, donation.subscription_id
@@ -141,7 +143,7 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
     organisation = await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)
     steps = domain.progress_of_donation(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
-    reason = domain.blocking_reason(donation)
+    reason = domain.pending_refund_or_dispute(donation)
     if reason is None and on_its_way:
         reason = await disbursements.donation_waiting_reason(tx, partner, donation, rules)
     returned_at = await disbursements.last_returned_at(tx, partner, donation_id) if on_its_way else None

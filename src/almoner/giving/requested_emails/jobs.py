@@ -6,4 +6,4 @@ from almoner.giving.requested_emails import service
 from almoner.platform.jobs.background_tasks import Tasks
 
 tasks: Final = Tasks()
-tasks.periodic("requested_emails.delete_expired", service.next_due_at, service.delete_expired)
+tasks.periodic("requested_emails.delete_expired", service.next_deletion_at, service.delete_expired)

@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Partner, Tx
 _BATCH: Final = 1000
 
 
-async def request_email(tx: Tx, partner: Partner, purpose: EmailPurpose, email: str) -> UUID | None:
+async def record_email_request(tx: Tx, partner: Partner, purpose: EmailPurpose, email: str) -> UUID | None:
     """Record that an email is to be sent; returns its ID, or None if the limit was reached."""
     recipient_hash = tx.vault.keyed_hash("requested-email", partner.id.bytes + email.lower().encode())
     await store.lock_recipient(tx, recipient_hash)
@@ -27,7 +27,7 @@ async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
     return requested if requested is not None and tx.real_now < requested + domain.EMAILS_WITHIN else None
 
 
-async def next_due_at(tx: Tx) -> datetime | None:
+async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next records are a day old and due for deletion."""
     oldest = await store.oldest_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - domain.EMAILS_WITHIN else None

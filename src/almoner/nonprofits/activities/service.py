@@ -32,9 +32,9 @@ def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> Assigne
     return rules.tags_for_register_entry(registry_code, entry)
 
 
-def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
+def sub_tag_rules_from_name(registry_code: str, name: str) -> Mapping[str, str]:
     """The rule for each sub-tag assigned by a word in the name."""
-    return rules.rules_matching_name(registry_code, name)
+    return rules.sub_tag_rules_from_name(registry_code, name)
 
 
 def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list[SubTagSuggestion]:

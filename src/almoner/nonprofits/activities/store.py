@@ -63,24 +63,24 @@ def _tagged_organisation(row: Record) -> TaggedOrganisation:
     )
 
 
-async def insert_retagging_run(tx: Tx, application: RetaggingRun) -> None:
+async def insert_retagging_run(tx: Tx, run: RetaggingRun) -> None:
     """Store a new retagging run."""
     await tx.execute(
         "insert into activity_classification_run (id, version, started_at) values ($1, $2, $3)",
-        application.id,
-        application.version,
-        application.started_at,
+        run.id,
+        run.version,
+        run.started_at,
     )
 
 
-async def update_retagging_progress(tx: Tx, application: RetaggingRun) -> None:
+async def update_retagging_progress(tx: Tx, run: RetaggingRun) -> None:
     """Store the progress of a retagging run."""
     await tx.execute(
         "update activity_classification_run set organisations = $2, changed = $3, completed_at = $4 where id = $1",
-        application.id,
-        application.organisations,
-        application.changed,
-        application.completed_at,
+        run.id,
+        run.organisations,
+        run.changed,
+        run.completed_at,
     )
 
 

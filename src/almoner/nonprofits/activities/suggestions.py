@@ -170,10 +170,10 @@ def parse_model_weights(read: Mapping[str, Any]) -> ModelWeights:
 
 
 def suggest_sub_tags(
-    name: str, activities: str = "", objects: str = "", *, received: ModelWeights | None = None
+    name: str, activities: str = "", objects: str = "", *, model_weights: ModelWeights | None = None
 ) -> list[SubTagSuggestion]:
     """Suggest sub-tags for an organisation by its name, activities and objects, likeliest first."""
-    known = received or load_model_weights()
+    known = model_weights or load_model_weights()
     vector = known.weigh_features(extract_features(name, activities, objects))
     likely = [(score, code) for code, score in known.sub_tag_scores(vector).items() if score >= known.threshold]
     return [

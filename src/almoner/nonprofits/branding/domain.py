@@ -32,21 +32,22 @@ class BrandingContent:
         return {*self.images, *([self.logo] if self.logo else ())}
 
 
-def normalise_text(name: str, stated: str | None, longest: int) -> str | None:
+def normalise_text(field_name: str, text: str | None, max_length: int) -> str | None:
     """A text with collapsed whitespace, None if empty. Raises InvalidBranding."""
-    if stated is None:
+    if text is None:
         return None
-    stored = "\n".join(" ".join(line.split()) for line in stated.strip().splitlines()).strip()
+    stored = "\n".join(" ".join(line.split()) for line in text.strip().splitlines()).strip()
     if any(not (character.isprintable() or character == "\n") for character in stored):
-        raise InvalidBranding(f"the {name} contains characters that cannot be displayed")
-    if len(stored) > longest:
-        raise InvalidBranding(f"the {name} has {len(stored)} characters, but the maximum is {longest}")
+        raise InvalidBranding(f"the {field_name} contains characters that cannot be displayed")
+    if len(stored) > max_length:
+        raise InvalidBranding(f"the {field_name} has {len(stored)} characters, but the maximum is {max_length}")
     return stored or None
 
 
-def check_image_size(name: str, content: bytes, max_count: int) -> None:
+def ensure_image_size(field_name: str, image: bytes, max_bytes: int) -> None:
     """Raises InvalidBranding for an image that is too large for every page."""
-    if len(content) > max_count:
+    if len(image) > max_bytes:
         raise InvalidBranding(
-            f"the {name} has {len(content)} bytes after processing, but the maximum is {max_count}: use a simpler image"
+            f"the {field_name} has {len(image)} bytes after processing, but the maximum is {max_bytes}: "
+            "use a simpler image"
         )

@@ -64,7 +64,7 @@ async def reset_branding(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingC
 
 
 async def _store_image(tx: Tx, name: str, image: Image, max_count: int) -> str:
-    domain.check_image_size(name, image.content, max_count)
+    domain.ensure_image_size(name, image.content, max_count)
     return await media.insert(tx, image.content, image.media_type)
 
 

@@ -76,7 +76,7 @@ async def delete_category(call: ApiCall, id: CategoryId) -> None:
 )
 async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile) -> None:
     """Upload the image that is shown with a category: JPEG, PNG or HEIC, at most 5 MiB."""
-    await service.set_image(call.tx, call.partner, id, images.image_of_upload(upload))
+    await service.set_image(call.tx, call.partner, id, images.read_checked_image(upload))
 
 
 @routes.put("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write", empty=200)

@@ -49,7 +49,7 @@ class SourceReport:
     unverified: bool = False
 
     @property
-    def first(self) -> Mapping[str, object]:
+    def first_row_facts(self) -> Mapping[str, object]:
         """The facts of the first row."""
         return self.rows[0] if self.rows else _NOTHING
 
@@ -111,24 +111,24 @@ def status_of_listed_organisation(reported: SourceReport) -> LegalStatus:
 
 
 def status_of_us_organisation(
-    reported: Mapping[str, SourceReport], central_organisation: Mapping[str, SourceReport] | None = None
+    reports: Mapping[str, SourceReport], central_reports: Mapping[str, SourceReport] | None = None
 ) -> LegalStatus:
     """The status of an EIN from the IRS lists.
 
-    ``central_organisation``: the reports about the central body of its group; None if it has none.
+    ``central_reports``: the reports about the central body of its group; None if it has none.
     """
-    stated = {source: reported.get(source) or SourceReport(source, None) for source in US_SOURCES}
+    stated = {source: reports.get(source) or SourceReport(source, None) for source in US_SOURCES}
     reasons = [
         _check_listing(stated[BMF]),
         _check_revocation(stated[REVOCATIONS], stated[BMF]),
         _check_termination(stated[E_POSTCARD]),
     ]
     if stated[BMF].rows:
-        followed = _check_group(stated[BMF], central_organisation)
+        followed = _check_group(stated[BMF], central_reports)
         reasons += [followed] if followed else []
         reasons += [
             _check_deductibility(stated[BMF], followed),
-            _check_publication_78(stated, central_organisation),
+            _check_publication_78(stated, central_reports),
             _check_foundation(stated[BMF]),
         ]
     return LegalStatus(tuple(reasons))
@@ -139,7 +139,7 @@ def is_subordinate(facts: Mapping[str, object]) -> bool:
     return facts.get("AFFILIATION") == _SUBORDINATE and _group_number(facts) is not None
 
 
-def parse_list_date(value: object) -> date | None:
+def parse_irs_date(value: object) -> date | None:
     """Parse a date as the lists write it, ``2017-11-15`` or ``15-NOV-2017``; None for anything else."""
     text = str(value or "").strip()
     try:
@@ -168,12 +168,12 @@ def latest_revocation(rows: Iterable[Mapping[str, object]]) -> RevocationCycle |
     """
     latest: RevocationCycle | None = None
     for facts in rows:
-        written = parse_list_date(facts.get("REVOCATION_DATE"))
+        written = parse_irs_date(facts.get("REVOCATION_DATE"))
         if written is None:
             continue
         revoked = _corrected_date(written)
         cycle = RevocationCycle(
-            revoked, parse_list_date(facts.get("POSTING_DATE")) or revoked, _is_cured(facts, written), facts
+            revoked, parse_irs_date(facts.get("POSTING_DATE")) or revoked, _is_cured(facts, written), facts
         )
         if latest is None or (cycle.revoked, cycle.cured, cycle.posted) > (latest.revoked, latest.cured, latest.posted):
             latest = cycle
@@ -181,7 +181,7 @@ def latest_revocation(rows: Iterable[Mapping[str, object]]) -> RevocationCycle |
 
 
 def _is_cured(facts: Mapping[str, object], revoked: date) -> bool:
-    reinstated = parse_list_date(facts.get("REINSTATEMENT_DATE"))
+    reinstated = parse_irs_date(facts.get("REINSTATEMENT_DATE"))
     return reinstated is not None and reinstated >= revoked and _corrected_date(reinstated) >= _corrected_date(revoked)
 
 
@@ -190,7 +190,7 @@ def _corrected_date(written: date) -> date:
 
 
 def _build_reason(step: Step, verdict: Verdict, code: str, reported: SourceReport, *names: str) -> LegalStatusReason:
-    facts = {name: reported.first[name] for name in names if name in reported.first}
+    facts = {name: reported.first_row_facts[name] for name in names if name in reported.first_row_facts}
     return LegalStatusReason(step, verdict, code, reported.source, reported.data_as_of, facts)
 
 
@@ -253,7 +253,7 @@ def _check_group(
     bmf: SourceReport, central_organisation: Mapping[str, SourceReport] | None
 ) -> LegalStatusReason | None:
     """The step for a subordinate, by its central body's status; None for a body that is exempt by itself."""
-    if not is_subordinate(bmf.first):
+    if not is_subordinate(bmf.first_row_facts):
         return None
     if central_organisation is None:
         return _build_reason("group", "unknown", "central_body_not_found", bmf, "GROUP", "AFFILIATION")
@@ -266,9 +266,9 @@ def _check_deductibility(bmf: SourceReport, group: LegalStatusReason | None) -> 
     names = ("SUBSECTION", "DEDUCTIBILITY")
     if group is not None and group.verdict == "fail":
         return _build_reason("deductibility", "fail", group.code, bmf, "GROUP", *names)
-    if bmf.first.get("SUBSECTION") == _CHARITABLE or bmf.first.get("DEDUCTIBILITY") == _DEDUCTIBLE:
+    if bmf.first_row_facts.get("SUBSECTION") == _CHARITABLE or bmf.first_row_facts.get("DEDUCTIBILITY") == _DEDUCTIBLE:
         return _build_reason("deductibility", "pass", "deductible", bmf, *names)
-    if bmf.first.get("DEDUCTIBILITY") == _NOT_DEDUCTIBLE:
+    if bmf.first_row_facts.get("DEDUCTIBILITY") == _NOT_DEDUCTIBLE:
         return _build_reason("deductibility", "fail", "not_deductible", bmf, *names)
     return _build_reason("deductibility", "warn", "deductibility_not_reported", bmf, *names)
 
@@ -282,20 +282,20 @@ def _check_publication_78(
         return _build_reason("publication_78", "unknown", "list_not_loaded", own)
     if own.rows:
         return _build_reason("publication_78", "pass", "listed", own, "DEDUCTIBILITY")
-    if is_subordinate(bmf.first):
+    if is_subordinate(bmf.first_row_facts):
         if central_organisation is None:
             return _build_reason("publication_78", "unknown", "central_body_not_found", own)
         through = central_organisation.get(PUB_78) or own
         if through.rows:
             return _build_reason("publication_78", "pass", "through_group", through, "DEDUCTIBILITY")
         return _build_reason("publication_78", "warn", "group_not_listed", own)
-    if bmf.first.get("FILING_REQ_CD") in _NEED_NOT_REGISTER:
+    if bmf.first_row_facts.get("FILING_REQ_CD") in _NEED_NOT_REGISTER:
         return _build_reason("publication_78", "not_applicable", "need_not_be_listed", own)
     return _build_reason("publication_78", "warn", "not_listed", own)
 
 
 def _check_foundation(bmf: SourceReport) -> LegalStatusReason:
-    private = bmf.first.get("FOUNDATION") in _PRIVATE_FOUNDATIONS
+    private = bmf.first_row_facts.get("FOUNDATION") in _PRIVATE_FOUNDATIONS
     code = "private_foundation" if private else "no_private_foundation"
     return _build_reason("foundation", "warn" if private else "pass", code, bmf, "FOUNDATION")
 
@@ -305,7 +305,7 @@ def _group_number(facts: Mapping[str, object]) -> str | None:
     return number if number.strip("0") else None
 
 
-def entry_rows(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
+def source_rows_of_entry(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
     """The source rows that an entry was built from."""
     several = facts.get("rows")
     if isinstance(several, Sequence) and not isinstance(several, str):

@@ -55,21 +55,21 @@ async def _evaluate(
         return domain.status_of_listed_organisation(reported[subject.source])
     codes = [source.code for source in sources]
     central = None
-    if domain.is_subordinate(reported[domain.BMF].first) and subject.group_key is not None:
+    if domain.is_subordinate(reported[domain.BMF].first_row_facts) and subject.group_key is not None:
         found = await store.find_central_organisation(tx, registry_id, subject.group_key, codes)
         central = _reports_of(found, sources) if found else None
     return domain.status_of_us_organisation(reported, central)
 
 
-async def list_redated_numbers(tx: Tx, registry_id: UUID, source: str, parts: Collection[str]) -> list[str]:
+async def list_numbers_with_newer_data(tx: Tx, registry_id: UUID, source: str, parts: Collection[str]) -> list[str]:
     """Unchanged numbers whose status may differ because their data have a later date."""
     codes = [found.code for found in await store.list_sources(tx, registry_id)]
     if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
         return []
-    return await store.list_redated_numbers(tx, source, list(parts), codes)
+    return await store.list_overridable_numbers(tx, source, list(parts), codes)
 
 
-async def find_status_overrides(
+async def iterate_changed_status_overrides(
     tx: Tx, registry_id: UUID, numbers: Collection[str] | None
 ) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
     """Status overrides of organisations, in batches; None as a value removes one.
@@ -120,7 +120,7 @@ def _report_of(source: LegalStatusSource, entry: Mapping[str, Any] | None, subje
 
 def _fact_rows(record: Mapping[str, Any]) -> tuple[Mapping[str, object], ...]:
     found = []
-    for row in domain.entry_rows(record):
+    for row in domain.source_rows_of_entry(record):
         facts = row.get("facts", row)
         found.append(facts if isinstance(facts, Mapping) else {})
     return tuple(found)

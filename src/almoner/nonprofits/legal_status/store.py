@@ -69,19 +69,21 @@ _SUBJECT: Final = """
 
 
 @across_partners("registers")
-async def find_subject(tx: Tx, organisation_id: UUID, codes: Sequence[str]) -> LegalStatusSubject | None:
+async def find_subject(tx: Tx, organisation_id: UUID, source_codes: Sequence[str]) -> LegalStatusSubject | None:
     """One organisation with the reports of these sources."""
-    row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
+    row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, source_codes)
     return _subject(row) if row else None
 
 
 @across_partners("registers")
-async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, codes: Sequence[str]) -> LegalStatusSubject:
+async def get_subject_by_number(
+    tx: Tx, registry_id: UUID, number_key: str, source_codes: Sequence[str]
+) -> LegalStatusSubject:
     """A published organisation by its number with these sources' reports; or the reports alone."""
     row = await tx.fetchrow(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = $3 and o.partner_id is null",
         registry_id,
-        codes,
+        source_codes,
         number_key,
     )
     if row is not None:
@@ -93,7 +95,7 @@ async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, code
         where e.number_key = $1 and e.valid_to is null and e.source = any($2::text[])
         """,
         number_key,
-        codes,
+        source_codes,
     )
     entries = [
         {"source": row[0], "record": row[1], "data_as_of": row[2].isoformat() if row[2] else None} for row in reported
@@ -103,7 +105,7 @@ async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, code
 
 @across_partners("registers")
 async def find_central_organisation(
-    tx: Tx, registry_id: UUID, group_key: str, codes: Sequence[str]
+    tx: Tx, registry_id: UUID, group_key: str, source_codes: Sequence[str]
 ) -> LegalStatusSubject | None:
     """The central organisation of a group: listed ones first, then the lowest number."""
     row = await tx.fetchrow(
@@ -112,13 +114,13 @@ async def find_central_organisation(
         order by not o.active, o.number_key limit 1
         """,
         registry_id,
-        codes,
+        source_codes,
         group_key,
     )
     return _subject(row) if row else None
 
 
-async def list_redated_numbers(tx: Tx, source: str, parts: Sequence[str], codes: Sequence[str]) -> list[str]:
+async def list_overridable_numbers(tx: Tx, source: str, parts: Sequence[str], source_codes: Sequence[str]) -> list[str]:
     """Numbers in these parts of a source that another list may override."""
     rows = await tx.fetch(
         """
@@ -130,20 +132,20 @@ async def list_redated_numbers(tx: Tx, source: str, parts: Sequence[str], codes:
         """,
         source,
         list(parts),
-        [code for code in codes if code in OVERRIDING_SOURCES],
+        [code for code in source_codes if code in OVERRIDING_SOURCES],
     )
     return [row["number_key"] for row in rows]
 
 
 @across_partners("registers")
 async def list_subjects(
-    tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Sequence[str]
+    tx: Tx, registry_id: UUID, source_codes: Sequence[str], numbers: Sequence[str]
 ) -> list[LegalStatusSubject]:
     """List the published organisations with these numbers."""
     rows = await tx.fetch(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = any($3::text[]) and o.partner_id is null",
         registry_id,
-        codes,
+        source_codes,
         list(numbers),
     )
     return [_subject(row) for row in rows]
@@ -151,7 +153,7 @@ async def list_subjects(
 
 @across_partners("registers")
 async def list_override_candidates(
-    tx: Tx, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
+    tx: Tx, registry_id: UUID, source_codes: Sequence[str], after: UUID, limit: int
 ) -> list[LegalStatusSubject]:
     """Organisations after an ID, by ID, that another list overrides or may override."""
     rows = await tx.fetch(
@@ -164,9 +166,9 @@ async def list_override_candidates(
         ) order by o.id limit $5
         """,
         registry_id,
-        codes,
+        source_codes,
         after,
-        [code for code in codes if code in OVERRIDING_SOURCES],
+        [code for code in source_codes if code in OVERRIDING_SOURCES],
         limit,
     )
     return [_subject(row) for row in rows]

@@ -28,7 +28,7 @@ class RegistryNumber(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadScope:
+class ImportScope:
     """What a load affects: parts of a source, and changed numbers.
 
     ``changed_groups``: groups that a former central body may have left. ``numbers``: None if too many to look up one by

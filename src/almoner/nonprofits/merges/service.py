@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
-from almoner.nonprofits.merges.domain import LoadScope, RegistryNumber, SuccessionKind
+from almoner.nonprofits.merges.domain import ImportScope, RegistryNumber, SuccessionKind
 from almoner.nonprofits.merges.store import FieldChange, KeyedRegisterLink, StatusOverride
 from almoner.nonprofits.merges.store import count_ambiguous_links as count_ambiguous_links
 from almoner.nonprofits.merges.store import has_links as has_links
@@ -46,11 +46,11 @@ async def replace_links(
 
 
 def _key(registry_code: str, number: str) -> str | None:
-    return registries_domain.parse_stored_number_key(registry_code, number)
+    return registries_domain.normalise_stored_number(registry_code, number)
 
 
 async def apply_links_to_organisations(
-    tx: Tx, load_id: UUID, day: datetime, scope: LoadScope, relinked: Collection[RegistryNumber]
+    tx: Tx, load_id: UUID, day: datetime, scope: ImportScope, relinked: Collection[RegistryNumber]
 ) -> None:
     """Update organisations' successors and principal records after a load.
 
@@ -61,12 +61,12 @@ async def apply_links_to_organisations(
     await store.set_planner_join_method(tx, is_small=True)
     registry_id, numbers = scope.registry_id, scope.numbers
     if narrow := numbers is not None:
-        redated = await legal_status.list_redated_numbers(tx, registry_id, scope.source, scope.parts)
+        redated = await legal_status.list_numbers_with_newer_data(tx, registry_id, scope.source, scope.parts)
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
-        await store.collect_linked_numbers(tx, own | set(relinked))
+        await store.stage_linked_numbers(tx, own | set(relinked))
     await _apply_successors(tx, load_id, day, collected_only=narrow)
-    async for judged in legal_status.find_status_overrides(tx, registry_id, numbers):
+    async for judged in legal_status.iterate_changed_status_overrides(tx, registry_id, numbers):
         known = await store.list_status_overrides(tx, list(judged)) if judged else []
         changed = [
             (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
@@ -77,7 +77,7 @@ async def apply_links_to_organisations(
     if narrow:
         await store.stage_affected_branches(tx, registry_id, scope.changed_groups)
     await store.set_planner_join_method(tx, is_small=narrow)
-    await store.update_branches(tx, registry_id, load_id, day, collected_only=narrow)
+    await store.update_branches(tx, registry_id, load_id, day, staged_only=narrow)
     await store.set_planner_join_method(tx, is_small=True)
     await _apply_principals(tx, load_id, day, collected_only=narrow)
     await organisations.schedule_load_notifications(tx, load_id)
@@ -85,8 +85,8 @@ async def apply_links_to_organisations(
 
 
 async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
-    found = domain.resolve_successors(await store.list_register_successions(tx, collected_only=collected_only))
-    known = await store.list_overridden_organisations(tx, _ENDINGS, list(found), collected_only=collected_only)
+    found = domain.resolve_successors(await store.list_register_successions(tx, staged_only=collected_only))
+    known = await store.list_overridden_organisations(tx, _ENDINGS, list(found), staged_only=collected_only)
     changed = []
     for row in known:
         successor = found.get(row.id)
@@ -120,8 +120,8 @@ def _reversal_kind(before: StatusOverride) -> str:
 
 
 async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
-    pairs = await store.list_duplicate_pairs(tx, collected_only=collected_only)
-    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, collected_only=collected_only)
+    pairs = await store.list_duplicate_pairs(tx, staged_only=collected_only)
+    known: Mapping[UUID, UUID] = await store.principal_ids_of_duplicates(tx, staged_only=collected_only)
     bodies = (
         await store.list_principal_candidates(tx, list({member for pair in pairs for member in pair})) if pairs else {}
     )

@@ -63,7 +63,7 @@ async def set_planner_join_method(tx: Tx, *, is_small: bool) -> None:
     await tx.execute(f"set local enable_nestloop = {'on' if is_small else 'off'}")
 
 
-async def collect_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
+async def stage_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
     """Collect these numbers and all linked to them in a temporary table for ``narrow`` queries."""
     await tx.execute(
         """
@@ -161,7 +161,7 @@ def _ends(rows: Sequence[Record]) -> set[RegistryNumber]:
     return {RegistryNumber(*end) for row in rows for end in (row[:2], row[2:])}
 
 
-async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
+async def revert_links_of_load(tx: Tx, load_id: UUID, rollback_load_id: UUID) -> set[RegistryNumber]:
     """Undo a load's changes of links; returns the affected numbers."""
     ended = await tx.fetch(
         f"""
@@ -169,7 +169,7 @@ async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[R
         returning {_ENDS}
         """,
         load_id,
-        by_load_id,
+        rollback_load_id,
     )
     begun = await tx.fetch(
         f"""
@@ -191,9 +191,9 @@ _LINKED: Final = """
 
 
 @across_partners("registers")
-async def list_register_successions(tx: Tx, *, collected_only: bool) -> list[Succession]:
+async def list_register_successions(tx: Tx, *, staged_only: bool) -> list[Succession]:
     """All successions between known organisations."""
-    within = _LINKS_WITHIN if collected_only else ""
+    within = _LINKS_WITHIN if staged_only else ""
     rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same' {within}")
     return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
 
@@ -206,9 +206,9 @@ class DuplicatePair(NamedTuple):
 
 
 @across_partners("registers")
-async def list_duplicate_pairs(tx: Tx, *, collected_only: bool) -> list[DuplicatePair]:
+async def list_duplicate_pairs(tx: Tx, *, staged_only: bool) -> list[DuplicatePair]:
     """All unambiguous pairs of duplicate records."""
-    within = _LINKS_WITHIN if collected_only else ""
+    within = _LINKS_WITHIN if staged_only else ""
     rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' {within} and not is_ambiguous(l)")
     return [DuplicatePair(row["id"], row["other"]) for row in rows]
 
@@ -246,9 +246,9 @@ async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) ->
 
 
 @across_partners("registers")
-async def list_principal_records(tx: Tx, *, collected_only: bool) -> dict[UUID, UUID]:
+async def principal_ids_of_duplicates(tx: Tx, *, staged_only: bool) -> dict[UUID, UUID]:
     """The current principal record of each duplicate record."""
-    within = _BODIES_WITHIN if collected_only else ""
+    within = _BODIES_WITHIN if staged_only else ""
     rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")
     return {row["id"]: row["same_as"] for row in rows}
 
@@ -284,7 +284,7 @@ _CARRY_BRANDING: Final = """
 
 
 async def set_principal_records(
-    tx: Tx, _: AllPartners, found: Sequence[tuple[UUID, UUID | None]], day: datetime
+    tx: Tx, _: AllPartners, principal_ids: Sequence[tuple[UUID, UUID | None]], day: datetime
 ) -> None:
     """Store the principal records of duplicates.
 
@@ -295,8 +295,8 @@ async def set_principal_records(
         update organisation o set same_as = w.principal, updated_at = $3
         from unnest($1::uuid[], $2::uuid[]) w (id, principal) where o.id = w.id
         """,
-        [one for one, _ in found],
-        [principal for _, principal in found],
+        [one for one, _ in principal_ids],
+        [principal for _, principal in principal_ids],
         tx.now,
     )
     await tx.execute(
@@ -306,9 +306,9 @@ async def set_principal_records(
         from category_member m join organisation o on o.id = m.organisation_id
         where o.id = any($1::uuid[]) and o.same_as is not null on conflict do nothing
         """,
-        [one for one, _ in found],
+        [one for one, _ in principal_ids],
     )
-    await tx.execute(_CARRY_BRANDING, [one for one, _ in found], day)
+    await tx.execute(_CARRY_BRANDING, [one for one, _ in principal_ids], day)
     await tx.execute(
         """
         update organisation p set search_shown = coalesce(nullif(p.search_shown, ''), m.search_shown),
@@ -316,7 +316,7 @@ async def set_principal_records(
         from organisation m
         where m.id = any($1::uuid[]) and m.same_as = p.id and (m.search_shown, m.search_shown_description) <> ('', '')
         """,
-        [one for one, _ in found],
+        [one for one, _ in principal_ids],
     )
 
 
@@ -329,10 +329,10 @@ _OVERRULED: Final = """
 
 
 async def list_overridden_organisations(
-    tx: Tx, kinds: Sequence[SuccessionKind], ids: Sequence[UUID], *, collected_only: bool
+    tx: Tx, kinds: Sequence[SuccessionKind], organisation_ids: Sequence[UUID], *, staged_only: bool
 ) -> list[StatusOverride]:
     """Organisations whose status is overridden for one of these reasons, and those with these IDs."""
-    within = _BODIES_WITHIN if collected_only else ""
+    within = _BODIES_WITHIN if staged_only else ""
     rows = await tx.fetch(
         f"""
         {_OVERRULED} where o.id in (
@@ -342,7 +342,7 @@ async def list_overridden_organisations(
         )
         """,
         kinds,
-        ids,
+        organisation_ids,
     )
     return [StatusOverride(*row) for row in rows]
 
@@ -412,17 +412,15 @@ async def stage_affected_branches(tx: Tx, registry_id: UUID, changed_groups: Col
 
 
 @across_partners("registers")
-async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
+async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, staged_only: bool) -> None:
     """Update the parent organisations of branches.
 
     The register states the parent's number, or both share a group number; then the parent is the central body, of
     several the one with the lowest number. Where the register says which bodies a group's ruling exempts, only those.
     An inactive body is no parent.
     """
-    groups = (
-        "and group_key in (select group_key from organisation join merge_branch using (id))" if collected_only else ""
-    )
-    within = "and o.id in (select id from merge_branch)" if collected_only else ""
+    groups = "and group_key in (select group_key from organisation join merge_branch using (id))" if staged_only else ""
+    within = "and o.id in (select id from merge_branch)" if staged_only else ""
     await tx.execute(
         f"""
         with central as materialized (

@@ -133,7 +133,7 @@ class Organisation:
         return can_receive_donations(self.types, active=self.active)
 
     @property
-    def donation_refusal(self) -> str:
+    def donation_refusal_reason(self) -> str:
         """Why it cannot receive donations; empty if it can."""
         if self.accepts_donations:
             return ""

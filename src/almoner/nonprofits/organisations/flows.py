@@ -49,8 +49,8 @@ async def reindex_organisations(
     return done
 
 
-async def warm_search_cache(db: Database, *, within: float = _WARM_SECONDS) -> None:
+async def warm_search_cache(db: Database, *, timeout_seconds: float = _WARM_SECONDS) -> None:
     """Load the search index into memory at start, within a time limit."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(within), db.read() as tx:
+        async with asyncio.timeout(timeout_seconds), db.read() as tx:
             await store_index.warm_cache(tx)

@@ -7,16 +7,16 @@ from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 
-tasks: Final = TasksWith[Sequence[FollowerLookup]]()
+tasks: Final = TasksWithDependencies[Sequence[FollowerLookup]]()
 """The tasks' parameter: lookups of followers."""
 
 
 @tasks.job(service.NOTIFY_FOLLOWERS)
 async def notify_followers_of_load(
-    followers: Sequence[FollowerLookup], context: JobContext, job: JobOf[service.NotifyFollowers]
+    followers: Sequence[FollowerLookup], context: JobContext, job: DecodedJob[service.NotifyFollowers]
 ) -> Result:
     """Notify all followers of a load, one batch in each transaction; resumes after an interruption."""
     load_id = job.details.load
@@ -27,7 +27,7 @@ async def notify_followers_of_load(
     return JobDone()
 
 
-@tasks.reacts_to(PUBLIC_DETAILS_CHANGED)
+@tasks.on_internal_event(PUBLIC_DETAILS_CHANGED)
 async def on_public_details_changed(
     followers: Sequence[FollowerLookup], tx: Tx, changed: Sequence[PublicDetailsChangedEvent]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.kit import abbreviations
-from almoner.kit.text import without_pictures
+from almoner.kit.text import replace_pictographs
 
 _APOSTROPHES: Final = re.compile(r"['`\u2018\u2019\u02bc]")
 _NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
@@ -59,7 +59,7 @@ def split_words(text: str) -> list[str]:
     """
     plain = text.lower()
     if not plain.isascii():
-        plain = anyascii(_HAN.sub(r" \1 ", without_pictures(plain))).lower()
+        plain = anyascii(_HAN.sub(r" \1 ", replace_pictographs(plain))).lower()
     if not _SIMPLE.fullmatch(plain):
         plain = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", plain.replace("&", " and ")))
     found = plain.split()

@@ -126,7 +126,7 @@ async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID
     return await categories.list_by_organisation(call.tx, call.partner, [row.id for row in shown])
 
 
-async def respond_with_organisation(call: ApiCall, row: Organisation) -> OrganisationResponse:
+async def organisation_response_with_data_date(call: ApiCall, row: Organisation) -> OrganisationResponse:
     """The API record of one organisation, dated by its register's data."""
     if row.data_as_of is not None:
         call.answer_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")

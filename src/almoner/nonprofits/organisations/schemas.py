@@ -352,13 +352,16 @@ def _source_response(tx: Tx, source: OrganisationSource) -> OrganisationSourceRe
     )
 
 
-def with_explanation(record: OrganisationResponse, placed: RankedResult | None) -> OrganisationResponse:
+def with_explanation(record: OrganisationResponse, ranked_result: RankedResult | None) -> OrganisationResponse:
     """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
     why = (
         MatchExplanationResponse(
-            placed.found_by, round(placed.likeness), placed.has_words_as_typed, list(placed.not_as_typed)
+            ranked_result.found_by,
+            round(ranked_result.likeness),
+            ranked_result.has_words_as_typed,
+            list(ranked_result.not_as_typed),
         )
-        if placed
+        if ranked_result
         else MatchExplanationResponse("filters", None, None, None)
     )
     return msgspec.structs.replace(record, explain=why)

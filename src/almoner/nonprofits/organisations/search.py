@@ -173,7 +173,7 @@ async def _search_words(search: _Search) -> _Attempt:
     if not suspected or _is_good_enough(query, best, groups):
         return best
     matched = await _extend_suggestions(search, matched, groups, suspected)
-    groups = spelling.build_query_terms(query, matched, doubtful=True)
+    groups = spelling.build_query_terms(query, matched, correct_known_words=True)
     if spelling.is_affordable_query(spelling.required_terms(groups)):
         best = _better_attempt(search, best, await search.with_words(groups))
     for missing in (1, 2):

@@ -90,7 +90,7 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
     return organisation
 
 
-async def readable_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
+async def display_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
     """Readable names of these organisations, except those that the scope cannot see."""
     if not organisation_ids:
         return {}
@@ -126,10 +126,10 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
     Raises NotFound, whose message distinguishes an invalid number, a number that the data (with their date) do not
     list, and a registry that is not loaded.
     """
-    named = await registries.list_matching(tx, registry, country_code)
-    checks = [registries_domain.check_identifier(known.code, number) for known in named]
+    named = await registries.find_registries_by_text(tx, registry, country_code)
+    checks = [registries_domain.check_registry_number(known.code, number) for known in named]
     for known, checked in zip(named, checks, strict=True):
-        key = checked.key or registries_domain.parse_stored_number_key(known.code, number)
+        key = checked.key or registries_domain.normalise_stored_number(known.code, number)
         if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
@@ -196,7 +196,7 @@ def _describe_unlisted(registry: Registry, parts: Sequence[str]) -> str:
     if registry.data_as_of is None:
         return f"the register {registry.code} is not loaded: whether it lists this number is not known"
     reported = f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
-    if not (missing := registries_domain.missing_parts(registry.code, parts)):
+    if not (missing := registries_domain.missing_register_parts(registry.code, parts)):
         return reported
     loaded, whole = ", ".join(parts), len(registries_domain.REQUIRED_PARTS[registry.code])
     present = f"{whole - len(missing)} of {whole} parts are loaded ({loaded})"
@@ -223,10 +223,10 @@ async def resolve_filters(
     """The filters with the registry name and number resolved."""
     registry_ids, keys = filters.registry_ids, filters.number_keys
     if registry_name is not None:
-        named = await registries.list_matching(tx, registry_name, filters.country_code)
+        named = await registries.find_registries_by_text(tx, registry_name, filters.country_code)
         registry_ids = tuple(registry.id for registry in named)
         if registry_number is not None:
-            found = (registries_domain.parse_stored_number_key(registry.code, registry_number) for registry in named)
+            found = (registries_domain.normalise_stored_number(registry.code, registry_number) for registry in named)
             keys = tuple({key for key in found if key})
     elif registry_number is not None:
         keys = tuple(registries_domain.possible_number_keys(registry_number))
@@ -244,15 +244,15 @@ async def list_page(
     return OrganisationResults(shown, min(counted, store_search.MAX_COUNTED), counted <= store_search.MAX_COUNTED, {})
 
 
-async def list_receiving_in_category(
-    tx: Tx, scope: Scope, category_id: UUID, text: str, start: int, count: int
+async def list_donatable_in_category(
+    tx: Tx, scope: Scope, category_id: UUID, text: str, start: int, limit: int
 ) -> OrganisationResults:
     """Organisations of a category that can receive donations: results for a text, or without one the newest first."""
     filters = OrganisationFilters(categories=((category_id,),), active=True, accepts_donations=True)
     if text:
-        return await search_by_text(tx, scope, filters, text, start, start + count, best_first=True)
-    found = await list_page(tx, scope, filters, Page(count, descending=True), start)
-    return replace(found, organisations=found.organisations[:count])
+        return await search_by_text(tx, scope, filters, text, start, start + limit, best_first=True)
+    found = await list_page(tx, scope, filters, Page(limit, descending=True), start)
+    return replace(found, organisations=found.organisations[:limit])
 
 
 async def search_by_text(

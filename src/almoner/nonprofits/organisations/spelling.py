@@ -173,14 +173,16 @@ def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
     return left
 
 
-def build_query_terms(query: SearchQuery, matched: WordSuggestions, *, doubtful: bool = False) -> list[QueryTerm]:
-    """A term for each needed word; ``doubtful``: known words may be typos too."""
-    made = [_build_term(word, query, matched, doubtful=doubtful) for word in query.needed]
+def build_query_terms(
+    query: SearchQuery, suggestions: WordSuggestions, *, correct_known_words: bool = False
+) -> list[QueryTerm]:
+    """A term for each needed word; ``correct_known_words``: known words may be typos too."""
+    made = [_build_term(word, query, suggestions, doubtful=correct_known_words) for word in query.needed]
     place = {group.word: nth for nth, group in enumerate(made)}
     for pair in pairwise(query.words):
         joined = "".join(pair)
-        count = matched.known.get(joined, 0)
-        if count and any(word not in matched.known for word in pair):
+        count = suggestions.known.get(joined, 0)
+        if count and any(word not in suggestions.known for word in pair):
             for nth in (place[word] for word in pair if word in place):
                 one = made[nth]
                 made[nth] = replace(one, repaired=(*one.repaired, joined), weight=one.weight + count)

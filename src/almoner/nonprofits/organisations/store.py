@@ -75,7 +75,7 @@ def parse_source(
     return OrganisationSource(registry_name, registry_number, code, unverified, dated)
 
 
-def visible_partner_id(scope: Scope) -> UUID | None:
+def partner_id_of_scope(scope: Scope) -> UUID | None:
     """The partner whose unpublished organisations the scope may see."""
     return scope.id if isinstance(scope, Partner) else None
 
@@ -89,7 +89,7 @@ async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | No
             and (o.partner_id is null or o.partner_id = $2)
         """,
         organisation_id,
-        visible_partner_id(scope),
+        partner_id_of_scope(scope),
     )
     return _organisation(row) if row else None
 
@@ -99,7 +99,7 @@ async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisati
     row = await tx.fetchrow(
         _UNBRANDED + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)",
         organisation_id,
-        visible_partner_id(scope),
+        partner_id_of_scope(scope),
     )
     return _organisation(row) if row else None
 
@@ -124,7 +124,7 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
         """,
         number_key,
         registry_id,
-        visible_partner_id(scope),
+        partner_id_of_scope(scope),
     )
     return _organisation(row) if row else None
 
@@ -143,7 +143,7 @@ async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> d
     rows = await tx.fetch(
         _RECORD + "where o.id = any($1) and (o.partner_id is null or o.partner_id = $2)",
         organisation_ids,
-        visible_partner_id(scope),
+        partner_id_of_scope(scope),
     )
     return {row["id"]: _organisation(row) for row in rows}
 
@@ -190,7 +190,7 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
             and (o.partner_id is null or o.partner_id = $2)
         """,
         organisation_id,
-        visible_partner_id(scope),
+        partner_id_of_scope(scope),
     )
     if row is None:
         return None
@@ -227,7 +227,7 @@ async def list_milestones_page(
         order by m.id {order}
         """,
         organisation_id,
-        visible_partner_id(scope),
+        partner_id_of_scope(scope),
         page.after_id,
         page.limit,
     )

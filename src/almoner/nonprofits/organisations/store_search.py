@@ -21,7 +21,7 @@ from almoner.nonprofits.organisations.spelling import (
     WordCount,
     WordSuggestions,
 )
-from almoner.nonprofits.organisations.store import Scope, visible_partner_id
+from almoner.nonprofits.organisations.store import Scope, partner_id_of_scope
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 
@@ -81,9 +81,9 @@ class _Where:
     def __init__(self, scope: Scope, filters: OrganisationFilters) -> None:
         self.values: list[object] = []
         self._conditions: list[str] = ["listed"]
-        self._add("(partner_id is null or partner_id = {})", visible_partner_id(scope))
+        self._add("(partner_id is null or partner_id = {})", partner_id_of_scope(scope))
         self._plain(filters)
-        self._memberships(visible_partner_id(scope), filters)
+        self._memberships(partner_id_of_scope(scope), filters)
 
     def bind(self, value: object) -> str:
         """Bind a value; returns its placeholder."""
@@ -165,12 +165,14 @@ async def list_page(
     return [row["id"] for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def match_numbers(tx: Tx, scope: Scope, filters: OrganisationFilters, keys: Sequence[str]) -> SearchMatches:
+async def match_numbers(
+    tx: Tx, scope: Scope, filters: OrganisationFilters, number_keys: Sequence[str]
+) -> SearchMatches:
     """Organisations with one of these numbers."""
     where = _Where(scope, filters)
     statement = f"""
         select {NUMBER_TIER} as tier, {_FIELDS} from organisation_search
-        where {_NUMBERED.format(where.bind(list(keys)))} and {where}
+        where {_NUMBERED.format(where.bind(list(number_keys)))} and {where}
         order by rank, id limit {MAX_RANKED}
         """
     rows = await tx.fetch(
@@ -304,7 +306,9 @@ def _candidate(row: Record) -> SearchCandidate:
     )
 
 
-async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, misspelt: Sequence[str]) -> WordSuggestions:
+async def suggest_words(
+    tx: Tx, words: Sequence[str], prefix: str | None, possibly_misspelt: Sequence[str]
+) -> WordSuggestions:
     """Dictionary words: the words themselves, completions, and corrections of misspelt ones."""
     rows = await tx.fetch(
         f"""
@@ -327,8 +331,8 @@ async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, missp
         )
         """,
         list(words),
-        started,
-        list(misspelt),
+        prefix,
+        list(possibly_misspelt),
     )
     similar: dict[str, list[WordCount]] = {}
     for row in rows:
@@ -341,10 +345,12 @@ async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, missp
     )
 
 
-async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[str]]) -> dict[str, list[WordCount]]:
-    """For each word, dictionary words with one typo; for ``far`` ones, also words with similar letters.
+async def similar_words(
+    tx: Tx, misspelt_words: Sequence[str], extra_variants: Mapping[str, Sequence[str]]
+) -> dict[str, list[WordCount]]:
+    """For each word, dictionary words with one typo; for ``extra_variants`` ones, also words with similar letters.
 
-    ``far``: for each word, further strings that the intended word may have been reduced to.
+    ``extra_variants``: for each word, further strings that the intended word may have been reduced to.
     """
     rows = await tx.fetch(
         f"""
@@ -371,9 +377,9 @@ async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[
             order by occurrences desc, word limit {_BY_TWO_TYPOS}
         ) known
         """,
-        list(near),
-        list(far),
-        [" ".join(parts) for parts in far.values()],
+        list(misspelt_words),
+        list(extra_variants),
+        [" ".join(parts) for parts in extra_variants.values()],
     )
     found: dict[str, list[WordCount]] = {}
     for row in rows:

@@ -132,7 +132,7 @@ class RegisterImportQuarantined(ImportRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedFile:
+class ImportedFile:
     """One file of a load. ``sha256``, ``bytes``: of its unpacked content."""
 
     name: str
@@ -213,7 +213,7 @@ class RegisterImport:
     removed: int
     quarantined: int
     forced: bool
-    files: tuple[LoadedFile, ...]
+    files: tuple[ImportedFile, ...]
     status: LoadStatus = "loaded"
     reasons: tuple[str, ...] = ()
     ignored_changes: int = 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipExtFile, ZipFile
 
-from almoner.nonprofits.registers.domain import ImportRefused, LoadedFile
+from almoner.nonprofits.registers.domain import ImportedFile, ImportRefused
 from almoner.platform.outbound import remote_files
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile
@@ -27,7 +27,7 @@ class ImportFile:
 
     path: Path
     member: str | None
-    facts: LoadedFile
+    facts: ImportedFile
 
 
 class OpenFile:
@@ -111,11 +111,11 @@ def _content(path: Path, member: str | None) -> Iterator[_Content]:
             yield raw
 
 
-def _describe_file(path: Path, member: str | None) -> LoadedFile:
+def _describe_file(path: Path, member: str | None) -> ImportedFile:
     name = path.name if member is None else member.rpartition("/")[2]
     with _content(path, member) as content:
         sha256 = file_digest(content, "sha256").digest()
-        return LoadedFile(name, sha256, content.tell())
+        return ImportedFile(name, sha256, content.tell())
 
 
 @contextmanager

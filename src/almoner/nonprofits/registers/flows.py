@@ -14,8 +14,8 @@ from almoner.nonprofits.registers.domain import (
     QUARANTINED,
     FileReadResult,
     FillCounts,
+    ImportedFile,
     ImportRefused,
-    LoadedFile,
     RegisterImport,
     RegisterImportQuarantined,
     RegisterQuarantinedEvent,
@@ -26,11 +26,11 @@ from almoner.nonprofits.registers.files import ImportFile
 from almoner.nonprofits.registers.load_checks import RegisterImportSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import declare_registry as declare_registry
-from almoner.nonprofits.registers.merging import merge_load, registry_of_source
+from almoner.nonprofits.registers.merging import merge_import, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
 from almoner.nonprofits.registers.reading import ImportInProgress, ProgressReporter, ReportProgress
-from almoner.nonprofits.registers.rollback import roll_back_load as roll_back_load
-from almoner.nonprofits.registers.store import LoadedPart
+from almoner.nonprofits.registers.rollback import roll_back_newest_import as roll_back_newest_import
+from almoner.nonprofits.registers.store import ImportedPart
 from almoner.nonprofits.registers.store_merge import FEW_ROWS
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import Database, Tx
@@ -46,40 +46,40 @@ async def import_files(
     *,
     as_of: datetime | None = None,
     force: bool = False,
-    report: ReportProgress | None = None,
-    record: RecordAudit | None = None,
-    few: int = FEW_ROWS,
+    on_progress: ReportProgress | None = None,
+    record_audit: RecordAudit | None = None,
+    max_lookups: int = FEW_ROWS,
 ) -> RegisterImport:
     """Load the files of one register as one snapshot, all or nothing.
 
     ``as_of``: the date of the data (00:00 UTC); by default the one stated in the files, else that of
-    ``files.data_date_of_files``. ``force``: load despite failed load checks. ``record``: called before the commit.
-    Files that are already loaded are skipped unless their date is newer, which then becomes the date of the data. Files
-    read before an interruption are not read again. Up to ``few`` rows are looked up one by one, more are joined with
-    whole tables. Raises RegisterImportQuarantined when load checks fail, and ImportRefused when the files cannot be
-    read.
+    ``files.data_date_of_files``. ``force``: load despite failed load checks. ``record_audit``: called before the
+    commit. Files that are already loaded are skipped unless their date is newer, which then becomes the date of the
+    data. Files read before an interruption are not read again. Up to ``max_lookups`` rows are looked up one by one,
+    more are joined with whole tables. Raises RegisterImportQuarantined when load checks fail, and ImportRefused when
+    the files cannot be read.
     """
     found = await asyncio.to_thread(files.find_files, paths)  # hashing gigabytes must not block the event loop
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
         await store.upsert_source(tx, registry.id, source)
-        loaded = await store.dates_of_loaded_files(tx, source.code, [one.facts.sha256 for one in found])
+        loaded = await store.data_dates_of_imported_files(tx, source.code, [one.facts.sha256 for one in found])
     fresh = found if force else [one for one in found if _is_new(one, loaded, as_of)]
     if not fresh:
         return await _unchanged_load(db, source, registry, found)
     fresh = found if source.reads_files_together else fresh
     day = as_of or files.data_date_of_files(fresh)
     _check_data_date(db, day)
-    staging_id, pace = await reading.read_files(db, source, fresh, day, report)
+    staging_id, pace = await reading.read_files_into_staging(db, source, fresh, day, on_progress)
     async with db.write() as tx:
         await store.lock_registry(tx, registry.id)
         if not await store_staging.lock_reading(tx, staging_id):
             raise ImportInProgress(source.code)
-        load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, few).finish(force=force)
-        await store_staging.end_reading(tx, staging_id)
-        if record is not None:
-            await record(tx, load)
+        load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, max_lookups).finish(force=force)
+        await store_staging.delete_staging(tx, staging_id)
+        if record_audit is not None:
+            await record_audit(tx, load)
     if load.status == "quarantined":
         raise RegisterImportQuarantined(load)
     async with db.write() as tx:
@@ -118,7 +118,7 @@ async def _unchanged_load(
     db: Database, source: RegisterSource, registry: Registry, found: Sequence[ImportFile]
 ) -> RegisterImport:
     async with db.read() as tx:
-        newest = await store.find_newest_load(tx, source.code)
+        newest = await store.find_newest_import(tx, source.code)
         assert newest is not None  # a loaded file has a load
         given = tuple(one.facts for one in found)
         return RegisterImport(
@@ -154,11 +154,11 @@ class _ImportRun:
         parts |= {part: {"rows": 0} for part in await self._parts_to_remove(parts) if part in loaded}
         bad = await store_staging.count_rejected_rows_by_file(tx, staging_id)
         await store_staging.retain_rejected_numbers(
-            tx, staging_id, self.source.code, lists=self.source.lists_organisations
+            tx, staging_id, self.source.code, lists_organisations=self.source.lists_organisations
         )
         covered = [part for part in loaded if part in parts]
         await store_staging.retain_possibly_unreadable_numbers(
-            tx, staging_id, self.source.code, covered, doubtful=not force
+            tx, staging_id, self.source.code, covered, retain_all_in_doubt=not force
         )
         reasons = load_checks.quarantine_reasons(await self._summarise(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
@@ -188,14 +188,14 @@ class _ImportRun:
         else:
             load = await self._merge(load, parts, loaded)
         stored = await store_staging.list_rejected_rows(tx, staging_id, _KEPT_QUARANTINE)
-        await store.insert_load(tx, self.registry.id, load, stored, {} if refused else parts)
+        await store.insert_import(tx, self.registry.id, load, stored, {} if refused else parts)
         return load
 
     async def _merge(
-        self, load: RegisterImport, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart]
+        self, load: RegisterImport, parts: Mapping[str, FillCounts], loaded: Mapping[str, ImportedPart]
     ) -> RegisterImport:
         others = [part for part in loaded if part not in parts]
-        return await merge_load(
+        return await merge_import(
             self.tx, self.source, self.registry.id, self.staging_id, load, parts, others, self.pace, self.few
         )
 
@@ -205,7 +205,7 @@ class _ImportRun:
         return await store_staging.reject_repeated_numbers(self.tx, self.staging_id)
 
     async def _parts_named_by_mistake(
-        self, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart], rows: int
+        self, parts: Mapping[str, FillCounts], loaded: Mapping[str, ImportedPart], rows: int
     ) -> frozenset[str]:
         """Parts that a few rows of other files name by mistake: no stored number of theirs is in those parts.
 
@@ -238,7 +238,7 @@ class _ImportRun:
         self,
         read: Sequence[FileReadResult],
         parts: Mapping[str, FillCounts],
-        loaded: Mapping[str, LoadedPart],
+        loaded: Mapping[str, ImportedPart],
         bad: int,
     ) -> RegisterImportSummary:
         tx, source = self.tx, self.source
@@ -248,7 +248,9 @@ class _ImportRun:
             probes = sorted(source.canary_numbers)
             if not await store_staging.contains_any_number(tx, self.staging_id, probes):
                 missing = await store.list_existing_numbers(tx, source.code, probes)
-        numbers, gone = await store_staging.count_missing_numbers(tx, self.staging_id, source.code, list(covered))
+        numbers, gone = await store_staging.count_total_and_missing_numbers(
+            tx, self.staging_id, source.code, list(covered)
+        )
         first = await store_staging.list_rejected_rows(tx, self.staging_id, 1)
         return RegisterImportSummary(
             refused=tuple(one.refused for one in read if one.refused),
@@ -270,7 +272,7 @@ class _ImportRun:
         by_file: Mapping[int, Mapping[str, FillCounts]],
         bad: Mapping[int, int],
         strays: frozenset[str],
-    ) -> LoadedFile:
+    ) -> ImportedFile:
         own = {part: fills["rows"] for part, fills in by_file.get(place, {}).items() if fills["rows"]}
         facts = self.found[place].facts
         return replace(
@@ -310,7 +312,7 @@ def _sum_fills(by_file: Mapping[int, Mapping[str, FillCounts]]) -> dict[str, Fil
     return parts
 
 
-async def list_loads(db: Database, limit: int = 50) -> list[RegisterImport]:
+async def list_imports(db: Database, limit: int = 50) -> list[RegisterImport]:
     """The newest loads, newest first."""
     async with db.read() as tx:
-        return await store.list_loads(tx, limit)
+        return await store.list_imports(tx, limit)

@@ -28,8 +28,8 @@ from almoner.nonprofits.registers.uploading import upload_tasks as upload_tasks
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobKind, JobRetry, Result
 from almoner.platform.jobs.refresh_schedule import retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
@@ -74,12 +74,12 @@ class RegisterRefreshContext:
 
 
 tasks: Final = Tasks()
-refresh_tasks: Final = TasksWith[RegisterRefreshContext]()
+refresh_tasks: Final = TasksWithDependencies[RegisterRefreshContext]()
 
 
 @refresh_tasks.job(REFRESH, limit=LIMIT)
 async def refresh_source(
-    refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[RefreshSource]
+    refresh_context: RegisterRefreshContext, context: JobContext, job: DecodedJob[RefreshSource]
 ) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = job.details.source
@@ -88,7 +88,7 @@ async def refresh_source(
         return JobDone()  # no longer in the schedule
     async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, source) or RefreshStatus(None)
-        last = await store_refresh.list_file_hashes_of_load(tx, before.load_id) if before.load_id else []
+        last = await store_refresh.list_fetched_file_hashes(tx, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(refresh_context, context.db, planned)
@@ -107,13 +107,17 @@ async def refresh_source(
 
 
 @refresh_tasks.job(RELEASE, limit=LIMIT)
-async def release_load(
-    refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[ReleaseQuarantinedImport]
+async def import_released_files(
+    refresh_context: RegisterRefreshContext, context: JobContext, job: DecodedJob[ReleaseQuarantinedImport]
 ) -> Result:
     """Load a released load's files unchanged, if the publisher still provides the same ones."""
     async with context.db.read() as tx:
-        load = await store.find_load(tx, job.details.load)
-        wanted = [] if load is None else [sha256 for _, sha256 in await store_status.list_fetches(tx, load.id)]
+        load = await store.find_import(tx, job.details.load)
+        wanted = (
+            []
+            if load is None
+            else [sha256 for _, sha256 in await store_status.list_fetched_urls_and_hashes(tx, load.id)]
+        )
     planned = next((one for one in refresh_context.plan if load is not None and one.source == load.source), None)
     if load is None or planned is None:
         return JobDropped("the schedule no longer names the source of this import")
@@ -139,7 +143,12 @@ async def release_load(
 
     try:
         made = await flows.import_files(
-            context.db, planned.format, [one.path for one in fetched], as_of=load.data_as_of, force=True, record=record
+            context.db,
+            planned.format,
+            [one.path for one in fetched],
+            as_of=load.data_as_of,
+            force=True,
+            record_audit=record,
         )
     except ImportRefused as error:
         return JobDropped(str(error))
@@ -180,7 +189,7 @@ async def _load(
             if (entered := await flows.declare_registry(tx, planned.format)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": planned.source}
                 await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, "registry.added", entered.code, details=named)
-        load = await flows.import_files(db, planned.format, [one.path for one in fetched], record=record)
+        load = await flows.import_files(db, planned.format, [one.path for one in fetched], record_audit=record)
     except RegisterImportQuarantined as reject_row:
         stored = reject_row.load
         await _record_attempt(
@@ -230,7 +239,7 @@ async def _record_attempt(
     )
 
 
-@tasks.reacts_to(QUARANTINED)
+@tasks.on_internal_event(QUARANTINED)
 async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuarantinedEvent]) -> None:
     """Email every administrator that a register was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
@@ -238,12 +247,12 @@ async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuaranti
         facts = {"Data of": f"{reported.data_as_of:%Y-%m-%d}", "Why": "; ".join(reported.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
-                tx, person, "register_quarantined", values={"source": reported.source}, facts=facts
+                tx, person, "register_quarantined", values={"source": reported.source}, detail_lines=facts
             )
 
 
 async def _next_due_at(refresh_context: RegisterRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_due_at(tx, refresh_context.plan)
+    return await store_refresh.next_refresh_due_at(tx, refresh_context.plan)
 
 
 async def _enqueue(refresh_context: RegisterRefreshContext, tx: Tx) -> int:

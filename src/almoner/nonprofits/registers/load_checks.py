@@ -45,26 +45,28 @@ class RegisterImportSummary:
     newest: datetime | None
 
 
-def quarantine_reasons(judged: RegisterImportSummary) -> list[str]:
+def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
     """Why a load must be quarantined; empty if it passes."""
-    found = list(judged.refused)
-    if judged.rows == 0 and not found:
+    found = list(summary.refused)
+    if summary.rows == 0 and not found:
         found.append("the files hold no rows")
-    if has_too_many_rejected(judged.rows, judged.bad) and judged.first_bad is not None:
-        name, line, reason = judged.first_bad
+    if has_too_many_rejected(summary.rows, summary.bad) and summary.first_bad is not None:
+        name, line, reason = summary.first_bad
         found.append(
-            f"{judged.bad} of {judged.rows + judged.bad} rows are bad, the first in line {line} of {name}: {reason}"
+            f"{summary.bad} of {summary.rows + summary.bad} rows are bad, the first in line {line} of {name}: {reason}"
         )
-    if judged.rows:
-        rows_before = {part: fills["rows"] for part, fills in judged.before.items()}
-        rows_after = {part: fills["rows"] for part, fills in judged.after.items()}
-        found += find_reduced_parts(rows_before, rows_after) or find_replaced_numbers(judged.numbers, judged.removed)
-        found += find_emptied_columns(judged.before, judged.after)
-    if judged.missing and judged.rows:
-        found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(judged.missing)[:3])})")
-    if judged.newest is not None and judged.data_date < judged.newest:
+    if summary.rows:
+        rows_before = {part: fills["rows"] for part, fills in summary.before.items()}
+        rows_after = {part: fills["rows"] for part, fills in summary.after.items()}
+        found += find_reduced_parts(rows_before, rows_after) or find_missing_number_problems(
+            summary.numbers, summary.removed
+        )
+        found += find_emptied_columns(summary.before, summary.after)
+    if summary.missing and summary.rows:
+        found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(summary.missing)[:3])})")
+    if summary.newest is not None and summary.data_date < summary.newest:
         found.append(
-            f"the data are of {judged.data_date:%Y-%m-%d}, data of {judged.newest:%Y-%m-%d} are loaded "
+            f"the data are of {summary.data_date:%Y-%m-%d}, data of {summary.newest:%Y-%m-%d} are loaded "
             "(say --as-of if that day is wrong)"
         )
     return found
@@ -82,17 +84,17 @@ def find_reduced_parts(before: Mapping[str, int], after: Mapping[str, int]) -> l
     return found
 
 
-def find_replaced_numbers(numbers: int, missing: int) -> list[str]:
+def find_missing_number_problems(number_count: int, missing_count: int) -> list[str]:
     """A sentence if more than a tenth of the numbers disappeared."""
-    if numbers < _MIN_CHECKED_ROWS or numbers - missing >= numbers * _MIN_ROW_SHARE:
+    if number_count < _MIN_CHECKED_ROWS or number_count - missing_count >= number_count * _MIN_ROW_SHARE:
         return []
-    reported = f"{missing} of the {numbers} numbers that were loaded before are in none of the files"
+    reported = f"{missing_count} of the {number_count} numbers that were loaded before are in none of the files"
     return [f"{reported}: they are written otherwise, or the files are of another register"]
 
 
-def has_too_many_rejected(good: int, bad: int) -> bool:
+def has_too_many_rejected(accepted_rows: int, rejected_rows: int) -> bool:
     """Whether a file has more bad rows than the register's known format ever has."""
-    return bad > max(_TOLERATED_REJECTED_ROWS, (good + bad) * MAX_REJECTED_SHARE)
+    return rejected_rows > max(_TOLERATED_REJECTED_ROWS, (accepted_rows + rejected_rows) * MAX_REJECTED_SHARE)
 
 
 def find_emptied_columns(before: Mapping[str, FillCounts], after: Mapping[str, FillCounts]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.merges import service as merges
-from almoner.nonprofits.merges.domain import LoadScope
+from almoner.nonprofits.merges.domain import ImportScope
 from almoner.nonprofits.registers import store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, RegisterImport
 from almoner.nonprofits.registers.ports import RegisterSource, RegistryDeclaringSource
@@ -35,7 +35,7 @@ async def declare_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry |
     declared = source.declared_registry if isinstance(source, RegistryDeclaringSource) else None
     if declared is None:
         return None
-    entered = await registries.declare_registry(tx, declared)
+    entered = await registries.insert_registry_if_new(tx, declared)
     if entered is None:
         raise ImportRefused(
             f"the registry {declared.code} already exists with other names or another country: "
@@ -44,53 +44,62 @@ async def declare_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry |
     return declared if entered else None
 
 
-async def merge_load(
+async def merge_import(
     tx: Tx,
     source: RegisterSource,
     registry_id: UUID,
     staging_id: UUID,
-    load: RegisterImport,
-    parts: Mapping[str, FillCounts],
-    others: Sequence[str],
-    pace: ProgressReporter,
+    register_import: RegisterImport,
+    staged_parts: Mapping[str, FillCounts],
+    unchanged_parts: Sequence[str],
+    progress: ProgressReporter,
     max_lookups: int,
 ) -> RegisterImport:
-    """Merge the staged ``parts``, leaving ``others`` unchanged; returns the load with its counts.
+    """Merge the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the load with its counts.
 
     Up to ``max_lookups`` differing rows are looked up one by one.
     """
     staged = store_staging.staging_table_name(staging_id)
     if source.repeats_numbers:
         staged = await store_merge.group_repeated_rows(tx, staging_id)
-    compared = load.rows <= max_lookups or await store_merge.has_entries(tx, source.code)
+    compared = register_import.rows <= max_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
-        day = load.data_as_of
+        day = register_import.data_as_of
         rows, counts = await store_merge.compare_staged_rows(
-            tx, source.code, staged, list(parts), others, source.ignored_columns, day, max_lookups
+            tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_lookups
         )
     else:
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
-    pace.report_merge_steps(1, _STEPS)
-    doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows, compared and counts.total <= max_lookups)
+    progress.report_merge_steps(1, _STEPS)
+    doing = MergeRun(
+        source.code,
+        registry_id,
+        register_import.id,
+        register_import.data_as_of,
+        rows,
+        compared and counts.total <= max_lookups,
+    )
     if compared:
         await store_merge.end_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)
-    pace.report_merge_steps(2, _STEPS)
+    progress.report_merge_steps(2, _STEPS)
     if source.lists_organisations:
         await merge_organisations(tx, doing, compared=compared)
-    pace.report_merge_steps(3, _STEPS)
+    progress.report_merge_steps(3, _STEPS)
     reported = await store_staging.list_links(tx, staging_id)
     # A single file without links states that there are none; an extract may lack their table.
-    silent = () if source.reads_files_together else parts.keys()
-    relinked = await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)
-    await store.upsert_parts(tx, load, parts)
+    silent = () if source.reads_files_together else staged_parts.keys()
+    relinked = await merges.replace_links(
+        tx, source.code, register_import.id, register_import.data_as_of, reported, silent
+    )
+    await store.upsert_parts(tx, register_import, staged_parts)
     await store.update_source_dates(tx, source.code, registry_id)
-    scope = await scope_of_load(tx, doing, parts)
-    await merges.apply_links_to_organisations(tx, load.id, load.data_as_of, scope, relinked)
-    pace.report_merge_steps(4, _STEPS)
+    scope = await import_scope_of(tx, doing, staged_parts)
+    await merges.apply_links_to_organisations(tx, register_import.id, register_import.data_as_of, scope, relinked)
+    progress.report_merge_steps(4, _STEPS)
     added = counts.added if compared else inserted
     made = replace(
-        load,
+        register_import,
         added=added,
         changed=counts.changed,
         ignored_changes=counts.ignored_changes,
@@ -100,12 +109,12 @@ async def merge_load(
     return replace(made, ambiguous=await merges.count_ambiguous_links(tx, source.code))
 
 
-async def scope_of_load(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> LoadScope:
+async def import_scope_of(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> ImportScope:
     """The numbers and parts that a merge affected."""
     if not merge_run.looks_up_rows:
-        return LoadScope(merge_run.registry_id, merge_run.source, parts, None)
+        return ImportScope(merge_run.registry_id, merge_run.source, parts, None)
     numbers, changed_groups = await store_merge.list_changed_numbers(tx)
-    return LoadScope(merge_run.registry_id, merge_run.source, parts, numbers, changed_groups)
+    return ImportScope(merge_run.registry_id, merge_run.source, parts, numbers, changed_groups)
 
 
 async def merge_organisations(tx: Tx, merge_run: MergeRun, *, compared: bool) -> None:
@@ -114,4 +123,4 @@ async def merge_organisations(tx: Tx, merge_run: MergeRun, *, compared: bool) ->
     await store_merge.update_organisations(tx, merge_run)
     await store_merge.insert_organisations(tx, merge_run)
     if compared:
-        await store_merge.retire_organisations(tx, merge_run)
+        await store_merge.deactivate_removed_organisations(tx, merge_run)

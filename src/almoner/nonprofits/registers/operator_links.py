@@ -3,7 +3,7 @@
 from typing import Final
 
 from almoner.nonprofits.merges import service as merges
-from almoner.nonprofits.merges.domain import LoadScope
+from almoner.nonprofits.merges.domain import ImportScope
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import store
@@ -15,20 +15,20 @@ SOURCE: Final = "operators"
 """The source code of operators' links, as opposed to registers'."""
 
 
-async def is_joined(tx: Tx, one: Organisation, other: Organisation) -> bool:
+async def are_merged(tx: Tx, one: Organisation, other: Organisation) -> bool:
     """Whether both have the same principal record."""
     first, second = [await organisations.get(tx, ALL_PARTNERS, record.id) for record in (one, other)]
     return first.id == second.id
 
 
-async def is_joined_by_operators(tx: Tx, one: Organisation, other: Organisation) -> bool:
+async def are_merged_by_operators(tx: Tx, one: Organisation, other: Organisation) -> bool:
     """Whether operators have joined the two."""
     return await merges.has_links(tx, SOURCE, _part(one, other))
 
 
-async def join_records(tx: Tx, one: Organisation, other: Organisation) -> None:
+async def merge_records(tx: Tx, one: Organisation, other: Organisation) -> None:
     """Merge two records. Raises ImportRefused if they cannot be one organisation."""
-    if reason := unjoinable_reason(one, other):
+    if reason := merge_refusal_reason(one, other):
         raise ImportRefused(reason)
     link = RegisterLink(
         "same",
@@ -39,7 +39,7 @@ async def join_records(tx: Tx, one: Organisation, other: Organisation) -> None:
         part=_part(one, other),
     )
     await _apply(tx, one, other, [link])
-    if not await is_joined(tx, one, other):
+    if not await are_merged(tx, one, other):
         raise ImportRefused(
             "One of the two is already merged with another record of the same registry. Separate that one first."
         )
@@ -47,12 +47,12 @@ async def join_records(tx: Tx, one: Organisation, other: Organisation) -> None:
 
 async def separate_records(tx: Tx, one: Organisation, other: Organisation) -> None:
     """Separate two merged records, unless a register merges them. Raises ImportRefused."""
-    if not await is_joined_by_operators(tx, one, other):
+    if not await are_merged_by_operators(tx, one, other):
         raise ImportRefused("Operators have not merged these records.")
     await _apply(tx, one, other, [])
 
 
-def unjoinable_reason(one: Organisation, other: Organisation) -> str:
+def merge_refusal_reason(one: Organisation, other: Organisation) -> str:
     """Why the two cannot be one organisation; empty if they can."""
     if one.id == other.id:
         return "Choose two different records."
@@ -68,9 +68,9 @@ async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[Reg
     load = RegisterImport(
         tx.new_id(), one.registry_code, SOURCE, tx.now, tx.now, len(links), 0, 0, 0, 0, forced=False, files=()
     )
-    await store.insert_load(tx, one.registry_id, load, [], {})
+    await store.insert_import(tx, one.registry_id, load, [], {})
     relinked = await merges.replace_links(tx, SOURCE, load.id, tx.now, links, [_part(one, other)])
-    scope = LoadScope(one.registry_id, SOURCE, (), [_key(one)])
+    scope = ImportScope(one.registry_id, SOURCE, (), [_key(one)])
     await merges.apply_links_to_organisations(tx, load.id, tx.now, scope, relinked)
 
 
@@ -79,4 +79,4 @@ def _part(one: Organisation, other: Organisation) -> str:
 
 
 def _key(record: Organisation) -> str:
-    return registries_domain.parse_stored_number_key(record.registry_code, record.registry_number) or ""
+    return registries_domain.normalise_stored_number(record.registry_code, record.registry_number) or ""

@@ -64,9 +64,9 @@ class ProgressReporter:
         """Report how many bytes of all files were read."""
         self._report_progress("reading", _READING * (position / self.bytes if self.bytes else 1.0))
 
-    def report_merge_steps(self, steps: int, of: int) -> None:
+    def report_merge_steps(self, steps_done: int, total_steps: int) -> None:
         """Report how many steps of the merge are done."""
-        self._report_progress("merging", _READING + (1 - _READING) * steps / of)
+        self._report_progress("merging", _READING + (1 - _READING) * steps_done / total_steps)
 
     def _report_progress(self, stage: Any, share: float) -> None:
         if self.report is not None:
@@ -75,19 +75,19 @@ class ProgressReporter:
             self.report(ImportProgress(stage, self.rows, self.rows / elapsed, share, left))
 
 
-async def read_files(
+async def read_files_into_staging(
     db: Database,
     source: RegisterSource,
     import_files: Sequence[ImportFile],
-    day: datetime,
+    data_date: datetime,
     report: ReportProgress | None,
 ) -> tuple[UUID, ProgressReporter]:
     """Read all files that were not read before an interruption, as data of a day. Raises ImportInProgress."""
-    hashes = [*(one.facts.sha256 for one in import_files), day.isoformat().encode()]
+    hashes = [*(one.facts.sha256 for one in import_files), data_date.isoformat().encode()]
     async with db.write() as tx:
         if (
             started := await store_staging.begin_or_resume_reading_files(
-                tx, source.code, hashes, joined=source.reads_files_together
+                tx, source.code, hashes, read_together=source.reads_files_together
             )
         ) is None:
             raise ImportInProgress(source.code)
@@ -101,7 +101,7 @@ async def read_files(
             async with db.write() as tx:
                 if not await store_staging.lock_reading(tx, staging_id):
                     raise ImportInProgress(source.code)
-                await _ReadUnit(tx, source, together, place, day, pace, before).read(staging_id)
+                await _ReadUnit(tx, source, together, place, data_date, pace, before).read(staging_id)
         before += sum(one.facts.bytes for one in together)
     return staging_id, pace
 
@@ -204,7 +204,7 @@ class _ReadUnit:
             row = row._replace(**cleared)
             for member, text in long.items():
                 self._unread(member, 0, line, f"(a text of {len(text)} characters)")
-        record = records.record_of_entry(row)
+        record = records.serialise_entry(row)
         new_id = self.tx.new_id() if source.lists_organisations else None
         staged = records.staging_row_of_entry(source.registry_code, row, record, new_id, self.place, line)
         if isinstance(staged, str):

@@ -24,11 +24,11 @@ class RecordPair:
     joined: bool
     by_operators: bool
 
-    def refusal(self, decision: PairDecision) -> str:
+    def refusal_reason(self, decision: PairDecision) -> str:
         """Why the records cannot be merged or separated. Empty if they can."""
         if decision == "separate":
             return "" if self.by_operators else "Operators have not merged these records."
-        return "They are merged." if self.joined else operator_links.unjoinable_reason(self.one, self.other)
+        return "They are merged." if self.joined else operator_links.merge_refusal_reason(self.one, self.other)
 
     @property
     def fingerprint(self) -> bytes:
@@ -42,15 +42,15 @@ async def load_pair(tx: Tx, first: UUID, second: UUID) -> RecordPair:
     one, other = found
     if one is None or other is None:
         raise NotFound
-    joined = await operator_links.is_joined(tx, one, other)
-    return RecordPair(one, other, joined, await operator_links.is_joined_by_operators(tx, one, other))
+    joined = await operator_links.are_merged(tx, one, other)
+    return RecordPair(one, other, joined, await operator_links.are_merged_by_operators(tx, one, other))
 
 
 async def decide_pair(tx: Tx, pair: RecordPair, decision: PairDecision) -> None:
     """Merge or separate the records. Raises ImportRefused."""
-    if reason := pair.refusal(decision):
+    if reason := pair.refusal_reason(decision):
         raise ImportRefused(reason)
-    decide = operator_links.join_records if decision == "merge" else operator_links.separate_records
+    decide = operator_links.merge_records if decision == "merge" else operator_links.separate_records
     await decide(tx, pair.one, pair.other)
 
 

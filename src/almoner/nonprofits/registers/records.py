@@ -83,7 +83,7 @@ _decode: Final = msgspec.json.Decoder().decode
 _NUL: Final = b"\\u0000"
 
 
-def record_of_entry(entry: RegisterEntry) -> dict[str, Any]:
+def serialise_entry(entry: RegisterEntry) -> dict[str, Any]:
     """An entry's non-empty members and facts, as stored."""
     record: dict[str, Any] = {field: entry[place] for place, field in _KEPT if entry[place]}
     if not entry.active:
@@ -95,7 +95,7 @@ def record_of_entry(entry: RegisterEntry) -> dict[str, Any]:
     return record
 
 
-def entry_of_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry:
+def parse_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry:
     """The entry that a stored record was built from. ``register_part``: the part of the register that lists it."""
     given = dict(record)
     if isinstance(dated := given.get("registration_date"), str):
@@ -110,7 +110,12 @@ def oversized_members(entry: RegisterEntry) -> dict[str, str]:
 
 
 def staging_row_of_entry(
-    registry_code: str, entry: RegisterEntry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
+    registry_code: str,
+    entry: RegisterEntry,
+    record: Mapping[str, Any],
+    new_id: UUID | None,
+    file_position: int,
+    line: int,
 ) -> tuple[Any, ...] | str:
     """The staging row of an entry, or a sentence why it cannot be stored.
 
@@ -124,13 +129,13 @@ def staging_row_of_entry(
     number = entry.number
     key = parse_number_key(registry_code, number) or number
     if new_id is None:
-        return (None, place, line, key, entry.part, text.decode(), None, *_NO_BODY)
+        return (None, file_position, line, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
     tags = activities.tags_for_register_entry(registry_code, entry)
     others, description = " ".join(filter(None, (entry.secondary_name, *entry.other_names))), entry.description
     return (
         new_id,
-        place,
+        file_position,
         line,
         key,
         entry.part,
@@ -161,12 +166,12 @@ def staging_row_of_stored_record(key: str, part: str, record: Mapping[str, Any],
     return (None, 0, line, key, part, _encode(record).decode(), None, *_NO_BODY)
 
 
-def staging_row_of_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
+def staging_row_of_rejected_row(row: RejectedRow, file_position: int) -> tuple[Any, ...]:
     """The staging row of a rejected row, with its number or name."""
     part = None if row.lists else SUPPLEMENTARY
     return (
         None,
-        place,
+        file_position,
         row.line,
         None,
         part,
@@ -176,14 +181,23 @@ def staging_row_of_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]
     )
 
 
-def staging_row_of_file_remark(remark: RegisterFileRemark, place: int) -> tuple[Any, ...]:
+def staging_row_of_file_remark(remark: RegisterFileRemark, file_position: int) -> tuple[Any, ...]:
     """The staging row of a remark about the files."""
-    return (None, place, 0, None, NOTE, "", _without_nul(remark.text), *_NO_BODY)
+    return (None, file_position, 0, None, NOTE, "", _without_nul(remark.text), *_NO_BODY)
 
 
-def staging_row_of_unnumbered_row(row: UnnumberedRow, place: int) -> tuple[Any, ...]:
+def staging_row_of_unnumbered_row(row: UnnumberedRow, file_position: int) -> tuple[Any, ...]:
     """The staging row of a row without a number."""
-    return (None, place, row.line, None, UNNUMBERED, "", "the row has no number", *_identity_columns(None, row.name))
+    return (
+        None,
+        file_position,
+        row.line,
+        None,
+        UNNUMBERED,
+        "",
+        "the row has no number",
+        *_identity_columns(None, row.name),
+    )
 
 
 def _identity_columns(number: str | None, name: str) -> tuple[Any, ...]:
@@ -199,9 +213,9 @@ def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-def staging_row_of_link(link: RegisterLink, place: int, line: int) -> tuple[Any, ...]:
+def staging_row_of_link(link: RegisterLink, file_position: int, line: int) -> tuple[Any, ...]:
     """The staging row of a link between numbers."""
-    return (None, place, line, None, None, _encode(link).decode(), None, *_NO_BODY)
+    return (None, file_position, line, None, None, _encode(link).decode(), None, *_NO_BODY)
 
 
 def parse_staged_link(text: str) -> RegisterLink:

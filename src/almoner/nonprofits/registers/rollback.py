@@ -15,7 +15,9 @@ from almoner.platform.database.transactions import Database, Tx
 _AT_ONCE: Final = 5_000
 
 
-async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> RegisterImport:
+async def roll_back_newest_import(
+    db: Database, source: RegisterSource, record_audit: RecordAudit | None = None
+) -> RegisterImport:
     """Roll back the newest load of a source.
 
     Raises ImportRefused. Previous entries become current again, organisations get their fields back, and those it added
@@ -24,7 +26,7 @@ async def roll_back_load(db: Database, source: RegisterSource, record: RecordAud
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
         await store.lock_registry(tx, registry.id)
-        newest = await store.find_newest_load(tx, source.code)
+        newest = await store.find_newest_import(tx, source.code)
         if newest is None:
             raise ImportRefused(f"nothing of {source.code} is loaded: there is nothing to take back")
         if newest.rolls_back is not None:
@@ -32,8 +34,8 @@ async def roll_back_load(db: Database, source: RegisterSource, record: RecordAud
                 f"the newest load of {source.code} was taken back already: load the files that are to count"
             )
         made = await _undo(tx, source, registry.id, newest)
-        if record is not None:
-            await record(tx, made)
+        if record_audit is not None:
+            await record_audit(tx, made)
     async with db.write() as tx:
         await store_merge.optimise_search(tx, made)
     return made
@@ -48,7 +50,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     await store_staging.tune_session_for_merge(tx, staging_id, is_small=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(staging_id)
     rows, counts = await store_merge.compare_reverted_rows(tx, source.code, staged, newest.id)
-    await store_diff.mark_load_rolled_back(tx, newest.id)
+    await store_diff.mark_import_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
     standing = await store.list_imported_parts(tx, source.code)
     doing = MergeRun(
@@ -74,18 +76,18 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
         moved=counts.moved,
         rolls_back=newest.id,
     )
-    await store.insert_load(tx, registry_id, created, [], {})
+    await store.insert_import(tx, registry_id, created, [], {})
     await store.update_source_dates(tx, source.code, registry_id)
     relinked = await merges.revert_links_of_load(tx, newest.id, load_id)
-    scope = await merging.scope_of_load(tx, doing, parts)
+    scope = await merging.import_scope_of(tx, doing, parts)
     await merges.apply_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
-    await store_staging.end_reading(tx, staging_id)
+    await store_staging.delete_staging(tx, staging_id)
     return created
 
 
 async def _stage(tx: Tx, source: RegisterSource, staging_id: UUID, newest: RegisterImport) -> int:
     """Stage the versions that the load ended as if a file contained them; returns how many."""
-    total = await store_diff.collect_ended_entries(tx, newest.id)
+    total = await store_diff.stage_ended_entries(tx, newest.id)
     for after in range(0, total, _AT_ONCE):
         ended = await store_diff.list_ended_entries(tx, after, after + _AT_ONCE)
         rows = [_staged_record(tx, source, newest.registry_code, row, after + nth) for nth, row in enumerate(ended)]
@@ -97,7 +99,7 @@ def _staged_record(tx: Tx, source: RegisterSource, registry_code: str, row: Any,
     record = row["record"]
     if not source.lists_organisations:
         return records.staging_row_of_stored_record(row["number_key"], row["part"], record, line)
-    entry = records.entry_of_record(row["part"], record)
+    entry = records.parse_record(row["part"], record)
     staged = records.staging_row_of_entry(registry_code, entry, record, tx.new_id(), 0, line)
     assert not isinstance(staged, str)  # it was stored before
     return staged

@@ -17,45 +17,49 @@ from almoner.nonprofits.registers.record_pairs import PairDecision as PairDecisi
 from almoner.nonprofits.registers.record_pairs import RecordPair as RecordPair
 from almoner.nonprofits.registers.record_pairs import decide_pair as decide_pair
 from almoner.nonprofits.registers.record_pairs import load_pair as load_pair
-from almoner.nonprofits.registers.store import find_load as find_load
-from almoner.nonprofits.registers.store import find_previous_load as find_previous_load
+from almoner.nonprofits.registers.store import find_import as find_import
+from almoner.nonprofits.registers.store import find_previous_import as find_previous_import
 from almoner.nonprofits.registers.store import ignored_columns_of as ignored_columns_of
-from almoner.nonprofits.registers.store import list_loads as list_loads
+from almoner.nonprofits.registers.store import list_imports as list_imports
 from almoner.nonprofits.registers.store import list_rejected_rows as list_rejected_rows
 from almoner.nonprofits.registers.store import list_sources as list_sources
 from almoner.nonprofits.registers.store import list_unverified_sources as list_unverified_sources
-from almoner.nonprofits.registers.store_status import count_loads as count_loads
-from almoner.nonprofits.registers.store_status import count_undecided as count_undecided
+from almoner.nonprofits.registers.store_status import count_imports as count_imports
+from almoner.nonprofits.registers.store_status import count_undecided_imports as count_undecided_imports
 from almoner.nonprofits.registers.store_status import find_decision as find_decision
-from almoner.nonprofits.registers.store_status import list_fetches as list_fetches
+from almoner.nonprofits.registers.store_status import list_fetched_urls_and_hashes as list_fetched_urls_and_hashes
 from almoner.nonprofits.registers.store_status import list_source_ages as list_source_ages
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.fetching import FetchedFile
 
 
-async def list_loads_page(
+async def list_imports_page(
     tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int
 ) -> list[RegisterImport]:
     """Loads, newest first; ``before``: the last ID seen."""
-    return await store.find_loads(tx, await store_status.list_load_ids(tx, source, status, before, limit))
+    return await store.list_imports_by_ids(tx, await store_status.list_import_ids(tx, source, status, before, limit))
 
 
-async def undecidable_reason(tx: Tx, load: RegisterImport) -> str:
+async def undecidable_reason(tx: Tx, register_import: RegisterImport) -> str:
     """Why a load cannot be decided any more; empty if it can."""
-    if load.status != "quarantined":
+    if register_import.status != "quarantined":
         return "This import is not in quarantine."
-    if await store_status.find_decision(tx, load.id) is not None:
+    if await store_status.find_decision(tx, register_import.id) is not None:
         return "Somebody has decided about this import."
-    newest = await store_status.list_load_ids(tx, load.source, None, None, 1)
-    return "" if newest == [load.id] else "A newer import of this source has taken its place."
+    newest = await store_status.list_import_ids(tx, register_import.source, None, None, 1)
+    return "" if newest == [register_import.id] else "A newer import of this source has taken its place."
 
 
-async def decide_about_load(tx: Tx, load: RegisterImport, decision: Decision, by: str, note: str) -> None:
+async def decide_quarantined_import(
+    tx: Tx, register_import: RegisterImport, decision: Decision, by: str, note: str
+) -> None:
     """Record an operator's decision about a quarantined load, once. Raises ImportRefused."""
-    if reason := await undecidable_reason(tx, load):
+    if reason := await undecidable_reason(tx, register_import):
         raise ImportRefused(reason)
-    if not await store_status.insert_decision(tx, load.id, RegisterImportDecision(decision, by, tx.now, note)):
+    if not await store_status.insert_decision(
+        tx, register_import.id, RegisterImportDecision(decision, by, tx.now, note)
+    ):
         raise ImportRefused("Somebody has decided about this import.")
 
 
@@ -66,36 +70,40 @@ async def record_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedF
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: the age of each source's data, and the outcomes of its loads."""
-    ages, loads = await store_refresh.query_metrics(tx)
+    ages, loads = await store_refresh.data_ages_and_import_counts(tx)
     for source, seconds in ages.items():
         telemetry.register_data_age.labels(source).set(seconds)
     for (source, status), count in loads.items():
         telemetry.register_loads.set((source, status), count)
 
 
-async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> RegisterImport:
+async def resolve_import(tx: Tx, source: str | None, id_or_day: UUID | datetime) -> RegisterImport:
     """A load by its ID, or the one that was current on a day. Raises ImportRefused."""
-    if isinstance(named, UUID):
-        found = await store.find_load(tx, named)
+    if isinstance(id_or_day, UUID):
+        found = await store.find_import(tx, id_or_day)
         if found is None or found.status == "quarantined":
             raise ImportRefused("there is no such load: `almoner registers list` shows their IDs")
         return found
     if source is None:
         raise ImportRefused("say with --source of which source the days are")
-    if (found := await store.find_newest_load(tx, source, named)) is None:
+    if (found := await store.find_newest_import(tx, source, id_or_day)) is None:
         raise ImportRefused(
-            f"nothing of {source} is of {named:%Y-%m-%d} or before: `almoner registers list` shows what is"
+            f"nothing of {source} is of {id_or_day:%Y-%m-%d} or before: `almoner registers list` shows what is"
         )
     return found
 
 
-async def compare_loads(
-    tx: Tx, old: RegisterImport, new: RegisterImport, ignored: Iterable[str], rows: int
+async def compare_imports(
+    tx: Tx, old_import: RegisterImport, new_import: RegisterImport, ignored_columns: Iterable[str], max_differences: int
 ) -> tuple[RegisterImportDifference, list[NumberDifference]]:
     """The differences between two loads of a source, with some of the numbers. Raises ImportRefused."""
-    if old.source != new.source:
-        raise ImportRefused(f"one load is of {old.source}, the other of {new.source}: name two of one source")
-    counted = await store_diff.count_differences(tx, old.source, old.id, new.id, ignored)
-    if not rows:
+    if old_import.source != new_import.source:
+        raise ImportRefused(
+            f"one load is of {old_import.source}, the other of {new_import.source}: name two of one source"
+        )
+    counted = await store_diff.count_differences(tx, old_import.source, old_import.id, new_import.id, ignored_columns)
+    if not max_differences:
         return counted, []
-    return counted, await store_diff.list_differences(tx, old.source, old.id, new.id, ignored, rows)
+    return counted, await store_diff.list_differences(
+        tx, old_import.source, old_import.id, new_import.id, ignored_columns, max_differences
+    )

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import FillCounts, LoadedFile, RegisterImport, RejectedRow, SourceStatus
+from almoner.nonprofits.registers.domain import FillCounts, ImportedFile, RegisterImport, RejectedRow, SourceStatus
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedPart:
+class ImportedPart:
     """The current load of a part of a source."""
 
     load_id: UUID
@@ -56,7 +56,7 @@ async def list_unverified_sources(tx: Tx) -> frozenset[str]:
     return frozenset(row["code"] for row in await tx.fetch("select code from register_source where unverified"))
 
 
-async def list_imported_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
+async def list_imported_parts(tx: Tx, source: str) -> dict[str, ImportedPart]:
     """The current load of each part of a source."""
     rows = await tx.fetch(
         """
@@ -66,10 +66,10 @@ async def list_imported_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
         """,
         source,
     )
-    return {row["part"]: LoadedPart(row["load_id"], row["data_as_of"], row["filled_counts"]) for row in rows}
+    return {row["part"]: ImportedPart(row["load_id"], row["data_as_of"], row["filled_counts"]) for row in rows}
 
 
-async def dates_of_loaded_files(tx: Tx, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
+async def data_dates_of_imported_files(tx: Tx, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
     """The currently loaded files among these, with their data dates.
 
     A file without rows of its own (a table of an extract) has its load's.
@@ -101,20 +101,24 @@ async def list_parts_of_files(tx: Tx, source: str) -> list[tuple[str, set[str]]]
     return [(row["name"], set(row["parts"])) for row in rows]
 
 
-async def list_existing_numbers(tx: Tx, source: str, keys: Iterable[str]) -> list[str]:
+async def list_existing_numbers(tx: Tx, source: str, number_keys: Iterable[str]) -> list[str]:
     """The numbers among these that the source currently lists."""
     rows = await tx.fetch(
         """
         select number_key from register_entry where source = $1 and number_key = any($2::text[]) and valid_to is null
         """,
         source,
-        list(keys),
+        list(number_keys),
     )
     return [row["number_key"] for row in rows]
 
 
-async def insert_load(
-    tx: Tx, registry_id: UUID, load: RegisterImport, bad: Sequence[RejectedRow], parts: Mapping[str, FillCounts]
+async def insert_import(
+    tx: Tx,
+    registry_id: UUID,
+    register_import: RegisterImport,
+    rejected_rows: Sequence[RejectedRow],
+    parts: Mapping[str, FillCounts],
 ) -> None:
     """Store a load with its files and counts. ``parts``: their counts; none if quarantined."""
     await tx.execute(
@@ -124,27 +128,27 @@ async def insert_load(
             reasons, ignored_changes, moved, unnumbered, rolls_back, ambiguous, unreadable_values, notes, carried_over
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
         """,
-        load.id,
+        register_import.id,
         registry_id,
-        load.source,
-        load.data_as_of,
-        load.loaded_at,
-        load.rows,
-        load.added,
-        load.changed,
-        load.removed,
-        load.quarantined,
-        load.forced,
-        load.status,
-        list(load.reasons),
-        load.ignored_changes,
-        load.moved,
-        load.unnumbered,
-        load.rolls_back,
-        load.ambiguous,
-        load.unreadable_values,
-        list(load.notes),
-        load.carried_over,
+        register_import.source,
+        register_import.data_as_of,
+        register_import.loaded_at,
+        register_import.rows,
+        register_import.added,
+        register_import.changed,
+        register_import.removed,
+        register_import.quarantined,
+        register_import.forced,
+        register_import.status,
+        list(register_import.reasons),
+        register_import.ignored_changes,
+        register_import.moved,
+        register_import.unnumbered,
+        register_import.rolls_back,
+        register_import.ambiguous,
+        register_import.unreadable_values,
+        list(register_import.notes),
+        register_import.carried_over,
     )
     await tx.executemany(
         """
@@ -152,17 +156,29 @@ async def insert_load(
         values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         [
-            (load.id, place, file.name, file.sha256, file.bytes, list(file.parts), file.rows, file.quarantined)
-            for place, file in enumerate(load.files)
+            (
+                register_import.id,
+                place,
+                file.name,
+                file.sha256,
+                file.bytes,
+                list(file.parts),
+                file.rows,
+                file.quarantined,
+            )
+            for place, file in enumerate(register_import.files)
         ],
     )
     await tx.executemany(
         "insert into register_quarantine (load_id, file_name, line, reason, content) values ($1, $2, $3, $4, $5)",
-        [(load.id, load.files[row.file].name, row.line, row.reason, row.content) for row in bad],
+        [
+            (register_import.id, register_import.files[row.file].name, row.line, row.reason, row.content)
+            for row in rejected_rows
+        ],
     )
     await tx.executemany(
         "insert into register_load_part (load_id, part, rows, filled_counts) values ($1, $2, $3, $4)",
-        [(load.id, part, fills["rows"], fills) for part, fills in parts.items()],
+        [(register_import.id, part, fills["rows"], fills) for part, fills in parts.items()],
     )
 
 
@@ -213,39 +229,39 @@ _LOADS = """
 """
 
 
-async def list_loads(tx: Tx, limit: int) -> list[RegisterImport]:
+async def list_imports(tx: Tx, limit: int) -> list[RegisterImport]:
     """The newest loads with their files."""
     chosen = "select * from register_load order by id desc limit $1"
     return _loads(await tx.fetch(_LOADS.format(chosen=chosen), limit))
 
 
-async def find_load(tx: Tx, load_id: UUID) -> RegisterImport | None:
+async def find_import(tx: Tx, import_id: UUID) -> RegisterImport | None:
     """One load."""
-    loads = _loads(await tx.fetch(_LOADS.format(chosen="select * from register_load where id = $1"), load_id))
+    loads = _loads(await tx.fetch(_LOADS.format(chosen="select * from register_load where id = $1"), import_id))
     return loads[0] if loads else None
 
 
-async def find_loads(tx: Tx, load_ids: Sequence[UUID]) -> list[RegisterImport]:
+async def list_imports_by_ids(tx: Tx, import_ids: Sequence[UUID]) -> list[RegisterImport]:
     """These loads, newest first."""
     chosen = "select * from register_load where id = any($1::uuid[])"
-    return _loads(await tx.fetch(_LOADS.format(chosen=chosen), load_ids))
+    return _loads(await tx.fetch(_LOADS.format(chosen=chosen), import_ids))
 
 
-async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -> RegisterImport | None:
+async def find_newest_import(tx: Tx, source: str, data_until: datetime | None = None) -> RegisterImport | None:
     """The newest load of a source that was not rolled back, with data up to a day."""
     chosen = """
         select * from register_load
         where source = $1 and status = 'loaded' and ($2::timestamptz is null or data_as_of <= $2)
         order by id desc limit 1
         """
-    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), source, until))
+    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), source, data_until))
     return loads[0] if loads else None
 
 
-async def find_previous_load(tx: Tx, load: RegisterImport) -> RegisterImport | None:
+async def find_previous_import(tx: Tx, register_import: RegisterImport) -> RegisterImport | None:
     """The previous load of the same source."""
     chosen = "select * from register_load where source = $1 and status = 'loaded' and id < $2 order by id desc limit 1"
-    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), load.source, load.id))
+    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), register_import.source, register_import.id))
     return loads[0] if loads else None
 
 
@@ -259,7 +275,7 @@ def _loads(rows: Sequence[Record]) -> list[RegisterImport]:
 def _load(rows: Sequence[Record]) -> RegisterImport:
     first = rows[0]
     files = tuple(
-        LoadedFile(
+        ImportedFile(
             row["name"],
             row["sha256"],
             row["size_bytes"],

@@ -40,7 +40,7 @@ _DIFFERENT = f"""
 
 
 async def count_differences(
-    tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str]
+    tx: Tx, source: str, old_import_id: UUID, new_import_id: UUID, ignored_columns: Iterable[str]
 ) -> RegisterImportDifference:
     """Count the differences between two loads of a source."""
     rows = await tx.fetch(
@@ -64,9 +64,9 @@ async def count_differences(
         where fate in ('changed', 'ignored') group by told.key
         """,
         source,
-        old,
-        new,
-        list(ignored),
+        old_import_id,
+        new_import_id,
+        list(ignored_columns),
     )
     fates = {row["name"]: row["n"] for row in rows if row["kind"] == "fate"}
     columns = {row["name"]: row["n"] for row in rows if row["kind"] == "column"}
@@ -82,7 +82,7 @@ async def count_differences(
 
 
 async def list_differences(
-    tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
+    tx: Tx, source: str, old_import_id: UUID, new_import_id: UUID, ignored_columns: Iterable[str], limit: int
 ) -> list[NumberDifference]:
     """The numbers that differ, added and removed ones first."""
     rows = await tx.fetch(
@@ -92,9 +92,9 @@ async def list_differences(
         from different order by array_position('{{in,out,changed,ignored}}', fate), number_key limit $5
         """,
         source,
-        old,
-        new,
-        list(ignored),
+        old_import_id,
+        new_import_id,
+        list(ignored_columns),
         limit,
     )
     return [
@@ -105,14 +105,14 @@ async def list_differences(
     ]
 
 
-async def collect_ended_entries(tx: Tx, load_id: UUID) -> int:
+async def stage_ended_entries(tx: Tx, import_id: UUID) -> int:
     """Collect the versions that a load ended; returns how many."""
     done = await tx.execute(
         """
         create temporary table register_back on commit drop as
         select row_number() over (order by id) as nth, id from register_entry where ended_by_load_id = $1
         """,
-        load_id,
+        import_id,
     )
     await tx.execute("analyze register_back")
     return int(done.split()[-1])
@@ -149,6 +149,6 @@ async def restore_previous_parts(tx: Tx, source: str, load_id: UUID) -> list[str
     return [row["part"] for row in restored]
 
 
-async def mark_load_rolled_back(tx: Tx, load_id: UUID) -> None:
+async def mark_import_rolled_back(tx: Tx, import_id: UUID) -> None:
     """Mark a load as rolled back, so that it does not count any more."""
-    await tx.execute("update register_load set status = 'rolled_back' where id = $1", load_id)
+    await tx.execute("update register_load set status = 'rolled_back' where id = $1", import_id)

@@ -138,18 +138,19 @@ async def compare_staged_rows(
     source: str,
     staging_table: str,
     complete_parts: Sequence[str],
-    others: Sequence[str],
-    ignored: Iterable[str],
-    day: datetime,
+    unchanged_parts: Sequence[str],
+    ignored_columns: Iterable[str],
+    data_date: datetime,
     max_lookups: int,
 ) -> tuple[str, MergeCounts]:
     """Compare staged rows with current entries in one pass; returns the different rows and their counts.
 
-    In ``complete_parts`` all current entries are compared, in ``others`` only the numbers that were read. Data of an
-    earlier day (``day``) do not undo a move or removal found in data of a later day. Retained numbers stay unchanged.
+    In ``complete_parts`` all current entries are compared, in ``unchanged_parts`` only the numbers that were read. Data
+    of an earlier day (``data_date``) do not undo a move or removal found in data of a later day. Retained numbers stay
+    unchanged.
     """
     is_older = await tx.fetchval(
-        "select exists (select from register_part where source = $1 and data_as_of > $2)", source, day
+        "select exists (select from register_part where source = $1 and data_as_of > $2)", source, data_date
     )
     await tx.execute(
         f"""
@@ -175,10 +176,10 @@ async def compare_staged_rows(
         """,
         source,
         list(complete_parts),
-        list(ignored),
-        day,
+        list(ignored_columns),
+        data_date,
         is_older,
-        list(others),
+        list(unchanged_parts),
     )
     return await _count_differences(tx, staging_table, max_lookups)
 
@@ -356,7 +357,7 @@ _GONE: Final = """
 """
 
 
-async def retire_organisations(tx: Tx, merge: MergeRun) -> None:
+async def deactivate_removed_organisations(tx: Tx, merge: MergeRun) -> None:
     """Mark organisations that their source no longer lists as inactive."""
     await tx.execute(
         f"""

@@ -6,13 +6,14 @@ _BESIDE: Final = "array['facts', 'prominence']"
 """Members compared differently or not at all: facts are compared separately, and prominence only orders results."""
 
 
-def record_equality_condition(one: str, other: str, ignored: str) -> str:
+def record_equality_condition(record_sql: str, other_record_sql: str, ignored_columns_sql: str) -> str:
     """The SQL condition.
 
-    ``one``, ``other``: stored jsonb; ``ignored``: text[] of the ignored facts. If a number has several rows, ignored
-    facts are ignored in each of them.
+    ``record_sql``, ``other_record_sql``: stored jsonb; ``ignored_columns_sql``: text[] of the ignored facts. If a
+    number has several rows, ignored facts are ignored in each of them.
     """
-    return f"({_compared_record(one, ignored)}) = ({_compared_record(other, ignored)})"
+    one, other = (_compared_record(record, ignored_columns_sql) for record in (record_sql, other_record_sql))
+    return f"({one}) = ({other})"
 
 
 def _compared_record(record: str, ignored: str) -> str:

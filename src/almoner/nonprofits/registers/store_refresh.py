@@ -33,15 +33,15 @@ async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedF
     )
 
 
-async def list_file_hashes_of_load(tx: Tx, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
+async def list_fetched_file_hashes(tx: Tx, import_id: UUID) -> list[tuple[bytes, datetime | None]]:
     """(hash, publisher's date) of the files of a load. Other fetched files may exist that were never loaded."""
     rows = await tx.fetch(
-        "select sha256, last_modified from register_fetch where load_id = $1 order by position", load_id
+        "select sha256, last_modified from register_fetch where load_id = $1 order by position", import_id
     )
     return [(row["sha256"], row["last_modified"]) for row in rows]
 
 
-async def next_due_at(tx: Tx, plan: Sequence[Refresh]) -> datetime | None:
+async def next_refresh_due_at(tx: Tx, schedule: Sequence[Refresh]) -> datetime | None:
     """When the next source is due; at once if the table does not match the schedule."""
     due: datetime | None = await tx.fetchval(
         """
@@ -54,7 +54,7 @@ async def next_due_at(tx: Tx, plan: Sequence[Refresh]) -> datetime | None:
             else (select min(due_at) from register_refresh)
         end
         """,
-        *_columns(plan),
+        *_columns(schedule),
         tx.deployment.max_age,
         tx.now,
     )
@@ -95,9 +95,9 @@ async def find_refresh_status(tx: Tx, source: str) -> RefreshStatus | None:
 
 
 async def record_refresh_attempt(
-    tx: Tx, source: str, now: RefreshStatus, reason: str | None, again: timedelta | None = None
+    tx: Tx, source: str, status: RefreshStatus, reason: str | None, retry_after: timedelta | None = None
 ) -> None:
-    """Record the result of a refresh. ``again``: when to retry before the interval ends."""
+    """Record the result of a refresh. ``retry_after``: when to retry before the interval ends."""
     await tx.execute(
         """
         update register_refresh set attempted_at = $2::timestamptz, status = $3, failures = $4, load_id = $5,
@@ -107,15 +107,15 @@ async def record_refresh_attempt(
         """,
         source,
         tx.now,
-        now.status,
-        now.failures,
-        now.load_id,
+        status.status,
+        status.failures,
+        status.load_id,
         reason,
-        again,
+        retry_after,
     )
 
 
-async def query_metrics(tx: Tx) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
+async def data_ages_and_import_counts(tx: Tx) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
     """(seconds of age of each source's data, loads by source and status)."""
     ages = await tx.fetch("select code, data_as_of from register_source where data_as_of is not null")
     loads = await tx.fetch("select source, status, count(*) as n from register_load group by source, status")

@@ -22,15 +22,15 @@ def staging_table_name(staging_id: UUID) -> str:
 
 
 async def begin_or_resume_reading_files(
-    tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool = False
+    tx: Tx, source: str, hashes: Sequence[bytes], *, read_together: bool = False
 ) -> tuple[UUID, list[FileReadResult]] | None:
     """Start or resume reading these files; None while another process reads them.
 
-    ``joined``: all files are read at once. Reading other files of the source is abandoned. After None the transaction
-    cannot be used.
+    ``read_together``: all files are read at once. Reading other files of the source is abandoned. After None the
+    transaction cannot be used.
     """
     try:
-        return await _begin_reading(tx, source, hashes, joined=joined)
+        return await _begin_reading(tx, source, hashes, joined=read_together)
     except (asyncpg.LockNotAvailableError, asyncpg.UniqueViolationError):
         return None
 
@@ -42,7 +42,7 @@ async def _begin_reading(
     if known is not None and known["hashes"] == list(hashes):
         return known["id"], await _intact_files(tx, known["id"], joined=joined)
     if known is not None:
-        await end_reading(tx, known["id"])
+        await delete_staging(tx, known["id"])
     staging_id = tx.new_id()
     await tx.execute(
         "insert into register_reading (id, source, hashes, started_at) values ($1, $2, $3, $4)",
@@ -215,12 +215,12 @@ async def list_links(tx: Tx, staging_id: UUID) -> list[RegisterLink]:
     return [parse_staged_link(row["record"]) for row in rows]
 
 
-async def contains_any_number(tx: Tx, staging_id: UUID, keys: Sequence[str]) -> bool:
+async def contains_any_number(tx: Tx, staging_id: UUID, number_keys: Sequence[str]) -> bool:
     """Whether one of the numbers was read."""
     return bool(
         await tx.fetchval(
             f"select exists (select from {staging_table_name(staging_id)} where number_key = any($1::text[]))",
-            list(keys),
+            list(number_keys),
         )
     )
 
@@ -241,7 +241,7 @@ async def parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts:
     return {row["part"] for row in rows}
 
 
-async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, lists: bool) -> None:
+async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, lists_organisations: bool) -> None:
     """Retain the stored entries of numbers with a rejected row.
 
     Their readable rows are ignored too, since the rejected one may contradict them. For sources that list no
@@ -255,7 +255,7 @@ async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, list
         where r.registry_number is not null and reason is not null and part is null
         """
     )
-    if not lists:
+    if not lists_organisations:
         await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
     await tx.execute(
         """
@@ -269,12 +269,12 @@ async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, list
 
 
 async def retain_possibly_unreadable_numbers(
-    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str], *, doubtful: bool
+    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str], *, retain_all_in_doubt: bool
 ) -> None:
     """Retain missing numbers that may belong to rows with an unreadable number.
 
-    ``doubtful``: retain every missing number unless names identify all such rows. Rows published without a number raise
-    no such doubt.
+    ``retain_all_in_doubt``: retain every missing number unless names identify all such rows. Rows published without a
+    number raise no such doubt.
     """
     table = staging_table_name(staging_id)
     if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):
@@ -300,7 +300,7 @@ async def retain_possibly_unreadable_numbers(
                     and not exists (select from register_missing named where named.name = s.name)
             )
         """,
-        doubtful,
+        retain_all_in_doubt,
     )
 
 
@@ -309,7 +309,7 @@ async def count_retained_numbers(tx: Tx) -> int:
     return int(await tx.fetchval("select count(*) from register_held"))
 
 
-async def count_missing_numbers(
+async def count_total_and_missing_numbers(
     tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str]
 ) -> tuple[int, int]:
     """The current numbers in parts of a source, and how many of them were not read."""
@@ -331,7 +331,7 @@ async def count_missing_numbers(
     return row["numbers"], row["removed"]
 
 
-async def end_reading(tx: Tx, staging_id: UUID) -> None:
+async def delete_staging(tx: Tx, staging_id: UUID) -> None:
     """Delete the staging table."""
     await tx.execute("delete from register_reading where id = $1", staging_id)
     await tx.execute("select drop_staging($1)", staging_id)

@@ -35,7 +35,9 @@ async def list_source_ages(tx: Tx) -> list[SourceAge]:
     return [SourceAge(**row) for row in rows]
 
 
-async def list_load_ids(tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int) -> list[UUID]:
+async def list_import_ids(
+    tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int
+) -> list[UUID]:
     """List load IDs, newest first; ``before``: the last ID seen."""
     rows = await tx.fetch(
         """
@@ -51,7 +53,7 @@ async def list_load_ids(tx: Tx, source: str | None, status: str | None, before: 
     return [row["id"] for row in rows]
 
 
-async def count_loads(tx: Tx, source: str | None, status: str | None) -> int:
+async def count_imports(tx: Tx, source: str | None, status: str | None) -> int:
     """Count loads of a source with a status."""
     found: int = await tx.fetchval(
         """
@@ -64,7 +66,7 @@ async def count_loads(tx: Tx, source: str | None, status: str | None) -> int:
     return found
 
 
-async def count_undecided(tx: Tx) -> int:
+async def count_undecided_imports(tx: Tx) -> int:
     """Count quarantined loads that wait for a decision and are the newest of their source."""
     found: int = await tx.fetchval(
         """
@@ -79,31 +81,31 @@ async def count_undecided(tx: Tx) -> int:
     return found
 
 
-async def find_decision(tx: Tx, load_id: UUID) -> RegisterImportDecision | None:
+async def find_decision(tx: Tx, import_id: UUID) -> RegisterImportDecision | None:
     """The decision about a load."""
     row = await tx.fetchrow(
-        "select decision, decided_by, decided_at, note from register_load_decision where load_id = $1", load_id
+        "select decision, decided_by, decided_at, note from register_load_decision where load_id = $1", import_id
     )
     return None if row is None else RegisterImportDecision(**row)
 
 
-async def insert_decision(tx: Tx, load_id: UUID, new: RegisterImportDecision) -> bool:
+async def insert_decision(tx: Tx, import_id: UUID, decision: RegisterImportDecision) -> bool:
     """Store a decision about a load; False if there is one."""
     made = await tx.fetchval(
         """
         insert into register_load_decision (load_id, decision, decided_by, decided_at, note)
         values ($1, $2, $3, $4, $5) on conflict (load_id) do nothing returning true
         """,
-        load_id,
-        new.decision,
-        new.decided_by,
-        new.decided_at,
-        new.note,
+        import_id,
+        decision.decision,
+        decision.decided_by,
+        decision.decided_at,
+        decision.note,
     )
     return bool(made)
 
 
-async def list_fetches(tx: Tx, load_id: UUID) -> list[tuple[str, bytes]]:
+async def list_fetched_urls_and_hashes(tx: Tx, import_id: UUID) -> list[tuple[str, bytes]]:
     """(address, hash) of the files that a load was fetched from."""
-    rows = await tx.fetch("select url, sha256 from register_fetch where load_id = $1 order by position", load_id)
+    rows = await tx.fetch("select url, sha256 from register_fetch where load_id = $1 order by position", import_id)
     return [(row["url"], row["sha256"]) for row in rows]

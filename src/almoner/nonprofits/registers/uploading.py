@@ -17,8 +17,8 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files import import_uploads
 from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadLost
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 
 IMPORT_UPLOAD: Final = JobKind("registers.import_upload", ImportUploadJob)
 _LANE: Final = "registers"
@@ -34,12 +34,12 @@ class RegisterUploadContext:
     get_source: Callable[[str], RegisterSource]
 
 
-upload_tasks: Final = TasksWith[RegisterUploadContext]()
+upload_tasks: Final = TasksWithDependencies[RegisterUploadContext]()
 
 
 @upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
 async def import_upload(
-    upload_context: RegisterUploadContext, context: JobContext, job: JobOf[ImportUploadJob]
+    upload_context: RegisterUploadContext, context: JobContext, job: DecodedJob[ImportUploadJob]
 ) -> Result:
     """Import an uploaded file and record the result."""
     async with context.db.write() as tx:
@@ -53,7 +53,7 @@ async def import_upload(
     except (StorageUnavailable, ImportInProgress) as error:
         return JobRetry(_AGAIN, str(error))
     except (UploadLost, ImportRefused) as error:
-        await import_uploads.refuse(context.db, upload, str(error))
+        await import_uploads.record_refused_import(context.db, upload, str(error))
     await import_uploads.remove_file(upload_context.blobs, upload)
     return JobDone()
 
@@ -75,7 +75,9 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
         await audit.record_entry(tx, audit.DEPLOYMENT, actor, action, load.source, details=details)
 
     try:
-        load = await flows.import_files(db, source, [path], as_of=upload.data_as_of, force=upload.forced, record=record)
+        load = await flows.import_files(
+            db, source, [path], as_of=upload.data_as_of, force=upload.forced, record_audit=record
+        )
     except RegisterImportQuarantined:
         return  # already recorded
     if load.status == "unchanged":

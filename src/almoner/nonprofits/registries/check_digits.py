@@ -57,7 +57,7 @@ _RULES: Final[Mapping[str, Callable[[str], bool]]] = {
 }
 
 
-def has_valid_check_digits(code: str, key: str) -> bool | None:
+def has_valid_check_digits(registry_code: str, number_key: str) -> bool | None:
     """Whether the check digits of a number of the right form are right; None where the register has none."""
-    rule = _RULES.get(code)
-    return None if rule is None else rule(key)
+    rule = _RULES.get(registry_code)
+    return None if rule is None else rule(number_key)

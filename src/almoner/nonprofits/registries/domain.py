@@ -12,45 +12,45 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registries import spellings
-from almoner.nonprofits.registries.identifiers import IdentifierCheck, Verdict, check_identifier
+from almoner.nonprofits.registries.identifiers import IdentifierCheck, Verdict, check_registry_number
 from almoner.nonprofits.registries.number_formats import (
     NUMBER_FORMATS,
     format_registry_number,
+    normalise_stored_number,
     number_keys_with_zeros,
     parse_number_key,
     parse_org_id,
-    parse_stored_number_key,
     possible_number_keys,
     to_ascii_digits,
 )
-from almoner.nonprofits.registries.record_pages import record_page
+from almoner.nonprofits.registries.record_pages import record_page_url
 
 __all__ = [
     "ABROAD_PART",
     "REQUIRED_PARTS",
     "DeclaredRegistry",
     "IdentifierCheck",
-    "LoadedSource",
+    "ImportedSource",
     "Registry",
     "Verdict",
-    "check_identifier",
+    "check_registry_number",
     "distance_of_name",
     "format_registry_number",
     "has_known_number_format",
-    "missing_parts",
+    "missing_register_parts",
+    "normalise_stored_number",
     "number_keys_one_typo_away",
     "number_keys_with_zeros",
     "parse_number_key",
     "parse_org_id",
-    "parse_stored_number_key",
     "possible_number_keys",
-    "record_page",
+    "record_page_url",
     "to_ascii_digits",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedSource:
+class ImportedSource:
     """A loaded source of a registry, with the date of its data.
 
     ``unverified``: its reader was written from the format description only, so a reviewer must decide.
@@ -75,7 +75,7 @@ class Registry:
     english_name: str
     country_code: str
     data_as_of: datetime | None
-    sources: tuple[LoadedSource, ...] = ()
+    sources: tuple[ImportedSource, ...] = ()
 
     @property
     def unverified(self) -> bool | None:
@@ -128,9 +128,9 @@ French department is a part of its own and completes nothing.
 """
 
 
-def missing_parts(code: str, loaded: Collection[str]) -> tuple[str, ...]:
+def missing_register_parts(registry_code: str, imported_parts: Collection[str]) -> tuple[str, ...]:
     """The parts of a register that are not loaded."""
-    return tuple(sorted(REQUIRED_PARTS.get(code, frozenset()).difference(loaded)))
+    return tuple(sorted(REQUIRED_PARTS.get(registry_code, frozenset()).difference(imported_parts)))
 
 
 def number_keys_one_typo_away(key: str) -> frozenset[str]:
@@ -145,9 +145,9 @@ def number_keys_one_typo_away(key: str) -> frozenset[str]:
     return frozenset(found - {key})
 
 
-def has_known_number_format(code: str) -> bool:
+def has_known_number_format(registry_code: str) -> bool:
     """Whether the form of a registry's numbers is known here; a declared one's is not."""
-    return code in NUMBER_FORMATS
+    return registry_code in NUMBER_FORMATS
 
 
 def distance_of_name(registry: Registry, text: str) -> int | None:
@@ -158,6 +158,6 @@ def distance_of_name(registry: Registry, text: str) -> int | None:
         registry.english_name.casefold(),
     }:
         return -1
-    return spellings.distance_of_name(
+    return spellings.registry_name_distance(
         text, registry.code, (registry.code, registry.name, registry.english_name), registry.country_code
     )

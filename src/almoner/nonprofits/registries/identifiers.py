@@ -30,15 +30,15 @@ class IdentifierCheck:
     hints: tuple[str, ...] = ()
 
 
-def check_identifier(code: str, text: str) -> IdentifierCheck:
+def check_registry_number(registry_code: str, number: str) -> IdentifierCheck:
     """Check a text as a number of this registry."""
-    if (numbering := NUMBER_FORMATS.get(code)) is None:
-        return _check_declared(code, text)
-    if (key := number_formats.parse_number_key(code, text)) is None:
-        return _explain_invalid(code, numbering, text)
-    written = number_formats.format_registry_number(code, key)
-    agree = check_digits.has_valid_check_digits(code, key)
-    doubts = tuple(_warnings(code, text, key, agree=agree))
+    if (numbering := NUMBER_FORMATS.get(registry_code)) is None:
+        return _check_declared(registry_code, number)
+    if (key := number_formats.parse_number_key(registry_code, number)) is None:
+        return _explain_invalid(registry_code, numbering, number)
+    written = number_formats.format_registry_number(registry_code, key)
+    agree = check_digits.has_valid_check_digits(registry_code, key)
+    doubts = tuple(_warnings(registry_code, number, key, agree=agree))
     if agree is False:
         return IdentifierCheck(
             "wrong_check_digit", f"{written} breaks the rule of its check digit.", key, written, doubts

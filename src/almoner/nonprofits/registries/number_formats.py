@@ -47,12 +47,12 @@ class NumberText:
         return self.with_hyphens.replace("-", "")
 
     @cached_property
-    def without_marks(self) -> str:
+    def without_punctuation(self) -> str:
         """The number with its hyphens and without punctuation, for a text after a label."""
         return "".join(_NUMERO.sub("NO", self.with_hyphens).translate(_MARKS).split())
 
     @cached_property
-    def usable(self) -> bool:
+    def is_plausible_number(self) -> bool:
         """Whether the text can be a number."""
         return len(self.text) <= MAX_CHARACTERS and not is_spreadsheet_quantity(self.text)
 
@@ -76,17 +76,17 @@ class NumberFormat:
     _labelled: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        labelled = rf"(?:(?:{self.prefixes})-?)+({self.pattern.pattern})"
+        labelled = rf"(?:(?:{self.prefix_pattern})-?)+({self.pattern.pattern})"
         object.__setattr__(self, "_labelled", re.compile(labelled, re.ASCII))
 
     @property
-    def prefixes(self) -> str:
+    def prefix_pattern(self) -> str:
         """What may stand before its numbers, as a pattern."""
         return "|".join([*(name.replace("_", "").replace("-", "-?") for name in self.lists), *self.labels, _LABELS])
 
     def parse_key(self, spelling: NumberText) -> str | None:
         """The key; None if it is no number of this register."""
-        if not spelling.usable:
+        if not spelling.is_plausible_number:
             return None
         key = next((key for text in self._readings(spelling) if (key := self._read(text)) is not None), None)
         return None if key in self.refused else key
@@ -102,12 +102,12 @@ class NumberFormat:
     def _readings(self, spelling: NumberText) -> Iterator[str]:
         if not self.linked:
             yield spelling.without_hyphens
-            yield spelling.without_marks.replace("-", "")
+            yield spelling.without_punctuation.replace("-", "")
         elif not _DOUBTFUL.search(spelling.text):
             yield _MAIN.sub("", spelling.with_hyphens)
-            yield _MAIN.sub("", spelling.without_marks)
-            if not _LINKED.search(spelling.without_marks):
-                yield spelling.without_marks.replace("-", "")
+            yield _MAIN.sub("", spelling.without_punctuation)
+            if not _LINKED.search(spelling.without_punctuation):
+                yield spelling.without_punctuation.replace("-", "")
 
 
 _LINKED: Final = re.compile(r"[0-9]{6,7}-[0-9]")
@@ -224,9 +224,9 @@ def is_spreadsheet_quantity(text: str) -> bool:
     return _QUANTITY.fullmatch(text) is not None
 
 
-def parse_number_key(code: str, text: str) -> str | None:
+def parse_number_key(registry_code: str, text: str) -> str | None:
     """The normalised key of a number in any spelling; None if it is not one."""
-    numbering = NUMBER_FORMATS.get(code)
+    numbering = NUMBER_FORMATS.get(registry_code)
     if numbering is None:
         return NumberText(text).without_hyphens or None
     found = numbering.pattern.fullmatch(text)  # most of millions of numbers are clean
@@ -236,14 +236,18 @@ def parse_number_key(code: str, text: str) -> str | None:
     return None if key in numbering.refused else key
 
 
-def parse_stored_number_key(code: str, text: str) -> str | None:
+def normalise_stored_number(registry_code: str, text: str) -> str | None:
     """The key under which loads store a number in any spelling, including former formats.
 
     None if it is no number, or one that was never assigned.
     """
-    spelling, numbering = NumberText(text), NUMBER_FORMATS.get(code)
-    key = parse_number_key(code, text)
-    if key is not None or not spelling.usable or (numbering and spelling.without_hyphens in numbering.refused):
+    spelling, numbering = NumberText(text), NUMBER_FORMATS.get(registry_code)
+    key = parse_number_key(registry_code, text)
+    if (
+        key is not None
+        or not spelling.is_plausible_number
+        or (numbering and spelling.without_hyphens in numbering.refused)
+    ):
         return key
     return spelling.without_hyphens or None
 
@@ -258,7 +262,7 @@ def possible_number_keys(text: str) -> list[str]:
         return [] if key is None else [key]
     spelling = NumberText(text)
     keys = {numbering.parse_key(spelling) for numbering in NUMBER_FORMATS.values()}
-    if spelling.usable:
+    if spelling.is_plausible_number:
         keys |= {spelling.without_hyphens, spelling.with_hyphens}
     return sorted(key for key in keys if key)
 
@@ -267,7 +271,7 @@ _MOST_LOST_ZEROS: Final = 3
 
 
 def _without_zeros(code: str, before: str, width: int, behind: str) -> tuple[str, str, int, re.Pattern[str]]:
-    pattern = re.compile(rf"(?:{NUMBER_FORMATS[code].prefixes})*{before}([0-9]+)({behind})", re.ASCII)
+    pattern = re.compile(rf"(?:{NUMBER_FORMATS[code].prefix_pattern})*{before}([0-9]+)({behind})", re.ASCII)
     return code, before, width, pattern
 
 
@@ -284,12 +288,12 @@ _LOST_ZEROS: Final = (
 def number_keys_with_zeros(text: str) -> list[str]:
     """Number keys with the leading zeros that a spreadsheet may have removed; labels may stand before the number."""
     spelling = NumberText(text)
-    if not spelling.usable:
+    if not spelling.is_plausible_number:
         return []
     padded = {
         parse_number_key(code, f"{before}{found.group(1).zfill(width)}{found.group(2)}")
         for code, before, width, pattern in _LOST_ZEROS
-        if (found := pattern.fullmatch(spelling.without_marks.replace("-", "")))
+        if (found := pattern.fullmatch(spelling.without_punctuation.replace("-", "")))
         and 0 < width - len(found.group(1)) <= _MOST_LOST_ZEROS
     }
     return sorted(key for key in padded if key)
@@ -307,9 +311,9 @@ def parse_org_id(text: str) -> tuple[str, str] | None:
     return (_LISTS[name], text) if name in _LISTS else None
 
 
-def format_registry_number(code: str, number: str) -> str:
+def format_registry_number(registry_code: str, number: str) -> str:
     """A number in its usual format: EINs with their hyphen, ABNs and CNPJs in groups."""
-    match code, len(number):
+    match registry_code, len(number):
         case "IRS", 9:
             return f"{number[:2]}-{number[2:]}"
         case "ACNC", 11:

@@ -19,7 +19,7 @@ async def get(tx: Tx, registry_id: UUID) -> Registry:
     return registry
 
 
-async def declare_registry(tx: Tx, declared: DeclaredRegistry) -> bool | None:
+async def insert_registry_if_new(tx: Tx, declared: DeclaredRegistry) -> bool | None:
     """Store a registry unless it is known. True if it was new, None if its code belongs to another registry."""
     if await store.insert(tx, declared):
         return True
@@ -27,7 +27,7 @@ async def declare_registry(tx: Tx, declared: DeclaredRegistry) -> bool | None:
     return False if known is not None and declared.matches(known) else None
 
 
-async def list_matching(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
+async def find_registries_by_text(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
     """The registries that a text means, by ID, code or name, in one country or in all.
 
     The nearest ones to the text; several if it is ambiguous, such as "Charity Commission".

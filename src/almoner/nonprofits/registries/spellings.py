@@ -304,12 +304,12 @@ def _is_nearly(words: list[str], known: frozenset[str]) -> bool:
     return any(OSA.distance(key, one, score_cutoff=typos) <= typos for one in known if len(one) >= _SHORTEST_SLIP)
 
 
-def distance_of_name(text: str, code: str, names: tuple[str, ...], country: str) -> int | None:
+def registry_name_distance(text: str, registry_code: str, names: tuple[str, ...], country_code: str) -> int | None:
     """How far a text is from a registry's name: 0 for an exact match, None if it does not match."""
     text = text[:_LONGEST]
-    known, fillers = _keys(code, names), _fillers(code, country)
-    regions = frozenset(_REGIONS.get(code, "").replace(" ", "").split("|"))
-    for further, words in enumerate(_without_general(_words(text), code, country)):
+    known, fillers = _keys(registry_code, names), _fillers(registry_code, country_code)
+    regions = frozenset(_REGIONS.get(registry_code, "").replace(" ", "").split("|"))
+    for further, words in enumerate(_without_general(_words(text), registry_code, country_code)):
         if words and _key(words) in known:
             return further
     words = _words(text)[:_MOST_WORDS]
@@ -320,8 +320,8 @@ def distance_of_name(text: str, code: str, names: tuple[str, ...], country: str)
     if host := _HOST.fullmatch(text.strip().casefold()):
         readings += [host[1], *(name.replace("charities", "charity") for name in host[2].split("."))]
     for distance, reading in enumerate(readings, 1):
-        for further, one in enumerate(_without_general(_words(reading), code, country)):
+        for further, one in enumerate(_without_general(_words(reading), registry_code, country_code)):
             if one and _key(one) in (known - regions if distance > 1 else known):
                 return min(distance, 3) * 10 + further
-    nearly = _is_nearly(words, known) or _is_nearly(sorted(words), _sorted_keys(code, names))
+    nearly = _is_nearly(words, known) or _is_nearly(sorted(words), _sorted_keys(registry_code, names))
     return _NEARLY if nearly else None

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registries.domain import DeclaredRegistry, LoadedSource, Registry
+from almoner.nonprofits.registries.domain import DeclaredRegistry, ImportedSource, Registry
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS = "id, code, name, english_name, country_code, data_as_of"
@@ -25,7 +25,7 @@ def _registry(row: Record) -> Registry:
 
 def _with_sources(row: Record) -> Registry:
     reported = zip(row["codes"] or (), row["unverified"] or (), row["days"] or (), strict=True)
-    return replace(_registry(row), sources=tuple(LoadedSource(*one) for one in reported))
+    return replace(_registry(row), sources=tuple(ImportedSource(*one) for one in reported))
 
 
 async def find(tx: Tx, registry_id: UUID) -> Registry | None:

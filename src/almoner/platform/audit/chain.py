@@ -181,7 +181,9 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Recor
     for row in rows:
         end = ends[row["scope"]]
         end.sequence += 1
-        end.hash = chained_hash(end.hash, end.sequence, row["position"], row["mac"], log.entry_from_row(row).body())
+        end.hash = chained_hash(
+            end.hash, end.sequence, row["position"], row["mac"], log.entry_from_row(row).authenticated_bytes()
+        )
         moved[end.scope] = end
         places.append((end.scope, row["position"], end.sequence, end.hash))
     done = await tx.fetchrow(LINK, *zip(*places, strict=True), *_end_columns(tx.vault, list(moved.values())))

@@ -26,7 +26,7 @@ from almoner.platform.audit import log
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Tasks, TasksWith
+from almoner.platform.jobs.background_tasks import Tasks, TasksWithDependencies
 
 SUFFIX: Final = ".jsonl"
 _DEPLOYMENT_NAME: Final = "deployment"
@@ -254,7 +254,7 @@ async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
 
 tasks: Final = Tasks()
 tasks.periodic("audit.sign", next_signing_at, sign_heads, every=_EVERY)
-tasks.periodic("audit.erase_addresses", log.next_address_erasure_at, log.erase_addresses, every=timedelta(days=1))
+tasks.periodic("audit.erase_addresses", log.next_ip_erasure_at, log.erase_ip_addresses, every=timedelta(days=1))
 
 
 async def _next_export_at(_folder: Path, tx: Tx) -> datetime | None:
@@ -265,5 +265,5 @@ async def _export_heads(folder: Path, tx: Tx) -> int:
     return await export_signed_chain_heads(tx, folder)
 
 
-export_tasks: Final = TasksWith[Path]()
+export_tasks: Final = TasksWithDependencies[Path]()
 export_tasks.periodic("audit.export", _next_export_at, _export_heads)

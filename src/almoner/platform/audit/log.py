@@ -53,9 +53,9 @@ class Entry:
     request_id: str | None
     details: Details | None
 
-    def body(self) -> bytes:
+    def authenticated_bytes(self) -> bytes:
         """The bytes that are authenticated and chained."""
-        return entry_body(
+        return encode_authenticated_fields(
             self.id,
             self.scope,
             self.at,
@@ -69,7 +69,7 @@ class Entry:
         )
 
 
-def entry_body(*written: object) -> bytes:
+def encode_authenticated_fields(*written: object) -> bytes:
     """An entry's fields as a JSON array, except its network address and its MAC."""
     return _encode(written)
 
@@ -94,12 +94,14 @@ class EntryContext:
     address: str | None = None
     request_id: str | None = None
 
-    def entry_values(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
+    def build_entry_row(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
         """The column values of a new entry."""
         entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
         digest = address_hash(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
-        body = entry_body(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
+        body = encode_authenticated_fields(
+            entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details
+        )
         about = (address, digest, self.request_id, details, entry_mac(vault, body))
         return (entry_id, self.scope, tx.now, *who_and_what, *about)
 
@@ -120,9 +122,9 @@ def insert_entries_sql(source: str, *, scope: str = ":entry_scope", at: str = ":
 _NAMES: Final = tuple(f"entry_{column}" for column in COLUMNS.split(", "))
 
 
-def named_values(entry: tuple[object, ...]) -> dict[str, object]:
+def entry_parameters(entry_values: tuple[object, ...]) -> dict[str, object]:
     """The values of an entry by the parameter names of ``insert_entries_sql``."""
-    return dict(zip(_NAMES, entry, strict=True))
+    return dict(zip(_NAMES, entry_values, strict=True))
 
 
 INSERT: Final = NamedStatement(insert_entries_sql("")).sql
@@ -147,7 +149,7 @@ async def record_entry(
     into ``details``, which contain no personal data and no secrets.
     """
     await insert_entry(
-        tx, EntryContext(scope, actor, action, ip_address, request_id).entry_values(tx, subject, details)
+        tx, EntryContext(scope, actor, action, ip_address, request_id).build_entry_row(tx, subject, details)
     )
 
 
@@ -178,27 +180,27 @@ async def find_entry(tx: Tx, scope: UUID, entry_id: UUID) -> Entry | None:
     return None if row is None else entry_from_row(row)
 
 
-async def list_page(
+async def list_entries(
     tx: Tx,
     scope: UUID,
-    before: UUID | None = None,
+    before_id: UUID | None = None,
     limit: int = 50,
     *,
     actor: str | None = None,
     action: str | None = None,
-    since: UUID | None = None,
+    lowest_id: UUID | None = None,
 ) -> list[Entry]:
-    """The newest entries of a scope, newest first; ``before``: the last entry ID seen.
+    """The newest entries of a scope, newest first; ``before_id``: the last entry ID seen.
 
-    ``actor``: the actor's ID; ``action``: its name. None: not filtered. ``since``: the lowest ID.
+    ``actor``: the actor's ID; ``action``: its name. None: not filtered. ``lowest_id``: the lowest ID.
     """
     given = [value for value in (actor, action) if value is not None]
-    sql = page_sql(by_actor=actor is not None, by_action=action is not None)
-    rows = await tx.fetch(sql, scope, before or _LAST, limit, since or _FIRST, *given)
+    sql = list_entries_sql(by_actor=actor is not None, by_action=action is not None)
+    rows = await tx.fetch(sql, scope, before_id or _LAST, limit, lowest_id or _FIRST, *given)
     return [entry_from_row(row) for row in rows]
 
 
-def page_sql(*, by_actor: bool, by_action: bool) -> str:
+def list_entries_sql(*, by_actor: bool, by_action: bool) -> str:
     """The SQL of ``list_page`` for one combination of filters; each has its own query plan."""
     conditions = [*(["actor_id"] if by_actor else []), *(["action"] if by_action else [])]
     wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 5))
@@ -265,7 +267,7 @@ async def list_entries_about_person(tx: Tx, scope: UUID, person: str, limit: int
     return [entry_from_row(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
 
 
-async def next_address_erasure_at(tx: Tx) -> datetime | None:
+async def next_ip_erasure_at(tx: Tx) -> datetime | None:
     """When the next network address is due for erasure, after a year."""
     oldest: datetime | None = await tx.fetchval(f"select min(least(at, signed_at)) from ({_OLDEST}) oldest")
     return None if oldest is None else oldest + ADDRESS_RETENTION
@@ -315,7 +317,7 @@ select count(*) from old
 """
 
 
-async def erase_addresses(tx: Tx, limit: int = 1000) -> int:
+async def erase_ip_addresses(tx: Tx, limit: int = 1000) -> int:
     """Erase network addresses that are a year old; returns the number of entries."""
     dealt_with: Any = await tx.fetchval(_FORGET, tx.now - ADDRESS_RETENTION, limit)
     return int(dealt_with)

@@ -11,23 +11,23 @@ import msgspec
 
 from almoner.platform.audit import verification
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, Result
 
 _LIMIT: Final = timedelta(hours=2)
 
 
-class ProveChain(msgspec.Struct, frozen=True):
+class ChainVerificationPayload(msgspec.Struct, frozen=True):
     """The scope whose chain is verified."""
 
     scope: UUID
 
 
-PROVE: Final = JobKind("audit.prove", ProveChain)
+PROVE: Final = JobKind("audit.prove", ChainVerificationPayload)
 
 
 @dataclass(frozen=True, slots=True)
-class ChainProof:
+class StoredChainVerification:
     """The result of a verification. ``broken``: the first problem."""
 
     entries: int
@@ -36,11 +36,13 @@ class ChainProof:
     proved_at: datetime
 
 
-proof_tasks: Final = TasksWith[Path]()
+proof_tasks: Final = TasksWithDependencies[Path]()
 
 
 @proof_tasks.job(PROVE, limit=_LIMIT)
-async def prove_chain(folder: Path, context: JobContext, job: JobOf[ProveChain]) -> Result:
+async def verify_and_store_chain(
+    folder: Path, context: JobContext, job: DecodedJob[ChainVerificationPayload]
+) -> Result:
     """Verify one chain from its first entry, and store the result. ``folder``: of exported heads."""
     exported = await asyncio.to_thread(folder.is_dir)
     proof = await verification.verify_chain(context.db, job.details.scope, folder if exported else None)
@@ -64,12 +66,12 @@ async def prove_chain(folder: Path, context: JobContext, job: JobOf[ProveChain])
     return JobDone()
 
 
-async def enqueue_proof(tx: Tx, scope: UUID) -> None:
+async def enqueue_chain_verification(tx: Tx, scope: UUID) -> None:
     """Enqueue the verification of a scope's chain."""
-    await PROVE.enqueue(tx, ProveChain(scope), unique=str(scope))
+    await PROVE.enqueue(tx, ChainVerificationPayload(scope), unique=str(scope))
 
 
-async def find_proof(tx: Tx, scope: UUID) -> ChainProof | None:
+async def find_last_chain_verification(tx: Tx, scope: UUID) -> StoredChainVerification | None:
     """The result of the last verification of a scope."""
     row = await tx.fetchrow("select entries, heads, broken, proved_at from audit_proof where scope = $1", scope)
-    return None if row is None else ChainProof(**row)
+    return None if row is None else StoredChainVerification(**row)

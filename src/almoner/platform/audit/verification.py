@@ -69,26 +69,31 @@ class ChainVerification:
     broken: ChainBroken | None = None
 
 
-async def list_scopes(db: Database, folder: Path | None) -> list[UUID]:
+async def list_audit_scopes(db: Database, export_folder: Path | None) -> list[UUID]:
     """All scopes that have entries, a chain or heads."""
     async with db.read() as tx:
         found = [row["scope"] for row in await tx.fetch(SCOPES)]
-    if folder is not None:
-        found += [scope for scope in heads.list_exported_scopes(folder, db.deployment.ids) if scope not in found]
+    if export_folder is not None:
+        found += [scope for scope in heads.list_exported_scopes(export_folder, db.deployment.ids) if scope not in found]
     return found
 
 
 async def verify_chain(
-    db: Database, scope: UUID, folder: Path | None = None, report: Report | None = None, *, started: bool = False
+    db: Database,
+    scope: UUID,
+    export_folder: Path | None = None,
+    report: Report | None = None,
+    *,
+    must_exist: bool = False,
 ) -> ChainVerification:
     """Verify one chain from its first entry to its head.
 
-    ``folder``: the exported heads. ``begun``: the chain must exist, whatever the database contains.
+    ``export_folder``: the exported heads. ``begun``: the chain must exist, whatever the database contains.
     """
     walk = _ChainWalk(db, scope)
     try:
-        await walk.from_the_beginning(folder, report)
-        if started and not walk.proof.entries:
+        await walk.from_the_beginning(export_folder, report)
+        if must_exist and not walk.proof.entries:
             raise ChainBroken(None, "the whole chain is missing, or was never started")
     except ChainBroken as broken:
         walk.proof.broken = broken
@@ -178,7 +183,7 @@ class _ChainWalk:
     def _verify_mac(self, row: Record, sequence: int | None) -> bytes:
         """The body of an entry, checked against its MAC."""
         entry = log.entry_from_row(row)
-        body = entry.body()
+        body = entry.authenticated_bytes()
         if log.entry_mac(self._vault, body) != row["mac"]:
             raise ChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:

@@ -25,9 +25,9 @@ class Conditions:
         """Add a condition without a value."""
         self._conditions.append(condition)
 
-    def add_words(self, column: str, words: Sequence[str], *, most_indexed: int) -> None:
-        """Require every word in the column; only the first ``most_indexed`` use its index."""
-        for word in words[:most_indexed]:
+    def require_words(self, column: str, words: Sequence[str], *, max_indexed_words: int) -> None:
+        """Require every word in the column; only the first ``max_indexed_words`` use its index."""
+        for word in words[:max_indexed_words]:
             self.add(f"{column} like {{}}", f"%{word}%")
-        if further := words[most_indexed:]:
+        if further := words[max_indexed_words:]:
             self.add(f"({column} || '') like all({{}}::text[])", [f"%{word}%" for word in further])

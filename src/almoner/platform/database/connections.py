@@ -72,15 +72,15 @@ class ConnectionPool:
         Raises ConnectionUnavailable, an OSError, after a timeout, if too many callers wait, or once ``close`` was
         called.
         """
-        if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire(queue_client):
+        if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire_slot(queue_client):
             return self._idle.pop()[0]
         try:
             async with asyncio.timeout(self._patience):
-                await self._places.acquire(queue_client)
+                await self._places.acquire_slot(queue_client)
                 try:
                     return await self._acquire()
                 except BaseException:
-                    self._places.release(queue_client)
+                    self._places.release_slot(queue_client)
                     raise
         except QueueFull as error:
             raise ConnectionUnavailable(str(error)) from None
@@ -104,7 +104,7 @@ class ConnectionPool:
             self._run(self._retire(connection, queue_client))
             return
         self._idle.append((connection, now))
-        self._places.release(queue_client)
+        self._places.release_slot(queue_client)
         if now - self._idle[0][1] > self._idle_seconds:
             self._run(self._close(self._idle.pop(0)[0]))
 
@@ -131,13 +131,13 @@ class ConnectionPool:
         try:
             await self._close(connection)
         finally:
-            self._places.release(queue_client)
+            self._places.release_slot(queue_client)
 
     async def _discard(self, connection: "Held", queue_client: QueueClient | None) -> None:
         try:
             await self._return_to_pool(connection)
         finally:
-            self._places.release(queue_client)
+            self._places.release_slot(queue_client)
 
     async def close(self) -> None:
         """Close all connections after waiting for those in use; waiting callers fail."""

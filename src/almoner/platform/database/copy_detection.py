@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 from asyncpg import Record
 
-from almoner.platform.database.identity import UnreleasedCopyNotice, blob_mark_of
+from almoner.platform.database.identity import UnreleasedCopyNotice, deployment_blob_key_suffix
 from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files.storage import DeploymentRecords, StorageUnavailable
@@ -99,16 +99,18 @@ class DeploymentClaim:
         acts = real_now - self.generation_at < 3 * RAISE_INTERVAL and real_now - self.claimed_at >= PROMOTION_WAIT
         return acts and self.is_on_server(server)
 
-    def recent_generation(self, back: int) -> DeploymentGeneration:
+    def recent_generation(self, generations_back: int) -> DeploymentGeneration:
         """The newest generation, or an earlier one."""
-        return DeploymentGeneration(self.generation - back, self.recent_tokens[-1 - back], self.generation_at)
+        return DeploymentGeneration(
+            self.generation - generations_back, self.recent_tokens[-1 - generations_back], self.generation_at
+        )
 
-    def includes_generation(self, outside: DeploymentGeneration) -> bool:
+    def includes_generation(self, stored_generation: DeploymentGeneration) -> bool:
         """Whether the stored generation is this deployment's own, current or former."""
-        back = self.generation - outside.number
+        back = self.generation - stored_generation.number
         if back < 0:
             return False
-        return back >= len(self.recent_tokens) or self.recent_tokens[-1 - back] == outside.value
+        return back >= len(self.recent_tokens) or self.recent_tokens[-1 - back] == stored_generation.value
 
 
 LIVE_VERDICTS: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
@@ -118,11 +120,14 @@ _ELSEWHERE: Final = "its files were copied: its server was reached at another ad
 
 
 def classify_database(
-    claim: DeploymentClaim | None, server: ServerState, outside: DeploymentGeneration | None, others: Sequence[str]
+    claim: DeploymentClaim | None,
+    server: ServerState,
+    stored_generation: DeploymentGeneration | None,
+    other_deployment_ids: Sequence[str],
 ) -> str:
     """Decide from the claim, the server and the storage whether the database is live, new or a copy."""
     if claim is None:
-        return "its storage of documents belongs to another deployment" if others else "unclaimed"
+        return "its storage of documents belongs to another deployment" if other_deployment_ids else "unclaimed"
     if claim.copy_reason is not None and claim.copy_reason != _ELSEWHERE:
         return claim.copy_reason
     if not claim.intact:
@@ -131,7 +136,7 @@ def classify_database(
         return "it is on another server than the one that it was on"
     if claim.database_oid != server.database_oid:
         return "it was copied from another database of its server"
-    if outside is not None and not claim.includes_generation(outside):
+    if stored_generation is not None and not claim.includes_generation(stored_generation):
         return "its storage of documents knows a later state than it has"
     if claim.server_started_at == server.started_at:
         return "same"
@@ -151,11 +156,11 @@ class CopyFinding:
     storage_error: Exception | None
 
 
-async def inspect_database(db: Database, marks: DeploymentRecords, address: str) -> CopyFinding:
+async def detect_copy(db: Database, deployment_records: DeploymentRecords, address: str) -> CopyFinding:
     """Inspect whether the database is a copy, without changing anything."""
     async with db.read() as tx:
         claim = await find_claim(tx)
-    outside, others, away = await _read_marks(marks, claim)
+    outside, others, away = await _read_marks(deployment_records, claim)
     async with db.read() as tx:  # after the storage: whatever is stored there was in the database before
         claim, server = await find_claim(tx), await read_server_state(tx, address)
         real_now = tx.real_now
@@ -178,9 +183,9 @@ async def _read_marks(
     return None if content is None else DeploymentGeneration.from_bytes(content), [], None
 
 
-async def inspect_for_command(db: Database, marks: DeploymentRecords, dsn: str) -> CopyFinding:
+async def detect_copy_for_command(db: Database, deployment_records: DeploymentRecords, dsn: str) -> CopyFinding:
     """Inspect the database for a CLI command, and set the process's deployment identity."""
-    found = await inspect_database(db, marks, server_address(dsn))
+    found = await detect_copy(db, deployment_records, server_address(dsn))
     if found.verdict not in LIVE_VERDICTS:
         since = found.claim.copy_detected_at if found.claim is not None else None
         db.deployment.identity.copy = UnreleasedCopyNotice(found.verdict, since or db.deployment.clock.real_now())
@@ -199,14 +204,14 @@ async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over: bool) -
 
 
 async def supersede_former_deployment(
-    marks: DeploymentRecords, former: DeploymentClaim, outside: DeploymentGeneration | None
+    deployment_records: DeploymentRecords, former: DeploymentClaim, stored_generation: DeploymentGeneration | None
 ) -> None:
     """Mark the original deployment as taken over, so that it stops wherever it is started.
 
     Raises StorageUnavailable.
     """
-    number = max(former.generation, outside.number if outside else 0) + _FAR
-    await marks.write_deployment_record(
+    number = max(former.generation, stored_generation.number if stored_generation else 0) + _FAR
+    await deployment_records.write_deployment_record(
         str(former.id), DeploymentGeneration(number, uuid4(), former.generation_at).to_bytes()
     )
 
@@ -269,7 +274,7 @@ async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str]
         returning {_COLUMNS}, true as intact
         """,
         deployment,
-        [*storage_marks, blob_mark_of(deployment)],
+        [*storage_marks, deployment_blob_key_suffix(deployment)],
         uuid4(),
         tx.real_now,
         server.system_identifier,
@@ -281,7 +286,7 @@ async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str]
     return None if row is None else _claim_from_row(row)
 
 
-async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) -> DeploymentClaim | None:
+async def increment_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) -> DeploymentClaim | None:
     """Raise the generation; None if another process did since it was read."""
     stored = (
         [place for place in claim.server_addresses if place != server.place]

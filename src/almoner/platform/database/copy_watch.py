@@ -33,11 +33,11 @@ class CopyWatch:
         self._raised = 0
         self._reported: datetime | None = None
 
-    async def check(self, *, at_end: bool = False) -> None:
+    async def check_for_copy(self, *, at_shutdown: bool = False) -> None:
         """Inspect the database once, and raise the generation if it is due."""
-        if not at_end and self._raised > 1 and await self._is_fresh():
+        if not at_shutdown and self._raised > 1 and await self._is_fresh():
             return
-        found = await copy_detection.inspect_database(self._db, self._marks, self._address)
+        found = await copy_detection.detect_copy(self._db, self._marks, self._address)
         if found.storage_error is not None:
             self._log("storage_waits", found.storage_error)
         if found.verdict not in copy_detection.LIVE_VERDICTS:
@@ -45,7 +45,7 @@ class CopyWatch:
         elif found.verdict == "promoted" and self._awaits_former_server():
             self._identity.awaits_promotion = True
         elif found.claim is not None or found.storage_error is None:
-            await self._claim_or_raise(found.claim, found.server, at_end=at_end)
+            await self._claim_or_raise(found.claim, found.server, at_end=at_shutdown)
 
     async def confirm_ownership(self) -> None:
         """Check the storage before deleting there. Raises StorageUnavailable, UnreleasedDatabaseCopy."""
@@ -68,7 +68,7 @@ class CopyWatch:
         """Check every second until ``stop`` is set."""
         while not await wait_until_set(stop, _LOOK_SECONDS):
             try:
-                await self.check()
+                await self.check_for_copy()
             except DATABASE_ERRORS as error:
                 self._log("copy_watch_waits", error)
             self._log_copy()
@@ -78,7 +78,7 @@ class CopyWatch:
         if not self._identity.is_active or self._identity.id is None:
             return
         try:
-            await self.check(at_end=True)
+            await self.check_for_copy(at_shutdown=True)
         except DATABASE_ERRORS as error:
             self._log("copy_watch_waits", error)
 
@@ -104,7 +104,7 @@ class CopyWatch:
             raised = await (
                 copy_detection.insert_claim(tx, server)
                 if claim is None
-                else copy_detection.raise_generation(tx, claim, server)
+                else copy_detection.increment_generation(tx, claim, server)
             )
         if raised is None:  # another process has raised it since it was read
             async with self._db.read() as tx:

@@ -16,9 +16,9 @@ select {{partner}}, {{name}}, pg_backend_pid() % {SLOTS}, {{n}} {{source}}
 on conflict (partner_id, list, slot) do update set records = list_counter.records + excluded.records"""
 
 
-def increment_sql(list_name: str, partner: str, source: str) -> str:
-    """SQL, as part of another statement, that adds the rows of ``source`` to a list's total."""
-    return _INCREMENT.format(partner=partner, name=f"'{list_name}'", n=1, source=source)
+def increment_list_total_sql(list_name: str, partner_sql: str, source_sql: str) -> str:
+    """SQL, as part of another statement, that adds the rows of ``source_sql`` to a list's total."""
+    return _INCREMENT.format(partner=partner_sql, name=f"'{list_name}'", n=1, source=source_sql)
 
 
 _ADD: Final = _INCREMENT.format(partner="$1", name="$2", n="$3", source="")

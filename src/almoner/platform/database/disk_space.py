@@ -28,9 +28,9 @@ class DiskSpaceLow(ServiceUnavailable):
 
 
 @contextmanager
-def refusable_writes(*, refusable: bool = True) -> Iterator[None]:
+def refuse_writes_when_low(*, enabled: bool = True) -> Iterator[None]:
     """Inside this block, writes are refused while disk space is low."""
-    token = _refusable.set(refusable)
+    token = _refusable.set(enabled)
     try:
         yield
     finally:
@@ -80,7 +80,7 @@ class DiskSpace:
         return self.low_since is not None
 
     @property
-    def described(self) -> str:
+    def free_space_text(self) -> str:
         """The free space in words."""
         if self.free is None:
             return "unknown"
@@ -88,6 +88,6 @@ class DiskSpace:
         return f"{self.free.size // MEBIBYTE:,} MB{inodes}"
 
     def ensure_writable(self) -> None:
-        """Raises DiskSpaceLow inside ``refusable_writes`` while disk space is low."""
+        """Raises DiskSpaceLow inside ``refuse_writes_when_low`` while disk space is low."""
         if self.low_since is not None and _refusable.get():
             raise DiskSpaceLow

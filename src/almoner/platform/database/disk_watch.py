@@ -49,13 +49,14 @@ class DiskWatch:
             self.check()
 
     @property
-    def notice(self) -> str | None:
+    def low_space_warning(self) -> str | None:
         """A sentence for the terminal while writes are refused, else None."""
         if not self._space.is_low:
             return None
         needed = int(self._reserve * RESUME_FACTOR) // MEBIBYTE
         return (
-            f"The disk is nearly full ({self._space.described} free): writes are refused until {needed} MB are free. "
+            f"The disk is nearly full ({self._space.free_space_text} free): "
+            f"writes are refused until {needed} MB are free. "
             "Free some space, or lower ALMONER_DISK_RESERVE_MB."
         )
 

@@ -34,18 +34,18 @@ class QueueFull(OSError):
 
 
 @contextmanager
-def run_as_queue_client(claimant: QueueClient | None) -> Iterator[None]:
+def run_as_queue_client(queue_client: QueueClient | None) -> Iterator[None]:
     """Database work inside this block, also in tasks started there, counts for this client."""
-    token = _current.set(claimant)
+    token = _current.set(queue_client)
     try:
         yield
     finally:
         _current.reset(token)
 
 
-def set_queue_client(claimant: QueueClient | None) -> "Token[QueueClient | None]":
+def set_queue_client(queue_client: QueueClient | None) -> "Token[QueueClient | None]":
     """Set the client for which the task works, until ``reset_queue_client``."""
-    return _current.set(claimant)
+    return _current.set(queue_client)
 
 
 def reset_queue_client(token: "Token[QueueClient | None]") -> None:
@@ -69,58 +69,58 @@ class FairQueue:
         self._waiting: deque[tuple[QueueClient | None, asyncio.Future[None]]] = deque()
         self._closing = False
 
-    def try_acquire(self, claimant: QueueClient | None) -> bool:
+    def try_acquire_slot(self, queue_client: QueueClient | None) -> bool:
         """Acquire a slot without waiting; False if none is free for the client."""
         if not self._free or self._closing:
             return False
-        if claimant is not None:
-            held = self._held.get(claimant.key, 0)
+        if queue_client is not None:
+            held = self._held.get(queue_client.key, 0)
             if held >= self._share and len(self._held) > 1:
                 return False
-            self._held[claimant.key] = held + 1
+            self._held[queue_client.key] = held + 1
         self._free -= 1
         return True
 
-    async def acquire(self, claimant: QueueClient | None) -> None:
+    async def acquire_slot(self, queue_client: QueueClient | None) -> None:
         """Acquire a slot, waiting for it. Raises QueueFull if too many wait."""
-        if self.try_acquire(claimant):
+        if self.try_acquire_slot(queue_client):
             return
-        self._ensure_may_wait(claimant)
+        self._ensure_may_wait(queue_client)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiter = (claimant, turn)
+        waiter = (queue_client, turn)
         self._waiting.append(waiter)
-        if claimant is not None:
-            self._queued[claimant.key] = self._queued.get(claimant.key, 0) + 1
+        if queue_client is not None:
+            self._queued[queue_client.key] = self._queued.get(queue_client.key, 0) + 1
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.release(claimant)  # a slot had just been assigned: pass it on
+                self.release_slot(queue_client)  # a slot had just been assigned: pass it on
             raise
         finally:
-            if claimant is not None:
-                _decrement(self._queued, claimant.key)
+            if queue_client is not None:
+                _decrement(self._queued, queue_client.key)
             if not turn.done() or turn.cancelled():
                 self._waiting.remove(waiter)
 
-    def release(self, claimant: QueueClient | None) -> None:
+    def release_slot(self, queue_client: QueueClient | None) -> None:
         """Release a slot to the next waiting client."""
         self._free += 1
-        if claimant is not None:
-            _decrement(self._held, claimant.key)
+        if queue_client is not None:
+            _decrement(self._held, queue_client.key)
         if self._waiting and (waiter := self._next()) is not None:
             self._waiting.remove(waiter)
-            self.try_acquire(waiter[0])
+            self.try_acquire_slot(waiter[0])
             waiter[1].set_result(None)
 
     @asynccontextmanager
-    async def slot(self, claimant: QueueClient | None) -> AsyncIterator[None]:
+    async def slot(self, queue_client: QueueClient | None) -> AsyncIterator[None]:
         """A slot for the time of a block. Raises QueueFull."""
-        await self.acquire(claimant)
+        await self.acquire_slot(queue_client)
         try:
             yield
         finally:
-            self.release(claimant)
+            self.release_slot(queue_client)
 
     def close(self) -> None:
         """Reject all waiting and future callers."""

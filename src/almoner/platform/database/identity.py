@@ -42,7 +42,7 @@ class UnreleasedCopyNotice:
     since: datetime
 
     @property
-    def reported(self) -> str:
+    def message(self) -> str:
         """The notice as text, with what to do."""
         return f"This database seems to be a copy: {self.reason}. {ADVICE}"
 
@@ -60,19 +60,19 @@ class DeploymentIdentity:
         self.copy: UnreleasedCopyNotice | None = None
         self.awaits_promotion = False
 
-    def adopt_deployment(self, deployment: UUID, storage_marks: Iterable[str]) -> None:
+    def adopt_deployment(self, deployment_id: UUID, blob_key_suffixes: Iterable[str]) -> None:
         """Act as this deployment, which owns blobs with these storage marks."""
         self.id, self.storage_marks, self.copy, self.awaits_promotion = (
-            deployment,
-            frozenset(storage_marks),
+            deployment_id,
+            frozenset(blob_key_suffixes),
             None,
             False,
         )
 
     @property
-    def blob_mark(self) -> str:
+    def blob_key_suffix(self) -> str:
         """The suffix of the keys of new blobs."""
-        return _UNCLAIMED if self.id is None else blob_mark_of(self.id)
+        return _UNCLAIMED if self.id is None else deployment_blob_key_suffix(self.id)
 
     @property
     def is_active(self) -> bool:
@@ -82,13 +82,13 @@ class DeploymentIdentity:
     def ensure_active(self) -> None:
         """Raises UnreleasedDatabaseCopy unless the process may act outside."""
         if not self.is_active:
-            raise UnreleasedDatabaseCopy(self.copy.reported if self.copy else _PROMOTED)
+            raise UnreleasedDatabaseCopy(self.copy.message if self.copy else _PROMOTED)
 
     def owns_blob(self, key: str) -> bool:
         """Whether this deployment stored the blob."""
         return key[KEY:] in self.storage_marks
 
 
-def blob_mark_of(deployment: UUID) -> str:
+def deployment_blob_key_suffix(deployment_id: UUID) -> str:
     """The suffix of a deployment's blob keys."""
-    return encode_uuid(deployment)[-_MARK:]
+    return encode_uuid(deployment_id)[-_MARK:]

@@ -8,7 +8,7 @@ import asyncpg
 
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
-from almoner.platform.database.key_check import check_value
+from almoner.platform.database.key_check import master_key_check_value
 
 _CONNECTIONS_LEFT: Final = 5
 
@@ -62,7 +62,7 @@ async def inspect_database(dsn: str, vault: Vault, clock: Clock) -> DatabaseRepo
         row["encoding"],
         row["max_connections"],
         (row["now"] - before - (after - before) / 2).total_seconds(),
-        None if stored is None else hmac.compare_digest(stored, check_value(vault)),
+        None if stored is None else hmac.compare_digest(stored, master_key_check_value(vault)),
     )
 
 

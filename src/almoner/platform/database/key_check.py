@@ -24,14 +24,14 @@ class WrongMasterKey(Exception):
         )
 
 
-def check_value(vault: Vault) -> bytes:
+def master_key_check_value(vault: Vault) -> bytes:
     """The keyed hash of a fixed text, which identifies the master key."""
     return vault.keyed_hash(_PURPOSE, _DATA)
 
 
 async def ensure_master_key(db: Database) -> None:
     """Compare the key with the stored check value, or store it the first time. Raises WrongMasterKey."""
-    mine = check_value(db.deployment.vault)
+    mine = master_key_check_value(db.deployment.vault)
     async with db.read() as tx:
         stored = await tx.fetchval("select value from master_key_check")
     if stored is None:

@@ -12,10 +12,10 @@ from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import Tx
 
 
-def equal(given: Mapping[str, object]) -> Conditions:
+def equality_conditions(column_values: Mapping[str, object]) -> Conditions:
     """Conditions that columns equal these values; None: not filtered."""
     found = Conditions(bound=0)
-    for column, value in given.items():
+    for column, value in column_values.items():
         if value is not None:
             found.add(f"{column} = {{}}", value)
     return found

@@ -36,9 +36,9 @@ class SortKey:
     type: str
     sql: str = "{}"
 
-    def of(self, value: str) -> str:
+    def sort_sql(self, column_or_placeholder: str) -> str:
         """The sort expression for a column or placeholder, in SQL."""
-        return self.sql.format(value)
+        return self.sql.format(column_or_placeholder)
 
 
 _SORTED: Final = """
@@ -51,34 +51,34 @@ order by {sorted}, id {order}
 """
 
 
-async def list_sorted_page(
+async def list_sorted_partner_page(
     tx: Tx,
     partner: Partner,
     table: str,
     columns: str,
     page_: Page,
-    keys: Sequence[SortKey],
+    sort_keys: Sequence[SortKey],
     *,
-    of_partner: str | None = None,
+    extra_partner_column: str | None = None,
 ) -> tuple[list[Record], int]:
-    """One page of a list, sorted by ``keys`` and then by ID, through an index; and the total.
+    """One page of a list, sorted by ``sort_keys`` and then by ID, through an index; and the total.
 
     A position has the values of the keys before the ID. Records with equal values follow each other by ID.
     """
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
-    own = [key.of(key.column) for key in keys]
+    own = [key.sort_sql(key.column) for key in sort_keys]
     given: list[object] = []
     after = "true"
     if page_.position is not None:
         *values, id_ = page_.position
         given = [UUID(bytes=id_), *values]
-        placed = [key.of(f"${number}::{key.type}") for number, key in enumerate(keys, 4)]
+        placed = [key.sort_sql(f"${number}::{key.type}") for number, key in enumerate(sort_keys, 4)]
         after = f"(partner_id, {', '.join(own)}, id) {comparison} ($1, {', '.join(placed)}, $3)"
     sql = _SORTED.format(
         columns=columns,
-        once=f"{of_partner}, total" if of_partner else "total",
+        once=f"{extra_partner_column}, total" if extra_partner_column else "total",
         total=TOTAL,
-        values=f", (select {of_partner} from partner where id = $1)" if of_partner else "",
+        values=f", (select {extra_partner_column} from partner where id = $1)" if extra_partner_column else "",
         table=table,
         after=after,
         sorted=", ".join(f"{one} {order}" for one in own),
@@ -89,13 +89,13 @@ async def list_sorted_page(
     return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def list_page(
-    tx: Tx, partner: Partner, table: str, columns: str, page_: Page, *, of_partner: str | None = None
+async def list_partner_page(
+    tx: Tx, partner: Partner, table: str, columns: str, page_: Page, *, extra_partner_column: str | None = None
 ) -> tuple[list[Record], int]:
     """One page of ``table`` in reading order, and its total from the list counter. ``columns`` begin with id.
 
-    ``of_partner``: a column of the partner that is appended to each row. It is read once: with a subquery per row
-    PostgreSQL estimated the generic plan as more expensive and planned each call again.
+    ``extra_partner_column``: a column of the partner that is appended to each row. It is read once: with a subquery per
+    row PostgreSQL estimated the generic plan as more expensive and planned each call again.
     """
     if page_.reads_descending:
         order, start, within = "desc", _GREATEST, "partner_id >= $1 and (partner_id, id) < ($1, $3)"
@@ -103,9 +103,9 @@ async def list_page(
         order, start, within = "asc", _LEAST, "partner_id <= $1 and (partner_id, id) > ($1, $3)"
     sql = _LISTED.format(
         columns=columns,
-        once=f"{of_partner}, total" if of_partner else "total",
+        once=f"{extra_partner_column}, total" if extra_partner_column else "total",
         total=TOTAL,
-        values=f", (select {of_partner} from partner where id = $1)" if of_partner else "",
+        values=f", (select {extra_partner_column} from partner where id = $1)" if extra_partner_column else "",
         table=table,
         within=within,
         order=order,

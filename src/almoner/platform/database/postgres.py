@@ -161,7 +161,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def cluster_home(data_dir: Path) -> Path:
+def ensure_cluster_folder(data_dir: Path) -> Path:
     """The cluster's folder: the data folder, or another one if root's unprivileged account cannot reach it."""
     data_dir = data_dir.resolve()
     data_dir.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def cluster_home(data_dir: Path) -> Path:
     return home
 
 
-def possible_homes(data_dir: Path) -> list[Path]:
+def possible_cluster_folders(data_dir: Path) -> list[Path]:
     """The folders in which the cluster of a data folder may be."""
     data_dir = data_dir.resolve()
     return [data_dir, _shelter_of(data_dir)]
@@ -195,9 +195,9 @@ class Cluster:
     def locate(cls, data_dir: Path, programs_folder: Path | None) -> "Cluster":
         """Find the folders, programs and account. Raises DatabaseUnavailable."""
         account = OsAccount.current()
-        home = cluster_home(data_dir)
+        home = ensure_cluster_folder(data_dir)
         with folder_lock(home):
-            return cls(home, PostgresPrograms.find(programs_folder).accessible_to(account, home), account)
+            return cls(home, PostgresPrograms.find(programs_folder).copy_if_inaccessible(account, home), account)
 
     @property
     def data_folder(self) -> Path:
@@ -251,14 +251,14 @@ class Cluster:
         present = ballast.has_ballast(self.home)
         return None if free is None else ballast.next_ballast_step(free.size, reserve, present=present)
 
-    def stop_if_unused(self, users: int) -> None:
+    def stop_if_unused(self, usage_lock: int) -> None:
         """Stop the server unless another process uses it."""
         with folder_lock(self.home), suppress(BlockingIOError):
             try:
-                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(usage_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop()
             finally:
-                os.close(users)
+                os.close(usage_lock)
 
     def stop_leftover(self) -> None:
         """Stop a server that nobody uses. Raises DatabaseUnavailable if somebody does."""

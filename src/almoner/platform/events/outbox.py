@@ -51,18 +51,18 @@ class Event:
         return msgspec.json.decode(self.payload)["data"]["eventData"]
 
 
-def read_record(event: Event, record: type[T]) -> T:
+def decode_event_data(event: Event, record_type: type[T]) -> T:
     """The part of ``eventData`` that a reaction uses."""
-    return msgspec.convert(event.event_data(), record)
+    return msgspec.convert(event.event_data(), record_type)
 
 
 class _Named(msgspec.Struct):
     id: str
 
 
-def record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> list[UUID]:
+def list_event_record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> list[UUID]:
     """The IDs of the events' records of a type (``donation``), without duplicates, in order."""
-    named = (tx.ids.parse(record_type, read_record(event, _Named).id) for event in events)
+    named = (tx.ids.parse(record_type, decode_event_data(event, _Named).id) for event in events)
     return list(dict.fromkeys(one for one in named if one is not None))
 
 
@@ -140,9 +140,9 @@ async def emit_internal(tx: Tx, event: InternalEvent[T], record: T, *, partner: 
     _wake(tx)
 
 
-async def emit_events(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, object]]) -> None:
+async def emit_events(tx: Tx, event_type: str, partner_records: Sequence[tuple[UUID, object]]) -> None:
     """Write many public events of one type, given as (partner, record), in one statement."""
-    frozen = [_prepare_public_event(tx, event_type, record) for _, record in reported]
+    frozen = [_prepare_public_event(tx, event_type, record) for _, record in partner_records]
     await tx.execute(
         _APPEND.format(
             table="event",
@@ -150,7 +150,7 @@ async def emit_events(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, ob
             "as t (id, partner_id, payload)",
         ),
         [event.id for event in frozen],
-        [partner for partner, _ in reported],
+        [partner for partner, _ in partner_records],
         [event.payload for event in frozen],
         event_type,
         tx.now,
@@ -160,7 +160,7 @@ async def emit_events(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, ob
 
 def _wake(tx: Tx) -> None:
     """Wake this process's dispatcher after the commit."""
-    tx.after_commit(WAKEUP.notify)
+    tx.add_commit_callback(WAKEUP.notify)
 
 
 def event_from_row(row: Record) -> Event:

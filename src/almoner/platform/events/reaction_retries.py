@@ -25,7 +25,7 @@ def reaction_retry_job(reaction: Reaction, event: Event) -> NewJob:
     return NewJob(RETRY_REACTION, payload, unique=f"{reaction.name} {event.id}")
 
 
-def handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
+def reaction_retry_handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
     """The job handlers that retry reactions."""
     named = {reaction.name: reaction for reaction in reactions}
 

@@ -43,7 +43,7 @@ class EventWaiters:
         self._stopped = False
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """How many calls are waiting."""
         return len(self._waiting)
 

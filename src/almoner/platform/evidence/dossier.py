@@ -98,7 +98,7 @@ def message_for_code(code: str, messages: Mapping[str, str]) -> str:
     return messages.get(code) or f"{code.replace('_', ' ').capitalize()}."
 
 
-def reasons_of(codes: Iterable[str], messages: Mapping[str, str]) -> list[DossierReasonResponse]:
+def build_reason_responses(codes: Iterable[str], messages: Mapping[str, str]) -> list[DossierReasonResponse]:
     """Codes with their display texts."""
     return [DossierReasonResponse(code, message_for_code(code, messages)) for code in codes]
 
@@ -142,7 +142,7 @@ DossierLoader = Callable[[Tx, Partner | AllPartners, UUID], Awaitable[Dossier]]
 """Loads the dossier of a record. Raises NotFound."""
 
 
-def camel_case(kind: EvidenceKind) -> str:
+def record_field_name(kind: EvidenceKind) -> str:
     """The JSON member that holds the record."""
     first, *rest = kind.split("_")
     return first + "".join(part.title() for part in rest)
@@ -154,7 +154,7 @@ def build_signed_json(deployment: Deployment, dossier: Dossier) -> bytes:
     data = {
         "environment": deployment.environment,
         "generatedAt": iso_timestamp(dossier.at),
-        camel_case(dossier.kind): dossier.record,
+        record_field_name(dossier.kind): dossier.record,
         **dossier.members,
         "evaluations": [_evaluation_response(dossier, one) for one in dossier.evaluations],
         "reviews": dossier.reviews,
@@ -162,7 +162,7 @@ def build_signed_json(deployment: Deployment, dossier: Dossier) -> bytes:
         "documents": dossier.documents,
     }
     reported = msgspec.json.encode(data).replace(MARK, _MARK_IN_TEXT)
-    seal = signer.placeholder_seal.encode()
+    seal = signer.blank_signature_block.encode()
     return signer.sign(b'{"data":%b,"seal":"%b"},"object":"%b_dossier"}' % (reported[:-1], seal, dossier.kind.encode()))
 
 
@@ -186,7 +186,7 @@ def _evaluation_response(dossier: Dossier, evaluation: Evaluation) -> DossierEva
         evaluated_at=iso_timestamp(evaluation.at),
         occasion=evaluation.occasion,
         outcome=evaluation.outcome,
-        reasons=reasons_of(evaluation.reasons, dossier.messages),
+        reasons=build_reason_responses(evaluation.reasons, dossier.messages),
         facts=evaluation.facts,
         steps=[_step_response(step, unverified) for step in evaluation.steps],
     )

@@ -82,7 +82,7 @@ class DossierFile:
         return Response(self.content, media_type=self.media_type, headers=headers)
 
 
-async def write_dossier(
+async def build_dossier_file(
     db: Database, load: DossierLoader, scope: Partner | AllPartners, record_id: UUID, format_: DossierFormat
 ) -> DossierFile:
     """Write the dossier of a record. Raises NotFound."""
@@ -105,7 +105,7 @@ def _pdf_printer() -> PdfRenderer:
 async def _build_signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
     signer = Signer(deployment.vault, DOSSIERS)
     facts = _facts(deployment, dossier, signer.key_id)
-    return signer.sign(await _pdf_printer().render(facts, {"seal": signer.placeholder_seal}, dossier.at))
+    return signer.sign(await _pdf_printer().render(facts, {"seal": signer.blank_signature_block}, dossier.at))
 
 
 def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, object]:
@@ -151,7 +151,7 @@ def _evaluation(dossier: Dossier, evaluation: Evaluation) -> _Row:
         "title": f"Evaluated on {evaluation.at:%Y-%m-%d %H:%M} UTC",
         "note": " ".join(_notes(dossier, evaluation)),
         "facts": _rows(dict(dossier.shown_facts(evaluation))),
-        "steps": [_step(dossier, step) for step in evaluation.marked_steps],
+        "steps": [_step(dossier, step) for step in evaluation.steps_with_sources_labelled],
     }
 
 

@@ -20,9 +20,9 @@ class Image:
     media_type: str
 
 
-def image_of_upload(checked: CheckedFile) -> Image:
+def read_checked_image(checked_file: CheckedFile) -> Image:
     """Return the image of a checked upload."""
-    return Image(checked.content.read(), checked.media_type)
+    return Image(checked_file.content.read(), checked_file.media_type)
 
 
 async def reencode_image(content: bytes, *, longest_side: int = LONGEST_SIDE) -> Image:
@@ -33,6 +33,6 @@ async def reencode_image(content: bytes, *, longest_side: int = LONGEST_SIDE) ->
             file.write(content)
             checked = await checker.check(file, MEDIA_TYPES, field="image", longest_side=longest_side)
             with checked.content:
-                return image_of_upload(checked)
+                return read_checked_image(checked)
     finally:
         checker.close()

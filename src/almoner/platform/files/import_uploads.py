@@ -159,7 +159,7 @@ async def write_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Pa
     return path
 
 
-async def refuse(db: Database, upload: ImportUpload, reason: str) -> None:
+async def record_refused_import(db: Database, upload: ImportUpload, reason: str) -> None:
     """Store that nothing was loaded, and why."""
     async with db.write() as tx:
         await finish(tx, upload.id, "refused", reasons=[reason])

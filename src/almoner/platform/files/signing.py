@@ -34,13 +34,13 @@ class Signer:
         self.key_id: Final = sha256_digest(self.public).hex()[:_KEY_ID_DIGITS]
 
     @property
-    def placeholder_seal(self) -> str:
+    def blank_signature_block(self) -> str:
         """The blank signature block to write into a document before it is signed."""
         return f"almoner-ed25519:{self.key_id}:{_UNSIGNED.decode()}"
 
     def sign(self, document: bytes) -> bytes:
         """The document with its blank signature blocks filled in. Raises ValueError if it has none."""
-        blank = self.placeholder_seal.encode()
+        blank = self.blank_signature_block.encode()
         if blank not in document:
             raise ValueError("the document has no place for a signature")
         return document.replace(blank, blank[:-_SIGNATURE_DIGITS] + self._key.sign(document).hex().encode())

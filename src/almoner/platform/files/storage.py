@@ -127,7 +127,7 @@ class BlobStore:
         """Encrypt and store the rest of a file; returns its key. Raises UnreleasedDatabaseCopy."""
         _ensure_outside_transaction()
         self._identity.ensure_active()
-        key = encode_uuid(UUID(bytes=os.urandom(16))) + self._identity.blob_mark
+        key = encode_uuid(UUID(bytes=os.urandom(16))) + self._identity.blob_key_suffix
         await self._storage.put(key, self._sealed(key, content))
         return key
 
@@ -172,7 +172,7 @@ class BlobStore:
         async for listed in self._storage.list_blobs():
             yield listed
 
-    def is_own(self, key: str) -> bool:
+    def owns_blob(self, key: str) -> bool:
         """Whether this deployment stored the blob."""
         return self._identity.owns_blob(key)
 
@@ -185,7 +185,7 @@ class BlobStore:
         """This deployment's blobs in the trash."""
         _ensure_outside_transaction()
         async for found in self._storage.list_trashed():
-            if self.is_own(found.key):
+            if self.owns_blob(found.key):
                 yield found
 
     async def restore(self, trashed_blob: TrashedBlob) -> None:
@@ -203,7 +203,7 @@ class BlobStore:
         if self._confirm is not None:
             await self._confirm()
         self._identity.ensure_active()
-        return self.is_own(key)
+        return self.owns_blob(key)
 
     async def _sealed(self, key: str, content: BinaryIO) -> AsyncIterator[bytes]:
         head, place, plain = _MAGIC, 1, content.read(SEGMENT)

@@ -42,13 +42,13 @@ class Admission:
         clients[client] = of_client + 1
         return QueueClient(client, method == "POST" and path.startswith(_MONEY_PAGES))
 
-    def release_request(self, claimant: QueueClient | None) -> None:
+    def release_request(self, queue_client: QueueClient | None) -> None:
         """Record that an admitted request has ended."""
-        if claimant is None:
+        if queue_client is None:
             return
         self._total -= 1
-        left = self._clients[claimant.key] - 1
+        left = self._clients[queue_client.key] - 1
         if left:
-            self._clients[claimant.key] = left
+            self._clients[queue_client.key] = left
         else:
-            del self._clients[claimant.key]
+            del self._clients[queue_client.key]

@@ -20,17 +20,17 @@ class _Envelope(msgspec.Struct):
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
-def audit_entry_of(call: ApiCall, path: Sequence[str], result: object) -> tuple[object, ...]:
+def build_audit_row(call: ApiCall, path_ids: Sequence[str], result: object) -> tuple[object, ...]:
     """The audit entry of a successful call, about the record that it returned or that its path names."""
     named = _answered_id(result)
     details: dict[str, str] = {}
-    if named is None and path:
+    if named is None and path_ids:
         # The first is the changed record; others are part of the change, such as a category's new organisation.
-        named, *others = path
+        named, *others = path_ids
         details |= zip(list(call.endpoint.path_parameters)[1:], others, strict=True)
     if call.endpoint.shows_secret:
         details["shown"] = "secret"
-    return call.entry_context.entry_values(call.tx, named or call.path, details or None)
+    return call.entry_context.build_entry_row(call.tx, named or call.path, details or None)
 
 
 def _answered_id(result: object) -> str | None:

@@ -76,17 +76,19 @@ class ApiCall:
         page: Page,
         fetched: Sequence[R],
         total: int,
-        record: Callable[[R], ResponseRecord],
-        key: Callable[[R], Position],
+        to_response: Callable[[R], ResponseRecord],
+        to_position: Callable[[R], Position],
         extra: dict[str, object] | None = None,
     ) -> ListResponse[Any]:
         """The response for one page, from ``page.limit`` fetched rows in reading order."""
         shown: PageRows[R] = page_rows(page, fetched)
-        result = page_links(self.db.deployment.base_urls.api + self.path, self.parameters, self._cursors(), shown, key)
-        return ListResponse([record(row) for row in shown.rows], total, page.size, result, extra)
+        result = page_links(
+            self.db.deployment.base_urls.api + self.path, self.parameters, self._cursors(), shown, to_position
+        )
+        return ListResponse([to_response(row) for row in shown.rows], total, page.size, result, extra)
 
     def unpaged_list_response(
-        self, rows: Sequence[R], record: Callable[[R], ResponseRecord], query: UnpagedQuery
+        self, rows: Sequence[R], to_response: Callable[[R], ResponseRecord], query: UnpagedQuery
     ) -> ListResponse[Any]:
         """The response of a list that is returned whole (settled 1.1); ``rows`` ascend."""
         if query.direction == "DESC":
@@ -94,7 +96,7 @@ class ApiCall:
         address = self.db.deployment.base_urls.api + self.path
         current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
         result: dict[str, str | None] = {"current": current, "next": None, "prev": None}
-        return ListResponse([record(row) for row in rows], len(rows), len(rows), result)
+        return ListResponse([to_response(row) for row in rows], len(rows), len(rows), result)
 
     def _cursors(self) -> Cursors:
         partner = self.identified.partner.id if self.identified else None

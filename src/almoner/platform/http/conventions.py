@@ -120,26 +120,26 @@ _IN_PATHS: Final = {"registry": "IRS", "registryId": "53-0196605"}
 """An organisation in the sandbox's sample register."""
 
 
-def id_type(name: str, record: str) -> str | None:
+def id_type(field_name: str, owner_name: str) -> str | None:
     """The identifier type of a field with this name, if any.
 
-    ``record`` names what the field belongs to, by its ``object`` or its schema: ``id`` is its own identifier.
+    ``owner_name`` names what the field belongs to, by its ``object`` or its schema: ``id`` is its own identifier.
     """
-    if name in _IDENTIFIERS:
-        return _IDENTIFIERS[name]
-    if name in _NUMBERS_OF_REGISTERS or not name.endswith(("Id", "id")):
+    if field_name in _IDENTIFIERS:
+        return _IDENTIFIERS[field_name]
+    if field_name in _NUMBERS_OF_REGISTERS or not field_name.endswith(("Id", "id")):
         return None
-    held = record.replace("_", "") if name == "id" else name.removesuffix("Id")
-    if name == "id" and held.lower() in _NAMED_OTHERWISE:
+    held = owner_name.replace("_", "") if field_name == "id" else field_name.removesuffix("Id")
+    if field_name == "id" and held.lower() in _NAMED_OTHERWISE:
         return _NAMED_OTHERWISE[held.lower()]
     if held.lower().endswith("configuration"):
         return "hostedconfiguration"  # settled 4: the record's name differs from its ID type
     return max((type_ for type_ in TYPES if held.lower().endswith(type_)), key=len, default=None)
 
 
-def listed_id_type(name: str) -> str | None:
+def list_item_id_type(field_name: str) -> str | None:
     """The identifier type of the texts in a list with this name, if any."""
-    return _LISTS.get(name) or (id_type(name.removesuffix("s"), "") if name.endswith("Ids") else None)
+    return _LISTS.get(field_name) or (id_type(field_name.removesuffix("s"), "") if field_name.endswith("Ids") else None)
 
 
 def string_format(name: str) -> str | None:

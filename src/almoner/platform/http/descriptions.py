@@ -21,27 +21,27 @@ class Descriptions:
         self._members: Mapping[str, str] = texts["members"]
         self._examples: Mapping[str, Any] = texts["examples"]
 
-    def tag(self, name: str) -> Schema:
+    def describe_tag(self, name: str) -> Schema:
         """A tag with its description."""
         found = _find(self._tags, name)
         return {"name": name, "description": found} if found else {"name": name}
 
     @property
-    def identifiers(self) -> Mapping[str, str]:
+    def identifier_descriptions(self) -> Mapping[str, str]:
         """Descriptions of the identifier types."""
         return self._identifiers
 
-    def parameter(self, operation: str, name: str) -> str | None:
+    def parameter_description(self, operation: str, name: str) -> str | None:
         """The description of an operation's parameter."""
         key = name.removesuffix("[]")
         found: str | None = _find(self._parameters, f"{operation}.{key}", key)
         return found
 
-    def example(self, place: str, name: str) -> Any:
+    def find_example(self, owner_name: str, name: str) -> Any:
         """The example of a field or parameter with this name; None if there is none."""
-        return _find(self._examples, f"{place}.{name}", name.removesuffix("[]"))
+        return _find(self._examples, f"{owner_name}.{name}", name.removesuffix("[]"))
 
-    def schema(self, name: str, schema: Schema) -> Schema:
+    def describe_schema(self, name: str, schema: Schema) -> Schema:
         """The schema with a description for each of its members."""
         result = dict(schema)
         if "properties" in result:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.ids import Uuid7
 from almoner.kit.time import Clock
-from almoner.platform.database.disk_space import refusable_writes
+from almoner.platform.database.disk_space import refuse_writes_when_low
 from almoner.platform.database.fair_queue import reset_queue_client, set_queue_client
 from almoner.platform.database.transactions import REQUEST_SECONDS, begin_statement_timeout, end_statement_timeout
 from almoner.platform.http import errors
@@ -142,7 +142,7 @@ class EdgeMiddleware:
             if scope["method"] in _READS:
                 await self._app(scope, receive, send)
             else:
-                with refusable_writes():
+                with refuse_writes_when_low():
                     await self._app(scope, receive, send)
         finally:
             end_statement_timeout(timeout)

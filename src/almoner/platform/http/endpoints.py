@@ -32,7 +32,7 @@ from almoner.platform.database.transactions import Mode
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
-from almoner.platform.http.unknown_input import parameter_sentence
+from almoner.platform.http.unknown_input import unknown_parameter_message
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.http.wire import Query, RequestBody, ResponseRecord
 
@@ -281,12 +281,14 @@ class QueryReader:
         shown = "&".join(f"{name}={quote(value, safe=':') if name in self._typed else '…'}" for name, value in pairs)
         return shown[:_LONGEST_LOGGED]
 
-    def problems(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    def find_problems(self, query_pairs: Sequence[tuple[str, str]]) -> list[str]:
         """A sentence for each unknown parameter, and for each that is given again and is no list."""
-        unknown = dict.fromkeys(name for name, _ in pairs if name not in self.names)
-        single = Counter(alias for alias, many in (self.names.get(name, ("", True)) for name, _ in pairs) if not many)
+        unknown = dict.fromkeys(name for name, _ in query_pairs if name not in self.names)
+        single = Counter(
+            alias for alias, many in (self.names.get(name, ("", True)) for name, _ in query_pairs) if not many
+        )
         return [
-            *(parameter_sentence(name, self.aliases) for name in unknown),
+            *(unknown_parameter_message(name, self.aliases) for name in unknown),
             *(f"query.{name} must be given once" for name, count in single.items() if count > 1),
         ]
 

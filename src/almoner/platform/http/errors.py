@@ -15,7 +15,7 @@ from almoner.kit.errors import (
     ServiceUnavailable,
     Unauthorised,
 )
-from almoner.platform.http.unknown_input import unknown_member_sentence
+from almoner.platform.http.unknown_input import unknown_field_message
 from almoner.platform.http.wire import ACROSS, METADATA
 
 STATUS: Final = {
@@ -100,9 +100,9 @@ _PATTERNS: Final = {
 }
 
 
-def error_sentence(error: ErrorDetails, place: str) -> str:
+def validation_error_message(error: ErrorDetails, location_prefix: str) -> str:
     """A Pydantic error as a sentence that names the field: ``body.email is required``."""
-    field = ".".join([place, *(str(part) for part in error["loc"])])
+    field = ".".join([location_prefix, *(str(part) for part in error["loc"])])
     context: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case kind if kind in _TYPES:
@@ -125,7 +125,7 @@ def error_sentence(error: ErrorDetails, place: str) -> str:
         case "literal_error" | "enum":
             return f"{field} must be one of {context['expected']}"
         case "json_invalid":
-            return f"{place} is not valid JSON: {context['error']}"
+            return f"{location_prefix} is not valid JSON: {context['error']}"
         case _:
             return f"{field} {error['msg'].replace('Input should', 'must', 1)}"
 
@@ -135,9 +135,9 @@ _UNION_TAGS: Final = frozenset(
 )
 
 
-def error_sentences(
-    found: ValidationError,
-    place: str,
+def validation_error_messages(
+    validation_error: ValidationError,
+    location_prefix: str,
     model: type[BaseModel] | None = None,
     record: type[msgspec.Struct] | None = None,
 ) -> list[str]:
@@ -146,10 +146,10 @@ def error_sentences(
     ``record``: the call's response record; its members that ``model`` lacks are reported as read-only.
     """
     by_field: dict[str, list[str]] = {}
-    for error in found.errors(include_url=False, include_input=False):
+    for error in validation_error.errors(include_url=False, include_input=False):
         if error["type"] == "extra_forbidden":
             if len(by_field) < MAX_REASONS:
-                reported = unknown_member_sentence(place, error["loc"], model, record)
+                reported = unknown_field_message(location_prefix, error["loc"], model, record)
             else:  # counted, but not shown
                 reported = ".".join(map(str, error["loc"]))
             by_field[reported] = [reported]
@@ -159,8 +159,8 @@ def error_sentences(
             continue
         location = error["loc"][:-1] if error["loc"] and error["loc"][-1] in _UNION_TAGS else error["loc"]
         location = location if error["type"] != ACROSS else location[:-1]
-        reported = error_sentence({**error, "loc": location}, place)
-        field = ".".join([place, *(str(part) for part in location)])
+        reported = validation_error_message({**error, "loc": location}, location_prefix)
+        field = ".".join([location_prefix, *(str(part) for part in location)])
         by_field.setdefault(field, []).append(reported.removeprefix(field + " "))
     return [_join_sentences(field, reported) for field, reported in by_field.items()]
 

@@ -35,9 +35,9 @@ class ExampleBuilder:
         """An example request body: required members and those with a declared example."""
         return self._make(schema, "", whole=False)
 
-    def member_examples(self, schema: Schema, name: str, kept: Any = None) -> list[Any]:
+    def field_examples(self, schema: Schema, name: str, declared_example: Any = None) -> list[Any]:
         """Example values of a member of this name, the kept one first; with null where whole records show that."""
-        value = self._make(schema, name, whole=True) if kept is None else kept
+        value = self._make(schema, name, whole=True) if declared_example is None else declared_example
         if value in ({}, [], None):
             return []
         return [value, None] if self._stays_null(schema, name) else [value]

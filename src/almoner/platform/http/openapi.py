@@ -10,9 +10,9 @@ from almoner.kit.errors import (
     ContentTooLarge,
     CursorError,
     Forbidden,
+    IdempotencyKeyInUse,
     IncorrectParams,
     InternalError,
-    KeyInUse,
     MethodNotAllowed,
     NotAcceptable,
     NotFound,
@@ -87,7 +87,7 @@ class _Known:
     identifiers: IdentifierSchemas
 
 
-def build_description(
+def build_openapi_document(
     endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Collection[EventType]
 ) -> Schema:
     """Build the whole description of an API at ``server``."""
@@ -108,7 +108,7 @@ def build_description(
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": server}],
-        "tags": [known.texts.tag(tag) for tag in tags],
+        "tags": [known.texts.describe_tag(tag) for tag in tags],
         "paths": dict(sorted(paths.items())),
         "webhooks": {one.name: response_schemas.webhook_schema(one, known.shared) for one in events},
         "components": {
@@ -126,8 +126,8 @@ def build_description(
     schemas = known.shared.schemas
     used = _used_schemas(result, schemas)
     described = {name: _with_examples(name, schema, known) for name, schema in schemas.items() if name in used}
-    result = known.identifiers.share(result)
-    described = known.identifiers.share(described) | known.identifiers.schemas
+    result = known.identifiers.replace_inline_ids(result)
+    described = known.identifiers.replace_inline_ids(described) | known.identifiers.schemas
     result["components"]["schemas"] = dict(sorted(described.items()))
     return result
 
@@ -139,19 +139,19 @@ def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventTy
     body_schemas, bodies = components.body_schemas(endpoints, ids)
     shared = Components()
     for name, schema in record_schemas.items():
-        shared.share(
-            "schemas", name, components.map_schema(texts.schema(name, schema), components.mark_enum_extensible)
+        shared.add_component(
+            "schemas", name, components.map_schema(texts.describe_schema(name, schema), components.mark_enum_extensible)
         )
     for name, schema in body_schemas.items():
-        shared.share("schemas", name, texts.schema(name, schema))
+        shared.add_component("schemas", name, texts.describe_schema(name, schema))
     codes = {problem.code for endpoint in endpoints for problem in errors_of_endpoint(endpoint)}
     codes |= {problem.code for problem in (MethodNotAllowed, RequestHeadersTooLarge)}  # belong to no operation
     for name, schema in response_schemas.error_schemas(sorted(codes)).items():
-        shared.share("schemas", name, schema)
+        shared.add_component("schemas", name, schema)
     named = {record.object_name: name for record, name in reversed(records.items())}
     for name, schema in response_schemas.event_schemas(events, named, ids).items():
         shared.schemas[name] = schema
-    identifiers = IdentifierSchemas(record_schemas, texts.identifiers)
+    identifiers = IdentifierSchemas(record_schemas, texts.identifier_descriptions)
     return _Known(shared, records, bodies, ids, ExampleBuilder(shared.schemas), texts, identifiers)
 
 
@@ -167,10 +167,10 @@ def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
 
 def _with_example(place: str, name: str, property_: Schema, known: _Known) -> Schema:
     folded: Schema = components.map_schema(property_, components.collapse_nullable_union)
-    if not components.is_leaf(folded):
+    if not components.is_scalar_without_example(folded):
         return folded
-    kept = _with_identifiers(known.texts.example(place, name), known.ids)
-    found = known.examples.member_examples(property_, name, kept)
+    kept = _with_identifiers(known.texts.find_example(place, name), known.ids)
+    found = known.examples.field_examples(property_, name, kept)
     return {**folded, "examples": found} if found else folded
 
 
@@ -214,7 +214,7 @@ def errors_of_endpoint(endpoint: Endpoint) -> list[type[Problem]]:
     if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
         found.append(CursorError)
     if endpoint.method == "POST" and endpoint.key is not KeyKind.NONE:
-        found += [OriginalCallInProgress, SameKeyDifferentData, KeyInUse]
+        found += [OriginalCallInProgress, SameKeyDifferentData, IdempotencyKeyInUse]
     if endpoint.key is not KeyKind.NONE:
         found += [Unauthorised, Forbidden]
     if "{" in endpoint.path:
@@ -278,7 +278,7 @@ def _upload_body(endpoint: Endpoint, upload: UploadDeclaration, known: _Known) -
         "required": [*beside.get("required", ()), upload.field],
     }
     content = {
-        "schema": known.shared.share("schemas", name, fields),
+        "schema": known.shared.add_component("schemas", name, fields),
         "encoding": {upload.field: {"contentType": media_types}},
     }
     return {"required": True, "content": {"multipart/form-data": content}}
@@ -294,7 +294,7 @@ def _parameters(endpoint: Endpoint, known: _Known) -> list[Schema]:
         schema = {"type": "string", "examples": [conventions.field_example(name) or "true"]}
         found.append({"name": name, "in": "header", "required": False, "description": reported, "schema": schema})
     if endpoint.method == "POST" and endpoint.key is not KeyKind.NONE:
-        found.append(known.shared.share("parameters", "IdempotencyKey", _IDEMPOTENCY_KEY))
+        found.append(known.shared.add_component("parameters", "IdempotencyKey", _IDEMPOTENCY_KEY))
     return found
 
 
@@ -302,11 +302,15 @@ def _path_parameter(endpoint: Endpoint, name: str, type_: str | None, known: _Kn
     result: Schema = {"name": name, "in": "path", "required": True}
     if type_ is None:
         schema: Schema = {"type": "string", "minLength": 1, "examples": [conventions.path_example(name)]}
-        return {**result, "description": known.texts.parameter(endpoint.operation_id, name), "schema": schema}
-    schema = components.with_ids({"type": "string", ID_TYPE_KEYWORD: type_}, known.ids)
-    shared = known.identifiers.name(type_) if name == "id" else f"{name[0].upper()}{name[1:]}Path"
-    told = known.texts.identifiers.get(type_, "")
-    return known.shared.share("parameters", shared, {**result, "description": told, "schema": schema})
+        return {
+            **result,
+            "description": known.texts.parameter_description(endpoint.operation_id, name),
+            "schema": schema,
+        }
+    schema = components.fill_id_patterns({"type": "string", ID_TYPE_KEYWORD: type_}, known.ids)
+    shared = known.identifiers.schema_name(type_) if name == "id" else f"{name[0].upper()}{name[1:]}Path"
+    told = known.texts.identifier_descriptions.get(type_, "")
+    return known.shared.add_component("parameters", shared, {**result, "description": told, "schema": schema})
 
 
 def _query_parameters(endpoint: Endpoint, model: type[Query], known: _Known) -> list[Schema]:
@@ -314,9 +318,9 @@ def _query_parameters(endpoint: Endpoint, model: type[Query], known: _Known) -> 
     required = schema.get("required", [])
     found = []
     for name, property_ in schema["properties"].items():
-        cleaned = components.with_ids(components.clean_schema(_without_null(property_)), known.ids)
+        cleaned = components.fill_id_patterns(components.clean_schema(_without_null(property_)), known.ids)
         also = cleaned.pop("also", name.removesuffix("[]") if name.endswith("[]") else None)
-        description = cleaned.pop("description", None) or known.texts.parameter(endpoint.operation_id, name)
+        description = cleaned.pop("description", None) or known.texts.parameter_description(endpoint.operation_id, name)
         entry: Schema = {"name": name, "in": "query", "required": name in required}
         if description:
             entry["description"] = description + (f" Also accepted as `{also}`." if also else "")
@@ -328,7 +332,7 @@ def _query_parameters(endpoint: Endpoint, model: type[Query], known: _Known) -> 
 
 
 def _shared_paging(name: str, parameter: Schema, known: _Known) -> Schema:
-    return known.shared.share("parameters", f"{name[0].upper()}{name[1:]}", parameter)
+    return known.shared.add_component("parameters", f"{name[0].upper()}{name[1:]}", parameter)
 
 
 def _without_null(property_: Schema) -> Schema:
@@ -369,4 +373,4 @@ def _response_schema(endpoint: Endpoint, known: _Known) -> Schema:
             example = known.ids.example(mark.type) if mark else str(conventions.path_example(part))
             path = path.replace(f"{{{part}}}", example)
         schema = response_schemas.envelope_schema(endpoint, path, record, known.records[record], known.shared)
-    return known.shared.share("schemas", name, known.texts.schema(name, schema))
+    return known.shared.add_component("schemas", name, known.texts.describe_schema(name, schema))

@@ -110,19 +110,19 @@ def page_links(
     address: str,
     parameters: Sequence[tuple[str, str]],
     cursors: Cursors,
-    shown: PageRows[R],
-    key: Callable[[R], Position],
+    page: PageRows[R],
+    to_position: Callable[[R], Position],
 ) -> dict[str, str | None]:
     """The absolute ``current``, ``next`` and ``prev`` links, with all filters (settled 1.1)."""
     stored = [(name, value) for name, value in parameters if name != "cursor"]
 
     def link(row: R, backwards: bool) -> str:
-        return address + "?" + urlencode([*stored, ("cursor", cursors.encode(key(row), backwards=backwards))])
+        return address + "?" + urlencode([*stored, ("cursor", cursors.encode(to_position(row), backwards=backwards))])
 
     current = address + ("?" + urlencode(list(parameters)) if parameters else "")
-    rows = shown.rows
+    rows = page.rows
     return {
         "current": current,
-        "next": link(rows[-1], False) if rows and shown.has_next else None,
-        "prev": link(rows[0], True) if rows and shown.has_prev else None,
+        "next": link(rows[-1], False) if rows and page.has_next else None,
+        "prev": link(rows[0], True) if rows and page.has_prev else None,
     }

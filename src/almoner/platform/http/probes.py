@@ -32,13 +32,13 @@ def probe_routes(
     telemetry: Telemetry,
     openapi: bytes | None,
     metrics_token: str | None,
-    parts: DependencyMonitor,
+    dependency_monitor: DependencyMonitor,
 ) -> list[Route]:
     """The routes ``/healthz``, ``/readyz``, ``/metrics`` and ``/openapi.json``.
 
     ``openapi``: None if the process serves no API. ``identity``: whether the database is an unreleased copy. ``disk``:
     whether writes are refused. ``metrics_token``: required for the metrics and ``/readyz?verbose``; None: only callers
-    on this machine may read them. ``parts``: a worker's checks of outside services.
+    on this machine may read them. ``dependency_monitor``: a worker's checks of outside services.
     """
 
     async def healthz(_request: Request) -> Response:
@@ -52,7 +52,7 @@ def probe_routes(
         shown = {name: found.get(name, "ok") for name in checks} if verbose else found
         reported: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": shown}
         if verbose:
-            reported["parts"] = parts.results
+            reported["parts"] = dependency_monitor.results
         return _json(503 if found else 200, reported | _health_notices(identity, disk))
 
     async def metrics(request: Request) -> Response:
@@ -97,7 +97,7 @@ def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, 
         why = f"This database is taken for a copy: {identity.copy.reason}"
         notices["unreleasedCopy"] = {"since": iso_timestamp(identity.copy.since), "why": why, "advice": ADVICE}
     if disk.low_since is not None:
-        why = f"The disk is nearly full: {disk.described} free"
+        why = f"The disk is nearly full: {disk.free_space_text} free"
         since = iso_timestamp(disk.low_since)
         notices["writesRefused"] = {"since": since, "why": why, "advice": disk_space.ADVICE}
     return notices

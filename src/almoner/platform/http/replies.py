@@ -42,11 +42,11 @@ def allow_header(methods: Iterable[str]) -> str:
     return ", ".join(sorted({*names, "OPTIONS", *(["HEAD"] if "GET" in names else [])}))
 
 
-def options_reply(allow: str, open_to_pages: Sequence[str], *, preflight: bool) -> Reply:
+def options_reply(allow: str, cross_origin_methods: Sequence[str], *, preflight: bool) -> Reply:
     """The response to OPTIONS; other origins may use only what publishable keys may call (settled 2)."""
     headers: RawHeaders = [(b"allow", allow.encode())]
-    if open_to_pages and preflight:
-        methods = sorted({*open_to_pages, *(["HEAD"] if "GET" in open_to_pages else [])})
+    if cross_origin_methods and preflight:
+        methods = sorted({*cross_origin_methods, *(["HEAD"] if "GET" in cross_origin_methods else [])})
         headers += [
             (b"access-control-allow-origin", b"*"),
             (b"access-control-allow-methods", ", ".join(methods).encode()),
@@ -78,8 +78,8 @@ def envelope_suffix(endpoint: Endpoint) -> bytes:
     return b',"object":' + _encoder.encode(endpoint.record_type.object_name if endpoint.record_type else "")
 
 
-def encode_result(result: object, object_member: bytes) -> tuple[bytes, bytes]:
-    """The body and media type of a handler's result. ``object_member``: the record type, after the data."""
+def encode_result(result: object, object_suffix: bytes) -> tuple[bytes, bytes]:
+    """The body and media type of a handler's result. ``object_suffix``: the record type, after the data."""
     if result is None:
         return b"", b""
     if isinstance(result, RawResponse):
@@ -91,9 +91,9 @@ def encode_result(result: object, object_member: bytes) -> tuple[bytes, bytes]:
             "_links": result.links,
             **(result.extra or {}),
         }
-        body = b'{"data":' + _encoder.encode(result.records) + object_member + b"," + _encoder.encode(tail)[1:]
+        body = b'{"data":' + _encoder.encode(result.records) + object_suffix + b"," + _encoder.encode(tail)[1:]
         return body, _JSON
-    return b'{"data":' + _encoder.encode(result) + object_member + b"}", _JSON
+    return b'{"data":' + _encoder.encode(result) + object_suffix + b"}", _JSON
 
 
 def problem_reply(problem: Problem) -> Reply:

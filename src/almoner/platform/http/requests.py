@@ -138,13 +138,13 @@ def _validate_query(
     reasons = _read_query(request)
     if reasons:
         return reasons
-    reasons = reader.problems(request.parameters)
+    reasons = reader.find_problems(request.parameters)
     try:
         if endpoint.query is not None:
-            typed = [(name, clean_text(value, lines=True)) for name, value in request.parameters]
+            typed = [(name, clean_text(value, keep_line_breaks=True)) for name, value in request.parameters]
             arguments["query"] = endpoint.query.model_validate(reader.read(typed))
     except ValidationError as found:
-        reasons.extend(errors.error_sentences(found, "query"))
+        reasons.extend(errors.validation_error_messages(found, "query"))
     if request.parameters and not reasons:
         request.scope["almoner.parameters"] = reader.redacted_query(request.parameters)
     return reasons
@@ -159,7 +159,7 @@ def _problem_for(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
 
 def _body_sentences(endpoint: Endpoint, error: ValidationError) -> list[str]:
     record = endpoint.record_type if endpoint.is_write else None
-    return errors.error_sentences(error, "body", endpoint.body, record)
+    return errors.validation_error_messages(error, "body", endpoint.body, record)
 
 
 def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: list[str]) -> RequestBody:
@@ -175,8 +175,8 @@ def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: lis
     raise IncorrectParams(*reasons, *held)
 
 
-def clean_json(raw: bytes, raw_texts: Iterable[str] = ()) -> bytes:
-    """JSON with all texts cleaned as ``kit.text`` does, except members whose raw text is evidence (``raw_texts``)."""
+def clean_json(raw: bytes, verbatim_fields: Iterable[str] = ()) -> bytes:
+    """JSON with all texts cleaned as ``kit.text`` does, except ``verbatim_fields``, whose raw text is evidence."""
     if raw.isascii() and b"\\" not in raw and b"\x7f" not in raw:
         return raw
     try:
@@ -185,7 +185,7 @@ def clean_json(raw: bytes, raw_texts: Iterable[str] = ()) -> bytes:
         return raw
     cleaned = clean_nested_texts(sent)
     if isinstance(sent, dict) and isinstance(cleaned, dict):
-        cleaned |= {name: sent[name] for name in raw_texts if name in sent}
+        cleaned |= {name: sent[name] for name in verbatim_fields if name in sent}
     return to_json(cleaned, inf_nan_mode="constants")
 
 

@@ -7,8 +7,8 @@ import msgspec
 
 from almoner.kit.errors import (
     CursorError,
+    IdempotencyKeyInUse,
     IncorrectParams,
-    KeyInUse,
     OriginalCallInProgress,
     Problem,
     RateExceeded,
@@ -62,7 +62,7 @@ WEBHOOK_SIGNATURE: Final[Schema] = {
 
 _TAKEN: Final = {"description": "Accepted. After any other response, the delivery is retried."}
 _GONE: Final = {"description": "Gone: the subscription is suspended until you resume it."}
-_IDEMPOTENCY: Final = {OriginalCallInProgress, SameKeyDifferentData, KeyInUse}
+_IDEMPOTENCY: Final = {OriginalCallInProgress, SameKeyDifferentData, IdempotencyKeyInUse}
 _COMMON_ERRORS: Final = {
     frozenset({IncorrectParams, CursorError}): "InvalidListRequest",
     frozenset({IncorrectParams, *_IDEMPOTENCY}): "InvalidPost",
@@ -168,7 +168,7 @@ def envelope_schema(
         },
         "pageSize": {**size, "examples": [DEFAULT_PAGE_SIZE]},
         "_links": {
-            **shared.share("schemas", *links),
+            **shared.add_component("schemas", *links),
             "description": "Links to this page and to those around it.",
             "examples": [{"current": f"https://api.example.org{path}", "next": None, "prev": None}],
         },
@@ -202,7 +202,7 @@ def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Sc
     for problem in problems:
         reported = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
         shown = problem.code if problem.code not in examples else f"{problem.code} ({problem.message})"
-        examples[shown] = shared.share("examples", _error_name(problem), {"value": {"error": reported}})
+        examples[shown] = shared.add_component("examples", _error_name(problem), {"value": {"error": reported}})
     headers = ["Request-Id"]
     if RateExceeded in problems:
         headers += ["RateLimit", "RateLimit-Policy"]  # every response has them: documenting them once is enough
@@ -215,7 +215,7 @@ def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Sc
         "content": {"application/json": {"schema": {"$ref": f"{SCHEMAS}Error"}, "examples": examples}},
     }
     shared_name = _error_name(one) if len(problems) == 1 else _COMMON_ERRORS.get(frozenset(problems))
-    return shared.share("responses", shared_name, result) if shared_name else result
+    return shared.add_component("responses", shared_name, result) if shared_name else result
 
 
 def _error_name(problem: type[Problem]) -> str:
@@ -321,8 +321,8 @@ def webhook_schema(event: EventType, shared: Components) -> Schema:
             "description": "`eventData` contains the record.",
             "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
             "responses": {
-                "2XX": shared.share("responses", "WebhookTaken", _TAKEN),
-                "410": shared.share("responses", "WebhookGone", _GONE),
+                "2XX": shared.add_component("responses", "WebhookTaken", _TAKEN),
+                "410": shared.add_component("responses", "WebhookGone", _GONE),
             },
             "security": [{"webhookSignature": []}],
         }

@@ -32,7 +32,7 @@ class Components:
         self.responses: Schema = {}
         self.examples: Schema = {}
 
-    def share(self, kind: Kind, name: str, content: Schema) -> Schema:
+    def add_component(self, kind: Kind, name: str, content: Schema) -> Schema:
         """A reference to the content, which is kept under its name."""
         kept = getattr(self, kind).setdefault(name, content)
         if kept != content:
@@ -78,13 +78,13 @@ def record_schemas(
             _apply_naming_conventions(field, property_, record.object_name if record else record_name(name))
     names = {name: record_name(name) for name in components}
     result = _renamed({name: clean_schema(schema) for name, schema in components.items()}, names)
-    return with_ids(result, ids), {record: names[name] for name, record in classes.items()}
+    return fill_id_patterns(result, ids), {record: names[name] for name, record in classes.items()}
 
 
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
     """Add ID and timestamp formats to plain strings, by the member's name."""
     for option in property_.get("anyOf", [property_]):
-        if option.get("type") == "array" and (type_ := conventions.listed_id_type(field)):
+        if option.get("type") == "array" and (type_ := conventions.list_item_id_type(field)):
             option["items"][ID_TYPE_KEYWORD] = type_
         if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
             continue
@@ -108,7 +108,7 @@ def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[
     names = {name: re.sub("^(.+)Body$", r"\1Params", name) for name in schemas}
     names |= {reference_name(keys[model, mode]): operations[model] for model, mode in models}
     result = _renamed({name: clean_schema(schema) for name, schema in schemas.items()}, names)
-    return with_ids(result, ids), operations
+    return fill_id_patterns(result, ids), operations
 
 
 def _renamed(schemas: Schema, names: Mapping[str, str]) -> Schema:
@@ -164,13 +164,13 @@ def docstring_markdown(text: str) -> str:
     return "\n\n".join(re.sub(r"\s+", " ", paragraph).strip() for paragraph in paragraphs)
 
 
-def with_ids(schemas: Any, ids: Ids) -> Any:
+def fill_id_patterns(schemas: Any, ids: Ids) -> Any:
     """Replace id marks by a pattern that fits both environments, and this one's example."""
     if isinstance(schemas, list):
-        return [with_ids(item, ids) for item in schemas]
+        return [fill_id_patterns(item, ids) for item in schemas]
     if not isinstance(schemas, dict):
         return schemas
-    result = {key: with_ids(value, ids) for key, value in schemas.items()}
+    result = {key: fill_id_patterns(value, ids) for key, value in schemas.items()}
     if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
         result |= {"pattern": ids.pattern(marked, *result.pop(MORE_KEYWORD, ())), "examples": [ids.example(marked)]}
     if isinstance(such_as := schemas.get(SUCH_AS_KEYWORD), str):
@@ -187,25 +187,25 @@ class IdentifierSchemas:
         self._texts = texts
         self.schemas: Schema = {}
 
-    def name(self, type_: str) -> str:
+    def schema_name(self, id_type: str) -> str:
         """The schema's name."""
-        return self._names[type_]
+        return self._names[id_type]
 
-    def share(self, place: Any) -> Any:
+    def replace_inline_ids(self, schema: Any) -> Any:
         """The same part of the description, with references instead of inline identifiers."""
-        if isinstance(place, list):
-            return [self.share(item) for item in place]
-        if not isinstance(place, dict):
-            return place
-        type_ = place.get(ID_TYPE_KEYWORD)
-        if not isinstance(type_, str) or not str(place.get("pattern")).endswith("{25}$"):
-            return {key: self.share(value) for key, value in place.items()}
+        if isinstance(schema, list):
+            return [self.replace_inline_ids(item) for item in schema]
+        if not isinstance(schema, dict):
+            return schema
+        type_ = schema.get(ID_TYPE_KEYWORD)
+        if not isinstance(type_, str) or not str(schema.get("pattern")).endswith("{25}$"):
+            return {key: self.replace_inline_ids(value) for key, value in schema.items()}
         own = {"type": "string", "description": self._texts.get(type_, f"Identifies the {type_}.")}
-        kept = {ID_TYPE_KEYWORD: type_, "pattern": place["pattern"], "examples": place["examples"][:1]}
-        self.schemas[self.name(type_)] = {**own, **kept}
-        ref = {"$ref": SCHEMAS + self.name(type_)}
-        told = {"description": place["description"]} if "description" in place else {}
-        return {"anyOf": [ref, {"type": "null"}], **told} if "null" in place["type"] else {**ref, **told}
+        kept = {ID_TYPE_KEYWORD: type_, "pattern": schema["pattern"], "examples": schema["examples"][:1]}
+        self.schemas[self.schema_name(type_)] = {**own, **kept}
+        ref = {"$ref": SCHEMAS + self.schema_name(type_)}
+        told = {"description": schema["description"]} if "description" in schema else {}
+        return {"anyOf": [ref, {"type": "null"}], **told} if "null" in schema["type"] else {**ref, **told}
 
 
 def mark_enum_extensible(schema: Schema) -> Schema:
@@ -219,7 +219,7 @@ def mark_enum_extensible(schema: Schema) -> Schema:
     return {"type": "string", **result, OPEN_ENUM: values, "description": reported}
 
 
-def is_leaf(schema: Schema) -> bool:
+def is_scalar_without_example(schema: Schema) -> bool:
     """Whether a schema is an unnamed value without its own example or fixed values."""
     telling = {"examples", "const", "enum", OPEN_ENUM, "$ref", "properties", "allOf"}
     texts = all(option.get("type") == "string" for option in schema.get("anyOf", ()))

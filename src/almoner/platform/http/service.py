@@ -43,7 +43,7 @@ from almoner.platform.http.replies import (
 from almoner.platform.http.requests import ApiRequest, read_body, validate_request
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload, UploadedFile
-from almoner.platform.http.wire import ResponseRecord, without_personal
+from almoner.platform.http.wire import ResponseRecord, redact_personal_fields
 from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 
@@ -188,7 +188,7 @@ class ApiApplication:
                 if endpoint.shows_secret:
                     async with self._db.write() as call.opened:
                         await audit.insert_entry(
-                            call.opened, call_audit.audit_entry_of(call, values, RawResponse(replayed.body))
+                            call.opened, call_audit.build_audit_row(call, values, RawResponse(replayed.body))
                         )
                 status = 204 if endpoint.empty == 204 else 200
                 return Reply(status, replayed.body, [(b"idempotent-replayed", b"true")])
@@ -196,7 +196,7 @@ class ApiApplication:
                 if attempt == 2 or claim is None or claim.key_hash is None or not idempotency.is_claim_conflict(error):
                     raise
                 async with self._db.write() as tx:
-                    await idempotency.delete_expired_answer(tx, claim.partner.id, claim.key_hash)
+                    await idempotency.delete_expired_response(tx, claim.partner.id, claim.key_hash)
         raise AssertionError("unreachable")
 
     async def _perform(
@@ -236,9 +236,9 @@ class ApiApplication:
                 result = _mask_personal(call, await endpoint.handler(call, **arguments))
                 body, media_type = encode_result(result, bound.end)
                 if claim is not None:
-                    await idempotency.complete_claim(tx, claim, body, call_audit.audit_entry_of(call, values, result))
+                    await idempotency.complete_claim(tx, claim, body, call_audit.build_audit_row(call, values, result))
                 elif endpoint.is_write or endpoint.shows_secret:
-                    await audit.insert_entry(tx, call_audit.audit_entry_of(call, values, result))
+                    await audit.insert_entry(tx, call_audit.build_audit_row(call, values, result))
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
 
@@ -308,12 +308,12 @@ def _mask_personal(call: ApiCall, result: object) -> object:
     if call.identified is None or call.identified.has_scope(PERSONAL):
         return result
     if isinstance(result, ListResponse):
-        return replace(result, records=[without_personal(record) for record in result.records])
-    return without_personal(result) if isinstance(result, ResponseRecord) else result
+        return replace(result, records=[redact_personal_fields(record) for record in result.records])
+    return redact_personal_fields(result) if isinstance(result, ResponseRecord) else result
 
 
 def _claim_of(vault: Vault, caller: Caller, key: str | None, route: str, payload: object) -> IdempotencyClaim:
     publicly = caller.kind is KeyKind.PUBLISHABLE
     if not publicly and not caller.has_scope(PERSONAL):
         route += " without donors"  # a key without the scope must not replay a response that names donors
-    return idempotency.make_claim(vault, caller.partner, key, route, payload, publicly=publicly)
+    return idempotency.build_claim(vault, caller.partner, key, route, payload, with_publishable_key=publicly)

@@ -21,27 +21,27 @@ _SHORTEST_PART: Final = 4
 _MARKS: Final = re.compile(r"[^0-9a-z]")
 
 
-def parameter_sentence(name: str, known: Collection[str]) -> str:
+def unknown_parameter_message(name: str, known: Collection[str]) -> str:
     """The error sentence for an unknown query parameter."""
-    return f"query.{name[:_SHOWN]} is not a parameter of this call{suggestion(name, known)}"
+    return f"query.{name[:_SHOWN]} is not a parameter of this call{did_you_mean_suffix(name, known)}"
 
 
-def unknown_member_sentence(
-    place: str,
+def unknown_field_message(
+    location_prefix: str,
     location: tuple[int | str, ...],
     model: type[BaseModel] | None,
     record: type[msgspec.Struct] | None,
 ) -> str:
     """The error sentence for an unknown or read-only body member."""
     *outer, name = location
-    field = ".".join([place, *(str(part)[:_SHOWN] for part in location)])
+    field = ".".join([location_prefix, *(str(part)[:_SHOWN] for part in location)])
     if record is not None and str(name) in _record_members(record, outer):
         return f"{field} is read-only: the record has it, and this call does not take it"
     known = _model_members(model, outer) if model is not None else ()
-    return f"{field} is not a member of this call{suggestion(str(name), known)}"
+    return f"{field} is not a member of this call{did_you_mean_suffix(str(name), known)}"
 
 
-def suggestion(name: str, known: Collection[str]) -> str:
+def did_you_mean_suffix(name: str, known: Collection[str]) -> str:
     """The end of the sentence: the nearest known name, or nothing."""
     nearest = _nearest(name, known)
     return f"; did you mean {nearest}?" if nearest else ""

@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.patch import UnsetType
-from almoner.kit.text import clean_text, keep_hidden_characters
+from almoner.kit.text import clean_keeping_hidden_characters, clean_text
 from almoner.kit.time import parse_day_or_timestamp, parse_timestamp
 
 T = TypeVar("T")
@@ -65,13 +65,13 @@ def find_record(object_name: str) -> type[ResponseRecord] | None:
     return _RECORDS.get(object_name)
 
 
-def personal_members(object_name: str) -> list[str]:
+def personal_fields(object_name: str) -> list[str]:
     """The record's members (wire names) that hold donors' personal data."""
     record: type[ResponseRecord] = _RECORDS.get(object_name, ResponseRecord)
     return [field.encode_name for field in msgspec.structs.fields(record) if field.name in record.personal]
 
 
-def without_personal(record: R) -> R:
+def redact_personal_fields(record: R) -> R:
     """The record with personal members set to null, for keys without the scope."""
     known = [name for name in record.personal if getattr(record, name) is not msgspec.UNSET]
     if not known:
@@ -210,11 +210,11 @@ def _cleaned(value: object) -> object:
 
 
 def _cleaned_lines(value: object) -> object:
-    return clean_text(value, lines=True) if isinstance(value, str) and len(value) <= MAX_TYPED else value
+    return clean_text(value, keep_line_breaks=True) if isinstance(value, str) and len(value) <= MAX_TYPED else value
 
 
 def _kept(value: object) -> object:
-    return keep_hidden_characters(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
+    return clean_keeping_hidden_characters(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
 
 
 MAX_TYPED = 4096
@@ -264,7 +264,7 @@ def _metadata(value: object, *, merged: bool) -> object:
     if all(isinstance(item, str) or (merged and item is None) for item in read.values()):
         return read
     raise PydanticCustomError(
-        METADATA, "metadata", {"problems": metadata_rules.find_metadata_problems(read, merged=merged)}
+        METADATA, "metadata", {"problems": metadata_rules.find_metadata_problems(read, is_patch=merged)}
     )
 
 

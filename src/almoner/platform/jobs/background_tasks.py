@@ -2,19 +2,18 @@
 
 ::
 
-    tasks: Final = Tasks()
-    tasks.periodic("sessions.expire", service.next_due_at, service.expire_due)
+tasks: Final = Tasks() tasks.periodic("sessions.expire", service.next_due_at, service.expire_due)
 
-    @tasks.reacts_to(CONFIRMED)
-    async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmedEvent]) -> None: ...
+@tasks.on_internal_event(CONFIRMED) async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmedEvent])
+-> None: ...
 
-    payment_tasks: Final = TasksWith[PaymentProvider]()
+payment_tasks: Final = TasksWithDependencies[PaymentProvider]()
 
-    @payment_tasks.job(service.SEND)
-    async def send_refund(provider: PaymentProvider, work: JobContext, job: JobOf[SendRefund]) -> Result: ...
+@payment_tasks.job(service.SEND) async def send_refund(provider: PaymentProvider, work: JobContext, job:
+DecodedJob[SendRefund]) -> Result: ...
 
-Tasks that need a port of their slice, or another part of the deployment, are declared in ``TasksWith`` that type and
-get it as their first argument; ``job_registry.py`` passes it: ``refunds_jobs.payment_tasks.using(provider)``.
+Tasks that need a port of their slice, or another part of the deployment, are declared in ``TasksWithDependencies`` that
+type and get it as their first argument; ``job_registry.py`` passes it: ``refunds_jobs.payment_tasks.using(provider)``.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -25,9 +24,9 @@ from typing import Generic, TypeVar
 
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.events.outbox import Event, Reaction, read_record
+from almoner.platform.events.outbox import Event, Reaction, decode_event_data
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobKind, JobOf
+from almoner.platform.jobs.queue import Answer, DecodedJob, FinishedJob, Job, JobKind
 
 _P = TypeVar("_P")
 _T = TypeVar("_T")
@@ -106,7 +105,7 @@ def join_tasks(all_tasks: Iterable["BackgroundTasks | Tasks"]) -> BackgroundTask
     schedules: dict[str, Schedule] = {}
     limits: dict[str, timedelta] = {}
     for given in all_tasks:
-        tasks = given.collected if isinstance(given, Tasks) else given
+        tasks = given.declared_tasks if isinstance(given, Tasks) else given
         named = {schedule.name: schedule for schedule in tasks.schedules}
         if twice := (handlers.keys() & tasks.handlers.keys()) | (schedules.keys() & named.keys()):
             raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
@@ -119,9 +118,9 @@ def join_tasks(all_tasks: Iterable["BackgroundTasks | Tasks"]) -> BackgroundTask
 
 Due = Callable[[Tx], Awaitable[datetime | None]]
 Sweep = Callable[[Tx], Awaitable[int]]
-Handle = Callable[[JobContext, JobOf[_T]], Awaitable[Answer]]
+Handle = Callable[[JobContext, DecodedJob[_T]], Awaitable[Answer]]
 React = Callable[[Tx, Sequence[_T]], Awaitable[None]]
-HandleWith = Callable[[_P, JobContext, JobOf[_T]], Awaitable[Answer]]
+HandleWith = Callable[[_P, JobContext, DecodedJob[_T]], Awaitable[Answer]]
 ReactWith = Callable[[_P, Tx, Sequence[_T]], Awaitable[None]]
 
 
@@ -135,7 +134,7 @@ class Tasks:
         self._limits: dict[str, timedelta] = {}
 
     @property
-    def collected(self) -> BackgroundTasks:
+    def declared_tasks(self) -> BackgroundTasks:
         """All declared tasks."""
         return BackgroundTasks(self._handlers, tuple(self._reactions), tuple(self._schedules), self._limits)
 
@@ -155,7 +154,7 @@ class Tasks:
 
         return declare
 
-    def reacts_to(self, *events: InternalEvent[_T]) -> Callable[[React[_T]], React[_T]]:
+    def on_internal_event(self, *events: InternalEvent[_T]) -> Callable[[React[_T]], React[_T]]:
         """Declare a reaction to an internal event; ``react`` gets all payloads of a batch, in order."""
 
         def declare(react: React[_T]) -> React[_T]:
@@ -165,8 +164,8 @@ class Tasks:
 
         return declare
 
-    def reacts_to_events(self, *event_types: str) -> Callable[[React[Event]], React[Event]]:
-        """Like ``reacts_to``, for public events; see ``Reaction``."""
+    def on_public_event(self, *event_types: str) -> Callable[[React[Event]], React[Event]]:
+        """Like ``on_internal_event``, for public events; see ``Reaction``."""
 
         def declare(react: React[Event]) -> React[Event]:
             self._reactions += [Reaction(event_type, react) for event_type in event_types]
@@ -187,7 +186,7 @@ class Tasks:
         self._schedules.append(Schedule(name, due, sweep, every, sandbox_clock_limit))
 
 
-class TasksWith(Generic[_P]):
+class TasksWithDependencies(Generic[_P]):
     """Like ``Tasks``, for background work that also needs a part of the deployment, passed as the first argument."""
 
     def __init__(self) -> None:
@@ -204,11 +203,11 @@ class TasksWith(Generic[_P]):
 
         return declare
 
-    def reacts_to(self, *events: InternalEvent[_T]) -> Callable[[ReactWith[_P, _T]], ReactWith[_P, _T]]:
-        """Like ``Tasks.reacts_to``."""
+    def on_internal_event(self, *events: InternalEvent[_T]) -> Callable[[ReactWith[_P, _T]], ReactWith[_P, _T]]:
+        """Like ``Tasks.on_internal_event``."""
 
         def declare(react: ReactWith[_P, _T]) -> ReactWith[_P, _T]:
-            self._declared.append(lambda tasks, parts: tasks.reacts_to(*events)(partial(react, parts)))
+            self._declared.append(lambda tasks, parts: tasks.on_internal_event(*events)(partial(react, parts)))
             return react
 
         return declare
@@ -226,16 +225,16 @@ class TasksWith(Generic[_P]):
             lambda tasks, parts: tasks.periodic(name, partial(due, parts), partial(sweep, parts), every=every)
         )
 
-    def using(self, parts: _P) -> BackgroundTasks:
+    def bind(self, dependencies: _P) -> BackgroundTasks:
         """The declared tasks, bound to their dependencies."""
         tasks = Tasks()
         for declare in self._declared:
-            declare(tasks, parts)
-        return tasks.collected
+            declare(tasks, dependencies)
+        return tasks.declared_tasks
 
 
 def _reading(record: type[_T], react: React[_T]) -> React[Event]:
     async def react_to_records(tx: Tx, events: Sequence[Event]) -> None:
-        await react(tx, [read_record(event, record) for event in events])
+        await react(tx, [decode_event_data(event, record) for event in events])
 
     return react_to_records

@@ -36,7 +36,7 @@ class DeadJob:
 
 
 @dataclass(frozen=True, slots=True)
-class KindInQueue:
+class JobKindStatus:
     """The waiting jobs of one kind. ``retrying``: due jobs that have failed; ``error``: one of their errors."""
 
     kind: str
@@ -49,7 +49,7 @@ class KindInQueue:
     error: str | None
 
 
-async def list_kinds(tx: Tx) -> list[KindInQueue]:
+async def list_job_kind_statuses(tx: Tx) -> list[JobKindStatus]:
     """The jobs in the queue by kind, longest waiting first."""
     rows = await tx.fetch(
         """
@@ -65,7 +65,7 @@ async def list_kinds(tx: Tx) -> list[KindInQueue]:
         """,
         tx.now,
     )
-    return [KindInQueue(**row) for row in rows]
+    return [JobKindStatus(**row) for row in rows]
 
 
 async def find_oldest_waiting(tx: Tx) -> Mapping[str, datetime]:
@@ -102,7 +102,7 @@ class LaneBacklog:
     oldest_at: datetime
 
 
-async def count_lane_jobs(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneBacklog]:
+async def list_lane_backlogs(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneBacklog]:
     """Count the waiting jobs in these lanes; empty lanes are left out."""
     rows = await tx.fetch(
         """
@@ -155,7 +155,7 @@ async def retry_dead_job(tx: Tx, job_id: int) -> str:
     )
     if kind is None:
         raise NoSuchDeadJob
-    tx.after_commit(WAKEUP.notify)
+    tx.add_commit_callback(WAKEUP.notify)
     return kind
 
 
@@ -171,11 +171,11 @@ async def retry_dead_jobs(tx: Tx, kind: str) -> int:
         kind,
         tx.now,
     )
-    tx.after_commit(WAKEUP.notify)
+    tx.add_commit_callback(WAKEUP.notify)
     return len(rows)
 
 
-async def drop_dead_job(tx: Tx, job_id: int) -> str:
+async def delete_dead_job(tx: Tx, job_id: int) -> str:
     """Delete a dead job and return its kind. Raises NoSuchDeadJob."""
     kind: str | None = await tx.fetchval("delete from job where id = $1 and dead_at is not null returning kind", job_id)
     if kind is None:

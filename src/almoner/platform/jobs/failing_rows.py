@@ -27,23 +27,23 @@ _resting: Final[dict[str, dict[UUID, float]]] = {}
 _log: Final = get_logger("almoner.jobs")
 
 
-async def process_rows(
+async def process_rows_isolating_failures(
     tx: Tx,
     sweep: str,
     rows: Sequence[_T],
     handle: Callable[[Sequence[_T]], Awaitable[object]],
     *,
-    key: Callable[[_T], object] = attrgetter("id"),
+    row_key: Callable[[_T], object] = attrgetter("id"),
 ) -> list[_T]:
     """Process rows together, or one at a time if that fails; returns the failed rows, which are logged.
 
     The effects of a failed row are rolled back. Raises if the database is unavailable, which is no row's failure.
     """
-    if not rows or await _succeeds(tx, sweep, rows, handle, key):
+    if not rows or await _succeeds(tx, sweep, rows, handle, row_key):
         return []
     if len(rows) == 1:
         return list(rows)
-    return [row for row in rows if not await _succeeds(tx, sweep, [row], handle, key)]
+    return [row for row in rows if not await _succeeds(tx, sweep, [row], handle, row_key)]
 
 
 async def process_due_rows(
@@ -62,7 +62,7 @@ async def process_due_rows(
     resting = {row: until for row, until in _resting.get(sweep, {}).items() if until > now}
     _resting[sweep] = resting
     while failed < _MOST_FAILED and len(resting) < _MOST_RESTING and (due := await lock_due(tx, limit, list(resting))):
-        bad = await process_rows(tx, sweep, due, handle)
+        bad = await process_rows_isolating_failures(tx, sweep, due, handle)
         resting.update((row.id, now + _REST_SECONDS) for row in bad)
         if len(bad) < len(due):
             return len(due) - len(bad)

@@ -69,12 +69,12 @@ class NewJob:
     unique: str | None = None
 
 
-class Nothing(msgspec.Struct, frozen=True):
+class NoDetails(msgspec.Struct, frozen=True):
     """The details of jobs that need none."""
 
 
 @dataclass(frozen=True, slots=True)
-class JobOf(Job, Generic[T]):
+class DecodedJob(Job, Generic[T]):
     """A job as the handler of its kind gets it: ``details`` is the payload, decoded."""
 
     details: T
@@ -103,9 +103,9 @@ class JobKind(Generic[T]):
         """Enqueue a job in the caller's transaction."""
         await enqueue_jobs(tx, [self.new_job(details, due=due, lane=lane, unique=unique)])
 
-    def decode(self, job: Job) -> JobOf[T]:
+    def decode(self, job: Job) -> DecodedJob[T]:
         """Decode the payload for the handler."""
-        return JobOf(
+        return DecodedJob(
             job.id,
             job.kind,
             job.payload,
@@ -207,7 +207,7 @@ async def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob]) -> None:
         [job.unique for job in jobs],
         tx.now,
     )
-    tx.after_commit(WAKEUP.notify)
+    tx.add_commit_callback(WAKEUP.notify)
 
 
 _TAKE: Final = """
@@ -290,7 +290,7 @@ with room as materialized (
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimableJobs:
+class ClaimableWork:
     """Which kinds of work can be claimed now: jobs without a lane, lanes with room, lanes to promote."""
 
     due: bool
@@ -298,11 +298,11 @@ class ClaimableJobs:
     promotable: bool
 
 
-async def find_claimable_jobs(tx: Tx) -> ClaimableJobs:
+async def find_claimable_work(tx: Tx) -> ClaimableWork:
     """Find the jobs that can be claimed now, without locking."""
     row = await tx.fetchrow(FIND_CLAIMABLE, tx.now, tx.real_now)
     assert row is not None
-    return ClaimableJobs(**row)
+    return ClaimableWork(**row)
 
 
 async def claim_jobs(tx: Tx, limit: int) -> list[Job]:
@@ -311,7 +311,7 @@ async def claim_jobs(tx: Tx, limit: int) -> list[Job]:
     return [Job(**row) for row in rows]
 
 
-async def promote_lane_jobs(tx: Tx) -> None:
+async def mark_due_lane_jobs_ready(tx: Tx) -> None:
     """Mark the due jobs of lanes as ready."""
     await tx.execute(PROMOTE, tx.now, _PROMOTED)
 
@@ -366,7 +366,7 @@ async def limit_lanes(tx: Tx, limits: Sequence[LaneLimits]) -> None:
         [limit.burst_cap for limit in ordered],
         [limit.paused_until for limit in ordered],
     )
-    tx.after_commit(WAKEUP.notify)
+    tx.add_commit_callback(WAKEUP.notify)
 
 
 async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
@@ -424,7 +424,7 @@ async def release_jobs(tx: Tx, jobs: Sequence[Job]) -> None:
         [job.id for job in jobs],
         [job.attempt for job in jobs],
     )
-    tx.after_commit(WAKEUP.notify)
+    tx.add_commit_callback(WAKEUP.notify)
 
 
 DONE: Final = """

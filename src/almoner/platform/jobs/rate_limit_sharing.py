@@ -31,9 +31,9 @@ union all
 """
 
 
-async def share_use(tx: Tx, used: Mapping[Slot, float]) -> dict[bytes, float]:
+async def exchange_usage(tx: Tx, usage: Mapping[Slot, float]) -> dict[bytes, float]:
     """Add this server's usage to the shared table; returns how far each key is ahead on all servers."""
-    digests = {slot_digest(slot): seconds for slot, seconds in used.items()}
+    digests = {slot_digest(slot): seconds for slot, seconds in usage.items()}
     rows = await tx.fetch(_SHARE, list(digests), list(digests.values()), MOST_SHARED, tx.real_now)
     return {row["key"]: row["ahead"] for row in rows}
 
@@ -52,13 +52,13 @@ class RateLimitSharing:
         """Set the number of live servers."""
         self._servers = live
 
-    async def share(self) -> None:
+    async def exchange_usage_once(self) -> None:
         """Exchange usage once; delete expired usage once a minute."""
         used = self._limiter.drain_usage()
         if self._servers <= 1:
             return
         async with self._db.single_statement() as tx:
-            ahead = await share_use(tx, used)
+            ahead = await exchange_usage(tx, used)
             now = tx.real_now.timestamp()
         self._limiter.apply_shared_usage(ahead, now)
         self._turns += 1
@@ -71,7 +71,7 @@ class RateLimitSharing:
         while not stop.is_set():
             await wait_until_set(stop, _SHARE_SECONDS)
             try:
-                await self.share()
+                await self.exchange_usage_once()
             except DATABASE_ERRORS as error:
                 self._telemetry.log(
                     "rate_limits_wait", self._db.deployment.clock.real_now(), **failure_log_fields(error)

@@ -49,10 +49,10 @@ class ScheduleInvalid(Exception):
         self.problems = problems
 
 
-def parse_schedule(
-    text: str, named: Callable[[str], Format], policy: AddressPolicy, refused: type[Exception]
+def parse_refresh_schedule(
+    text: str, find_format: Callable[[str], Format], policy: AddressPolicy, unknown_format_error: type[Exception]
 ) -> tuple[ScheduledRefresh[Format], ...]:
-    """Parse the schedule; ``named`` looks up formats. Raises ScheduleInvalid."""
+    """Parse the schedule; ``find_format`` looks up formats. Raises ScheduleInvalid."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -62,8 +62,8 @@ def parse_schedule(
     for name, table in tables.items():
         found = [f"[{name}] {problem}" for problem in _table_problems(table, policy)]
         try:
-            source = named(name)
-        except refused as error:
+            source = find_format(name)
+        except unknown_format_error as error:
             found.append(f"[{name}] {error}")
         else:
             if source.code in plan:

@@ -141,7 +141,7 @@ class JobRunner:
 
     async def _claim(self, places: int) -> list[Job]:
         async with self._context.db.read() as tx:
-            waiting = await queue.find_claimable_jobs(tx)
+            waiting = await queue.find_claimable_work(tx)
         plain = waiting.due and places > 0
         laned = (waiting.ready or waiting.promotable) and self._in_lanes() < self._lane_places
         taken: list[Job] = []
@@ -152,7 +152,7 @@ class JobRunner:
             if plain:
                 taken += await queue.claim_jobs(tx, places)
             if waiting.promotable:
-                await queue.promote_lane_jobs(tx)
+                await queue.mark_due_lane_jobs_ready(tx)
             if laned:
                 taken += await self._claim_from_lanes(tx)
         return taken
@@ -177,7 +177,7 @@ class JobRunner:
         await tx.execute(queue.BY_INDEX)
         await queue.record_results(tx, finished)
         if self._may_start:
-            tx.after_commit(partial(self._start, await self._claim_from_lanes(tx, len(finished))))
+            tx.add_commit_callback(partial(self._start, await self._claim_from_lanes(tx, len(finished))))
 
     async def _perform(self, job: Job) -> None:
         result: Answer | JobFailed | None = None

@@ -183,7 +183,7 @@ class ScheduleRunner:
                 )
             await wait_until_set(stop, _LOOK_SECONDS)
 
-    async def list_jobs(self, tx: Tx) -> list[PeriodicJob]:
+    async def list_periodic_jobs(self, tx: Tx) -> list[PeriodicJob]:
         """All periodic jobs, with their last and next runs, by name."""
         due = await read_due_times(tx, self._schedules)
         rows: dict[str, Mapping[str, Any]] = {row["name"]: dict(row) for row in await tx.fetch(_STATES)}

@@ -12,11 +12,11 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails, Result
 from almoner.platform.observability.telemetry import Telemetry
 
-_RUN: Final = JobKind("selfcheck.run", Nothing)
+_RUN: Final = JobKind("selfcheck.run", NoDetails)
 NIGHTLY: Final = "selfcheck.nightly"
 _NIGHT_HOUR: Final = 3
 """UTC, by the business clock."""
@@ -136,7 +136,7 @@ async def record_outcome(tx: Tx, checks: Sequence[ConsistencyCheck], outcome: Se
     )
 
 
-async def list_records(tx: Tx) -> list[CheckRecord]:
+async def list_check_records(tx: Tx) -> list[CheckRecord]:
     """The results of the last self-check, failed checks first."""
     rows = await tx.fetch(
         """
@@ -168,11 +168,11 @@ class JobDependencies:
     telemetry: Telemetry
 
 
-run_tasks: Final = TasksWith[JobDependencies]()
+run_tasks: Final = TasksWithDependencies[JobDependencies]()
 
 
 @run_tasks.job(_RUN)
-async def run_nightly(dependencies: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_nightly(dependencies: JobDependencies, context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
     """Run all checks; violations are counted and logged."""
     checks, telemetry = dependencies.checks, dependencies.telemetry
     outcome = await run_selfcheck(context.db, checks)
@@ -207,7 +207,7 @@ async def next_selfcheck_at(tx: Tx) -> datetime | None:
 
 async def enqueue_selfcheck(tx: Tx, _limit: int = 1) -> int:
     """Enqueue a self-check job. The sweep itself processes no record."""
-    await _RUN.enqueue(tx, Nothing(), unique=NIGHTLY)
+    await _RUN.enqueue(tx, NoDetails(), unique=NIGHTLY)
     return 0
 
 

@@ -45,7 +45,7 @@ class Tracing:
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("almoner", __version__)
 
-    def application(self, app: ASGIApp) -> ASGIApp:
+    def trace_application(self, app: ASGIApp) -> ASGIApp:
         """The application, wrapped in a span for each request except health checks."""
 
         async def traced(scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,7 +72,7 @@ class Tracing:
 
         return traced
 
-    def handlers(self, handlers: Mapping[str, JobHandler]) -> dict[str, JobHandler]:
+    def trace_job_handlers(self, handlers: Mapping[str, JobHandler]) -> dict[str, JobHandler]:
         """The job handlers, each wrapped in a trace span for every attempt."""
         return {kind: self._handler(kind, handler) for kind, handler in handlers.items()}
 
@@ -116,7 +116,7 @@ class Tracing:
             span.set_status(Status(StatusCode.ERROR, type(query.exception).__name__))
         span.end(ends)
 
-    def outbound(self) -> aiohttp.TraceConfig:
+    def outbound_trace_config(self) -> aiohttp.TraceConfig:
         """A trace configuration for the HTTP client: a span for each call, with the host only.
 
         Trace headers are not sent to other parties.

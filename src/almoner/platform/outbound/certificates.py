@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from almoner.platform.outbound.lookups import connect_to_host
 
 
-async def find_certificate_end(host: str, port: int, context: ssl.SSLContext | None = None) -> datetime:
+async def fetch_certificate_expiry(host: str, port: int, context: ssl.SSLContext | None = None) -> datetime:
     """When the server's certificate expires.
 
     ``context``: the trusted authorities; the system's by default. Raises ssl.SSLError for a certificate that clients

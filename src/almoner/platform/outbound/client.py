@@ -249,7 +249,7 @@ class OutboundClient:
         self._limits = limits
         self._identity = identity or DeploymentIdentity()
         self._listeners = listeners
-        self._lookup = lookup or lookups.look_up
+        self._lookup = lookup or lookups.resolve_host_without_timeout
         self._lookup_slots = asyncio.Semaphore(_LOOKUPS)
         self._tls = tls or _system_tls()
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
@@ -398,10 +398,10 @@ def _raise_outbound_failure() -> Iterator[None]:
 
 
 def _outbound_failure_of(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
-    if (text := failure_texts.tls_text(error)) is not None:
+    if (text := failure_texts.tls_failure_message(error)) is not None:
         return TlsFailed(text)
     if isinstance(error, aiohttp.ClientConnectorError):
         if isinstance(error.os_error, _Denied):
             return TargetRefused("The address is not public")
-        return ConnectFailed(failure_texts.connect_text(error))
-    return MalformedResponse(failure_texts.response_text(error))
+        return ConnectFailed(failure_texts.connection_failure_message(error))
+    return MalformedResponse(failure_texts.response_failure_message(error))

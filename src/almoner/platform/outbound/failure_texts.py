@@ -25,7 +25,7 @@ _PLAIN: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST",
 _TLS: Final = "The TLS connection failed: {}"
 
 
-def tls_text(error: BaseException) -> str | None:
+def tls_failure_message(error: BaseException) -> str | None:
     """Why TLS failed; None if something else did."""
     for one in _causes(error):
         if isinstance(one, aiohttp.ClientError):
@@ -50,7 +50,7 @@ def _handshake_text(reason: str) -> str:
     return f"the server ended the handshake ({reason.lower().replace('_', ' ')})" if reason else "it was cut off"
 
 
-def connect_text(error: aiohttp.ClientConnectorError) -> str:
+def connection_failure_message(error: aiohttp.ClientConnectorError) -> str:
     """Why the connection failed."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "The connection failed: the host name does not resolve"
@@ -65,7 +65,7 @@ def connect_text(error: aiohttp.ClientConnectorError) -> str:
             return "The connection failed: no server answers"
 
 
-def response_text(error: aiohttp.ClientError | HttpProcessingError) -> str:
+def response_failure_message(error: aiohttp.ClientError | HttpProcessingError) -> str:
     """Why the response is incomplete."""
     for one in _causes(error):
         if isinstance(one, LineTooLong) or "Got more than" in str(one):

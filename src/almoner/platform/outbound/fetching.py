@@ -76,7 +76,7 @@ Report = Callable[[FetchProgress], None]
 
 
 async def resolve_files(
-    db: Database, folder: Path, places: Sequence[str], report: Report | None = None
+    db: Database, folder: Path, paths_or_urls: Sequence[str], report: Report | None = None
 ) -> tuple[list[Path], list[FetchedFile]]:
     """(all files, downloaded files) for paths and URLs, in order.
 
@@ -87,7 +87,7 @@ async def resolve_files(
     fetched: list[FetchedFile] = []
     outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
     try:
-        for place in places:
+        for place in paths_or_urls:
             if is_url(place):
                 fetched.append(await fetch_file(outbound, folder, place, db.deployment.clock.real_now, report))
                 found.append(fetched[-1].path)
@@ -101,9 +101,9 @@ async def resolve_files(
     return found, fetched
 
 
-def is_url(place: str) -> bool:
+def is_url(path_or_url: str) -> bool:
     """Whether the place is a web address to download from."""
-    return place.lower().startswith(("https://", "http://"))
+    return path_or_url.lower().startswith(("https://", "http://"))
 
 
 async def fetch_file(

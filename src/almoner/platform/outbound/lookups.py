@@ -22,7 +22,7 @@ _MOST_OF_NAME: Final = 16
 _running: Counter[str] = Counter()
 
 
-async def look_up(host: str, port: int) -> Sequence[str]:
+async def resolve_host_without_timeout(host: str, port: int) -> Sequence[str]:
     """Resolve a host name without a time limit. Raises OSError."""
     found = await run_in_detached_thread(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(where[0]) for *_, where in found]
@@ -33,7 +33,7 @@ async def resolve_host(host: str, port: int = 0) -> Sequence[str]:
     if _running[host] >= _MOST_OF_NAME:
         raise socket.gaierror(socket.EAI_AGAIN, f"{_MOST_OF_NAME} lookups of this name have no answer yet")
     _running[host] += 1
-    asking = asyncio.create_task(look_up(host, port))
+    asking = asyncio.create_task(resolve_host_without_timeout(host, port))
     asking.add_done_callback(lambda done: _end(host, done))
     async with asyncio.timeout(_SECONDS):
         return await asyncio.shield(asking)

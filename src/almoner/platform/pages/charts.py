@@ -32,7 +32,7 @@ class DailyChart:
     total_before: int
 
 
-def first_day(today: date) -> date:
+def chart_start_date(today: date) -> date:
     """The first day of a chart for today."""
     return today - timedelta(days=2 * DAYS - 1)
 

@@ -21,8 +21,8 @@ _READ_AHEAD: Final = 2
 """The parts read in advance: the file's head and first rows."""
 
 
-async def file_response(
-    parts: AsyncIterator[bytes], name: str, media_type: str = "text/csv; charset=utf-8"
+async def stream_file_download(
+    chunks: AsyncIterator[bytes], name: str, media_type: str = "text/csv; charset=utf-8"
 ) -> StreamingResponse:
     """Send a file as a download while it is written.
 
@@ -32,9 +32,9 @@ async def file_response(
     first = list[bytes]()
     with suppress(StopAsyncIteration):
         for _ in range(_READ_AHEAD):
-            first.append(await anext(parts))
+            first.append(await anext(chunks))
     headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(_chain(first, parts), media_type=media_type, headers=headers)
+    return StreamingResponse(_chain(first, chunks), media_type=media_type, headers=headers)
 
 
 async def _chain(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

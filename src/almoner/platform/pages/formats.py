@@ -61,9 +61,9 @@ def currency_name(currency: str, locale: Locale) -> str:
     return numbers.get_currency_name(currency, count=None if declines else 100, locale=locale)
 
 
-def format_share(share: float, locale: Locale) -> str:
+def format_percentage(fraction: float, locale: Locale) -> str:
     """A share in percent: ``2.9%``."""
-    return localise_digits(numbers.format_percent(share, locale=locale, decimal_quantization=False), locale)
+    return localise_digits(numbers.format_percent(fraction, locale=locale, decimal_quantization=False), locale)
 
 
 def format_days(count: int, locale: Locale) -> str:
@@ -134,16 +134,16 @@ def format_whole_number(number: int, locale: Locale) -> str:
     return localise_digits(numbers.format_decimal(number, locale=locale), locale)
 
 
-def format_age(age: timedelta, locale: Locale) -> str:
+def format_relative_time(age: timedelta, locale: Locale) -> str:
     """How long ago, or until when: ``3 hours ago``, ``in 2 days``."""
     past = max(age, timedelta(seconds=1)) if age > timedelta(seconds=-1) else age
     return localise_digits(dates.format_timedelta(-past, add_direction=True, locale=locale), locale)
 
 
-def format_wait(seconds: int, locale: Locale) -> str:
+def format_time_until(seconds: int, locale: Locale) -> str:
     """The time until the next attempt: ``in 3 seconds``, ``in 2 minutes``; rounded up."""
     whole = seconds if seconds < _SECONDS_AS_SUCH else -(-seconds // 60) * 60
-    return format_age(timedelta(seconds=-whole), locale)
+    return format_relative_time(timedelta(seconds=-whole), locale)
 
 
 def zone_name(zone: tzinfo, locale: Locale) -> str:
@@ -158,7 +158,7 @@ def is_family_name_first(locale: Locale) -> bool:
     return locale.language in ("hu", "ja", "ko", "vi", "zh")
 
 
-def comma(locale: Locale) -> str:
+def list_separator(locale: Locale) -> str:
     """The separator of list items in the language."""
     return {"ar": "، ", "ja": "、"}.get(locale.language, ", ")
 

@@ -50,7 +50,7 @@ def nonce_sources(nonce: str) -> InlineSources:
     return InlineSources([f"'nonce-{nonce}'"], [f"'nonce-{nonce}'"])
 
 
-def hash_sources(body: str, nonce: str) -> tuple[str, InlineSources]:
+def replace_nonce_with_hashes(html: str, nonce: str) -> tuple[str, InlineSources]:
     """A page without its nonce, so that it can be cached, and the hashes of its inline parts."""
     found: dict[str, list[str]] = {"style": [], "script": []}
 
@@ -59,7 +59,7 @@ def hash_sources(body: str, nonce: str) -> tuple[str, InlineSources]:
         found[element[1]].append(f"'sha256-{digest}'")
         return f"<{element[1]}>{element[2]}</{element[1]}>"
 
-    shared = re.sub(rf'<(style|script) nonce="{re.escape(nonce)}">(.*?)</\1>', strip, body, flags=re.DOTALL)
+    shared = re.sub(rf'<(style|script) nonce="{re.escape(nonce)}">(.*?)</\1>', strip, html, flags=re.DOTALL)
     return shared, InlineSources(found["style"], found["script"])
 
 

@@ -45,21 +45,25 @@ class LinkSession:
 
 
 def begin_link_session(
-    vault: Vault, purpose: str, record: UUID, name: str, until: datetime | None = None
+    vault: Vault, purpose: str, record_id: UUID, path_id: str, expires_at: datetime | None = None
 ) -> LinkSession:
-    """A new session for a record; ``name`` is the record's ID in the path."""
+    """A new session for a record; ``path_id`` is the record's ID in the path."""
     random = os.urandom(_RANDOM_BYTES)
-    end = b"" if until is None else int(until.timestamp()).to_bytes(_END_BYTES)
-    return _visit(vault, purpose, name, random + vault.sign(f"visit:{purpose}", record.bytes + random + end) + end)
+    end = b"" if expires_at is None else int(expires_at.timestamp()).to_bytes(_END_BYTES)
+    return _visit(
+        vault, purpose, path_id, random + vault.sign(f"visit:{purpose}", record_id.bytes + random + end) + end
+    )
 
 
-def find_link_session(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> LinkSession | None:
+def find_link_session(
+    request: Request, vault: Vault, purpose: str, record_id: UUID, path_id: str
+) -> LinkSession | None:
     """The session that the request's cookie proves, even if expired; None without a valid cookie."""
-    raw = _decoded(request.cookies.get(_cookie(purpose, name), ""))
+    raw = _decoded(request.cookies.get(_cookie(purpose, path_id), ""))
     random, signature, end = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:_SIGNED_BYTES], raw[_SIGNED_BYTES:]
-    if not vault.verify(f"visit:{purpose}", record.bytes + random + end, signature):
+    if not vault.verify(f"visit:{purpose}", record_id.bytes + random + end, signature):
         return None
-    return _visit(vault, purpose, name, raw)
+    return _visit(vault, purpose, path_id, raw)
 
 
 def is_same_origin(request: Request, origin: str | None) -> bool:

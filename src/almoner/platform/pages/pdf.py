@@ -74,7 +74,7 @@ class PdfRenderer:
         families = (*_FAMILIES, *more) if facts.get("lang") == "ja" else (*_FAMILIES[:3], *more, *_FAMILIES[3:])
         compiler = self._compiler_with(tuple(more.values())) if more else self._compiler
         try:
-            shown = {**facts, "rewritten": any(map(is_rewritten, texts))}
+            shown = {**facts, "rewritten": any(map(has_unprintable_characters, texts))}
             return self._compiled(compiler, families, _map_texts(shown, to_printable), links, at)
         except self._typst.TypstError:
             # Combining marks on a letter of another script: no font has both.
@@ -104,7 +104,7 @@ class PdfRenderer:
         return result.replace(_SUSPECTS, b" " * len(_SUSPECTS))
 
 
-def public_notices(deployment: Deployment, language: Language) -> tuple[Facts, dict[str, str]]:
+def build_contact_and_notice_facts(deployment: Deployment, language: Language) -> tuple[Facts, dict[str, str]]:
     """The deployment's contact and notices: template facts, and link URLs by key."""
     public, rtl = deployment.public_links, language.direction == "rtl"
     contact = language.text("page.contact", email=public.contact) if public.contact else None
@@ -130,7 +130,7 @@ def to_printable(text: str) -> str:
     return _LONG.sub("\\g<0>\u200b", shown)
 
 
-def is_rewritten(text: str) -> bool:
+def has_unprintable_characters(text: str) -> bool:
     """Whether the text has characters without a font, which are shown by number."""
     return any(_printable_character(one).startswith("[U+") for one in unicodedata.normalize("NFC", text))
 

@@ -55,7 +55,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class ActiveFilter:
     """An active filter. ``label``: its member; ``without``: the URL of the list without it."""
 
     label: str
@@ -82,7 +82,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class LabelledValue:
     """One fact. ``href``: the page of the record that an ID names. ``currency``: of an amount."""
 
     label: str
@@ -101,7 +101,7 @@ class Section:
     """
 
     title: str
-    facts: list[Fact] = field(default_factory=list)
+    facts: list[LabelledValue] = field(default_factory=list)
     sections: list["Section"] = field(default_factory=list)
     titled_by_value: bool = False
 
@@ -139,7 +139,7 @@ def status_tone(status: str) -> Tone:
     return "bad" if status in _BAD else "waiting"
 
 
-def readable(name: str) -> str:
+def humanise_field_name(name: str) -> str:
     """A label for a member or status that the catalogues lack: ``donationRequestId`` as "Donation request ID"."""
     spaced = "".join(f" {sign.lower()}" if sign.isupper() and not name.isupper() else sign for sign in name)
     words = spaced.replace("_", " ").lower().split() if name.isupper() or "_" in name else spaced.split()

@@ -20,7 +20,7 @@ from almoner.kit import language as languages
 from almoner.kit.public_links import PublicLinks
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets, formats
-from almoner.platform.pages.headers import hash_sources, nonce_sources, security_headers
+from almoner.platform.pages.headers import nonce_sources, replace_nonce_with_hashes, security_headers
 from almoner.platform.pages.translations import FALLBACK, Language, TranslationCatalogues
 
 _SHARED: Final = Path(__file__).parent / "templates"
@@ -153,7 +153,7 @@ class PageRenderer:
         self, given: dict[str, Any], template: str, language: Language, context: dict[str, object]
     ) -> _SharedPage:
         nonce = token_urlsafe(16)
-        body, inline = hash_sources(self.render_text(template, language, nonce=nonce, **context), nonce)
+        body, inline = replace_nonce_with_hashes(self.render_text(template, language, nonce=nonce, **context), nonce)
         headers = security_headers(
             inline,
             form_targets=given["form_targets"],

@@ -129,20 +129,24 @@ def _compare_with_names(searched_name: PreparedName, others: Sequence[PreparedNa
 
 
 def best_name_likeness(
-    asked: Sequence[str], listed: Sequence[str], *, second_line: str | None = None, in_family: bool | None = None
+    searched_names: Sequence[str],
+    listed_names: Sequence[str],
+    *,
+    second_line: str | None = None,
+    shares_first_line: bool | None = None,
 ) -> NameLikeness:
     """The best likeness of all pairs of names. Other names count slightly less than the main name.
 
-    ``second_line`` belongs to the first listed name: a chapter, a trust, another name. ``in_family``: other
+    ``second_line`` belongs to the first listed name: a chapter, a trust, another name. ``shares_first_line``: other
     organisations have the same first line; None if unknown.
     """
-    first, *others = [read for name in listed if (read := _prepare(name)).words] or [_prepare("")]
+    first, *others = [read for name in listed_names if (read := _prepare(name)).words] or [_prepare("")]
     second = _prepare(second_line or "")
     found: list[NameLikeness] = []
-    for rank, name in enumerate(asked):
+    for rank, name in enumerate(searched_names):
         read = _prepare(name)
         pairs = (
-            [*_compare_with_lines(read, first, second, in_family=in_family)]
+            [*_compare_with_lines(read, first, second, in_family=shares_first_line)]
             if second.words
             else [compare_names(read, first)]
         )
@@ -197,7 +201,9 @@ def _has_address(one: ParsedAddress) -> bool:
 
 def compare_parties(party: Party, listed: Party) -> PartyAgreement:
     """Score how well a searched party and a listed one agree."""
-    likeness = best_name_likeness(party.names, listed.names, second_line=listed.second_line, in_family=listed.in_family)
+    likeness = best_name_likeness(
+        party.names, listed.names, second_line=listed.second_line, shares_first_line=listed.in_family
+    )
     mine, other = _prepare(likeness.asked), _prepare(likeness.listed)
     here, there = parse_address(party), parse_address(listed)
     near = compare_addresses(here, there)

@@ -9,7 +9,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
-from almoner.screening.matching.conventions import is_other_spelling, similar_spellings
+from almoner.screening.matching.conventions import may_be_same_word, spellings_differing_in_vowels
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.spelling import consonant_key
 
@@ -59,7 +59,7 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
         return 0.97
     known = tables.word_frequencies()
     usual, strange = known.is_known_word(one), not known.is_known_word(other)
-    if (strange or not usual) and is_other_spelling(one, other):
+    if (strange or not usual) and may_be_same_word(one, other):
         return _OTHER_SPELLING_LIKENESS
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED_LIKENESS
@@ -91,7 +91,7 @@ def _phonetic_similarity(one: str, other: str) -> float:
         sound = consonant_key(one)
         if len(sound) >= _MIN_SOUND_LETTERS and sound == consonant_key(other):
             return _PHONETIC_LIKENESS
-    pairs = similar_spellings(one, other)
+    pairs = spellings_differing_in_vowels(one, other)
     alike = any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in pairs)
     return _PHONETIC_LIKENESS if alike else 0.0
 
@@ -200,7 +200,7 @@ class WordAligner:
                         return
 
     def _match_synonyms(self) -> None:
-        senses = tables.word_meanings()
+        senses = tables.canonical_synonyms()
         for place in tuple(self.left):
             if sense := senses.get(self._asked.words[place]):
                 for other in self.right:

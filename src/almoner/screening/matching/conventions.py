@@ -59,28 +59,28 @@ _ENGLISH: Final = _rewriter(
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-def read_reduced_spelling(word: str) -> str:
+def reduce_english_spelling(word: str) -> str:
     """What English spellings of a word share: ``yevgeniy`` and ``evgeni`` -> ``evgeni``."""
     found = _DOUBLED.sub(r"\1", _ENGLISH(word)).replace("ie", "e").replace("io", "o")
     return found[:-1] if found[-1:] == "h" else found
 
 
-reduced_spelling: Final = lru_cache(maxsize=16_384)(read_reduced_spelling)
+reduced_spelling: Final = lru_cache(maxsize=16_384)(reduce_english_spelling)
 
 
-def sound_of(reduced: str) -> str:
+def consonant_skeleton(reduced_word: str) -> str:
     """The consonants of a reduced word; a short word keeps its vowels, since its consonants alone are too common."""
-    consonants = _VOWELS.sub("", reduced)
-    return consonants if len(consonants) >= _CONSONANTS else reduced
+    consonants = _VOWELS.sub("", reduced_word)
+    return consonants if len(consonants) >= _CONSONANTS else reduced_word
 
 
 @lru_cache(maxsize=16_384)
-def other_spellings(word: str) -> frozenset[str]:
+def possible_reduced_spellings(word: str) -> frozenset[str]:
     """The word in reduced English spelling, for each convention that it may be written in."""
     written = {word}
     if _MAY_BE_REWRITTEN.search(word):
         written.update(convention(word) for convention in _CONVENTIONS)
-    return frozenset(one for one in map(read_reduced_spelling, written) if len(one) >= _SHORTEST)
+    return frozenset(one for one in map(reduce_english_spelling, written) if len(one) >= _SHORTEST)
 
 
 @lru_cache(maxsize=32_768)
@@ -95,19 +95,25 @@ def _kept_consonants(word: str) -> str:
     return _DOUBLED.sub(r"\1", _kept_letters(word).replace("a", ""))
 
 
-def is_other_spelling(one: str, other: str) -> bool:
+def may_be_same_word(one: str, other: str) -> bool:
     """Whether two words may be spellings of one word in two languages."""
     if _kept_letters(one) != _kept_letters(other):
         return False
-    return reduced_spelling(one) in other_spellings(other) or reduced_spelling(other) in other_spellings(one)
+    return reduced_spelling(one) in possible_reduced_spellings(other) or reduced_spelling(
+        other
+    ) in possible_reduced_spellings(one)
 
 
-def similar_spellings(one: str, other: str) -> Iterator[tuple[str, str]]:
+def spellings_differing_in_vowels(one: str, other: str) -> Iterator[tuple[str, str]]:
     """Reduced spellings of two words that differ only in vowels after the first letter."""
     if _kept_consonants(one) != _kept_consonants(other):
         return
     for mine, foreign in ((reduced_spelling(one), other), (reduced_spelling(other), one)):
-        sound = sound_of(mine)
+        sound = consonant_skeleton(mine)
         if len(sound) < _CONSONANTS or (_VOWELS.search(sound) and _kept_letters(one) != _kept_letters(other)):
             continue  # too short, or too few consonants: the vowels differ
-        yield from ((mine, spelling) for spelling in other_spellings(foreign) if sound_of(spelling) == sound)
+        yield from (
+            (mine, spelling)
+            for spelling in possible_reduced_spellings(foreign)
+            if consonant_skeleton(spelling) == sound
+        )

@@ -87,7 +87,7 @@ class PartyAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class SoundedName:
+class PhoneticName:
     """The sound of a name in a non-Latin script: keys of each word, and coarse spellings of the name.
 
     ``script``: the script of most letters. ``merges``: it does not distinguish L and R. ``is_spelt``: it writes all
@@ -127,7 +127,7 @@ class PreparedName:
     is_truncated: bool
     acronyms: tuple[str, ...]
     joined_without_form: str = ""
-    sounds: SoundedName | None = None
+    sounds: PhoneticName | None = None
 
 
 @dataclass(frozen=True, slots=True)

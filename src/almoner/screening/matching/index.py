@@ -19,11 +19,11 @@ from rapidfuzz.distance import OSA
 from almoner.kit import abbreviations
 from almoner.screening.matching import conventions, tables
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
-from almoner.screening.matching.domain import PreparedName, SoundedName
+from almoner.screening.matching.domain import PhoneticName, PreparedName
 from almoner.screening.matching.posting_lists import PackedWords, PostingLists
-from almoner.screening.matching.sound_comparison import latin_words
+from almoner.screening.matching.sound_comparison import comparable_word_positions
 from almoner.screening.matching.sound_index import SoundIndex
-from almoner.screening.matching.spelling import read_consonant_key
+from almoner.screening.matching.spelling import compute_consonant_key
 
 MIN_LIKENESS: Final = 0.6
 """The likeness from which every listed name is found."""
@@ -46,13 +46,13 @@ class NameIndex:
         self._persons = persons
         self._totals, lengths = array("f"), array("B")
         wholes: list[tuple[str, int]] = []
-        sounds: list[tuple[int, SoundedName]] = []
+        sounds: list[tuple[int, PhoneticName]] = []
         met: set[str] = set()
 
         def read() -> Iterator[tuple[str, int]]:
             for number, name in enumerate(names):
                 self._totals.append(name.total)
-                lengths.append(len(latin_words(name)))
+                lengths.append(len(comparable_word_positions(name)))
                 wholes.extend(
                     (whole, number) for whole in {name.joined_all, name.joined_without_form or name.joined_all}
                 )
@@ -69,9 +69,10 @@ class NameIndex:
         longest = len(words[-1]) if words else 0
         self._longer = [bisect_left(words, length, key=len) for length in range(longest + 2)]
         """Per length, the position of the first word of at least that many letters."""
-        self._sounds = PostingLists((read_consonant_key(word), number) for number, word in enumerate(words))
+        self._sounds = PostingLists((compute_consonant_key(word), number) for number, word in enumerate(words))
         self._written = PostingLists(
-            (conventions.sound_of(conventions.read_reduced_spelling(word)), number) for number, word in enumerate(words)
+            (conventions.consonant_skeleton(conventions.reduce_english_spelling(word)), number)
+            for number, word in enumerate(words)
         )
         self._near = PostingLists(
             (part, number) for number, word in enumerate(words) for part in dict.fromkeys(_trigrams(word))
@@ -131,16 +132,16 @@ class NameIndex:
         shortest, most = MIN_WORD_LENGTH - loose, _MAX_TYPOS + loose
         if len(word) < shortest:
             return set()
-        near = set(self._words.select(self._sounds[read_consonant_key(word)]))
-        for spelling in conventions.other_spellings(word) if loose else ():
-            near.update(self._words.select(self._written[conventions.sound_of(spelling)]))
+        near = set(self._words.select(self._sounds[compute_consonant_key(word)]))
+        for spelling in conventions.possible_reduced_spellings(word) if loose else ():
+            near.update(self._words.select(self._written[conventions.consonant_skeleton(spelling)]))
         first, last = (
             self._first_of_length(max(shortest, len(word) - most)),
             self._first_of_length(len(word) + most + 1),
         )
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
-            found.update(self._near.between(part, first, last))
+            found.update(self._near.numbers_between(part, first, last))
         some = self._words.select(found)
         close = process.extract(word, some, scorer=OSA.distance, score_cutoff=most, limit=None)
         allowed = _max_typos(len(word), most, loose=loose)

@@ -35,7 +35,7 @@ _NO_FORM_BEFORE: Final = frozenset("of for to in on and the against".split())
 """Words after which a first word is no form: ASSOCIATION FOR ..."""
 
 
-class LatinForm(NamedTuple):
+class LatinLegalForm(NamedTuple):
     """A legal form in Latin letters.
 
     ``doubtful``: it may be an ordinary word. ``front``: it stands in front of a name only.
@@ -62,14 +62,14 @@ def _is_latin(form: str) -> bool:
 
 
 @cache
-def latin_forms() -> tuple[LatinForm, ...]:
+def latin_legal_forms() -> tuple[LatinLegalForm, ...]:
     """All forms in Latin letters."""
     found = []
     for kind, form, marks in _rows():
         if _is_latin(form):
             words = tuple(normalise_text(form).split())
             short = len(words) == 1 and len(words[0]) <= _SHORT and "!" not in marks
-            found.append(LatinForm(words, kind, short or "?" in marks or "<" in marks, "<" in marks))
+            found.append(LatinLegalForm(words, kind, short or "?" in marks or "<" in marks, "<" in marks))
     return tuple(found)
 
 
@@ -123,7 +123,7 @@ def _letters(form: str) -> str:
     return "".join(letter for letter in form if letter.isalnum() or unicodedata.category(letter).startswith("M"))
 
 
-def strip_native_forms(name: str) -> tuple[str, frozenset[str]]:
+def strip_non_latin_legal_forms(name: str) -> tuple[str, frozenset[str]]:
     """Strip legal forms in non-Latin scripts from the ends of a name; returns the rest and the forms' kinds."""
     rest = _plain(name)
     kinds, front, behind = _native_forms()
@@ -141,15 +141,15 @@ def strip_native_forms(name: str) -> tuple[str, frozenset[str]]:
 
 @cache
 def _doubtful_forms() -> frozenset[tuple[str, ...]]:
-    return frozenset(form.words for form in latin_forms() if form.doubtful and not form.front)
+    return frozenset(form.words for form in latin_legal_forms() if form.doubtful and not form.front)
 
 
 @cache
 def _leading_forms() -> frozenset[tuple[str, ...]]:
-    return frozenset(form.words for form in latin_forms() if form.doubtful)
+    return frozenset(form.words for form in latin_legal_forms() if form.doubtful)
 
 
-def strip_doubtful_form(words: Sequence[str]) -> Sequence[str] | None:
+def strip_ambiguous_legal_form(words: Sequence[str]) -> Sequence[str] | None:
     """The words without an ambiguous legal form; None if there is none."""
     for length in (3, 2, 1):
         if len(words) <= length:

@@ -60,13 +60,13 @@ class PostingLists:
         place = self._place(key)
         return () if place < 0 else self._numbers[self._starts[place] : self._starts[place + 1]]
 
-    def between(self, key: str, first: int, last: int) -> Sequence[int]:
-        """The numbers under a key from ``first`` to before ``last``; they were given in ascending order."""
+    def numbers_between(self, key: str, lower: int, upper: int) -> Sequence[int]:
+        """The numbers under a key from ``lower`` to before ``upper``; they were given in ascending order."""
         if (place := self._place(key)) < 0:
             return ()
         start, end = self._starts[place], self._starts[place + 1]
-        begin = bisect_left(self._numbers, first, start, end)
-        return self._numbers[begin : bisect_left(self._numbers, last, begin, end)]
+        begin = bisect_left(self._numbers, lower, start, end)
+        return self._numbers[begin : bisect_left(self._numbers, upper, begin, end)]
 
     def count(self, key: str) -> int:
         """Count the numbers of a key."""

@@ -33,9 +33,9 @@ _UNKNOWN: Final = frozenset(("Co", "Cn"))
 
 
 @lru_cache(maxsize=8_192)
-def scripts_of_character(sign: str) -> frozenset[str]:
+def scripts_of_character(character: str) -> frozenset[str]:
     """The Unicode scripts of a letter; empty if the character is not a letter."""
-    return frozenset(filter(None, map(_script, unicodedata.normalize("NFKC", sign))))
+    return frozenset(filter(None, map(_script, unicodedata.normalize("NFKC", character))))
 
 
 def _script(sign: str) -> str | None:

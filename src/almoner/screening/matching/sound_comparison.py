@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.domain import NameLikeness, PreparedName, ScorePart, SoundedName
+from almoner.screening.matching.domain import NameLikeness, PhoneticName, PreparedName, ScorePart
 from almoner.screening.matching.sounds import LATIN_STOPS, latin_keys, merge_l_and_r
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.syllables import coarse_name, spelling_likeness
+from almoner.screening.matching.syllables import coarse_name_key, spelling_likeness
 from almoner.screening.matching.transcription import transcription_likeness
 
 SHORTEST_NEAR: Final = 3
@@ -50,7 +50,7 @@ class _Pair(NamedTuple):
     right: tuple[int, ...]
 
 
-def latin_words(name: PreparedName) -> list[int]:
+def comparable_word_positions(name: PreparedName) -> list[int]:
     """The positions of words that a spelling in another script has too: no articles, initials or acronyms."""
     short = {*name.acronyms, *_shortened_names(name)}
     kept = [
@@ -75,12 +75,12 @@ def _spelt_words(name: str) -> list[list[str]]:
     return [words] if len(words) < _MIN_LONG_NAME_WORDS else [words, words[1:], words[:-1]]
 
 
-def read_coarse_forms(name: str) -> frozenset[str]:
+def compute_coarse_spellings(name: str) -> frozenset[str]:
     """Coarse spellings of a name in Latin letters."""
-    return frozenset(coarse_name(words) for words in _spelt_words(name) if words)
+    return frozenset(coarse_name_key(words) for words in _spelt_words(name) if words)
 
 
-coarse_forms: Final = lru_cache(maxsize=4_096)(read_coarse_forms)
+coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_spellings)
 
 
 def max_possible_likeness(matched_weight: float, total: float, matched: int, unmatched: int) -> float:
@@ -94,20 +94,20 @@ def max_possible_likeness(matched_weight: float, total: float, matched: int, unm
     return (2 * matched_weight - replaced) / (2 * matched_weight + left_over + right_over) if total else 0.0
 
 
-def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
+def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> NameLikeness:
     """How alike a name in another script and one in Latin letters sound."""
-    sounds = sounded.sounds
+    sounds = non_latin_name.sounds
     assert sounds is not None, "it is in another script"
-    if spelt := _spelling_likeness(sounds, latin):
-        part = ScorePart("sound", spelt, sounded.name, latin.name)
-        return NameLikeness(spelt, (part,), (), sounded.name, latin.name)
-    places = latin_words(latin)
-    texts, weights = [latin.words[place] for place in places], [latin.weights[place] for place in places]
+    if spelt := _spelling_likeness(sounds, latin_name):
+        part = ScorePart("sound", spelt, non_latin_name.name, latin_name.name)
+        return NameLikeness(spelt, (part,), (), non_latin_name.name, latin_name.name)
+    places = comparable_word_positions(latin_name)
+    texts, weights = [latin_name.words[place] for place in places], [latin_name.weights[place] for place in places]
     pairs = _best_pairs(_possible_pairs(sounds, texts))
     paired = sum(len(pair.left) for pair in pairs)
     pairs += _form_pairs(sounds, texts, pairs)
     if not _agree_enough(pairs, len(sounds.words), len(texts), syllabic=bool(sounds.spellings)):
-        return NameLikeness(0.0, (), (), sounded.name, latin.name)
+        return NameLikeness(0.0, (), (), non_latin_name.name, latin_name.name)
     matched = [sum(weights[one] for one in pair.right) for pair in pairs]
     left_over, right_over = _UNMATCHED * (len(sounds.words) - paired), sum(weights) - sum(matched)
     total = 2 * sum(matched) + left_over + right_over
@@ -121,10 +121,10 @@ def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
         points = min(score, 2 * _REPLACED * min(left_over, right_over) / total)
         parts.append(ScorePart("replaced", -points))
         score -= points
-    return NameLikeness(score, tuple(parts), (), sounded.name, latin.name)
+    return NameLikeness(score, tuple(parts), (), non_latin_name.name, latin_name.name)
 
 
-def _form_pairs(sounds: SoundedName, texts: Sequence[str], pairs: Sequence[_Pair]) -> list[_Pair]:
+def _form_pairs(sounds: PhoneticName, texts: Sequence[str], pairs: Sequence[_Pair]) -> list[_Pair]:
     """Pair an unpaired word with a legal form of the same meaning on the other side."""
     left = {*range(len(texts))}.difference(*(pair.right for pair in pairs)) if sounds.forms and pairs else ()
     return [_Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,)) for place in left if texts[place] in sounds.forms][:1]
@@ -145,7 +145,7 @@ def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int, *, syllabic:
     return whole and letters >= _MIN_LETTERS - (words >= _MIN_WORDS)
 
 
-def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:
+def _spelling_likeness(sounds: PhoneticName, latin: PreparedName) -> float:
     """How well the Latin name spells a name of syllables; 0 if it does not."""
     if not sounds.spellings:
         return 0.0
@@ -184,11 +184,11 @@ def _disjoint_pairs(ordered: Iterable[_Pair]) -> list[_Pair]:
     return pairs
 
 
-def _possible_pairs(sounds: SoundedName, texts: Sequence[str]) -> Iterator[_Pair]:
+def _possible_pairs(sounds: PhoneticName, texts: Sequence[str]) -> Iterator[_Pair]:
     """Words of both names that may be the same: by sound, by translation, or written as two on one side."""
     keys = [_latin(text, merges=sounds.merges) for text in texts]
     for place, mine in enumerate(sounds.words):
-        meant = tables.meanings(sounds.texts[place])
+        meant = tables.find_translations(sounds.texts[place])
         for other, listed in enumerate(keys):
             if texts[other] in meant:
                 yield _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (place,), (other,))
@@ -197,7 +197,7 @@ def _possible_pairs(sounds: SoundedName, texts: Sequence[str]) -> Iterator[_Pair
     yield from _joined_pairs(sounds, texts, keys)
 
 
-def _joined_pairs(sounds: SoundedName, texts: Sequence[str], keys: Sequence[frozenset[str]]) -> Iterator[_Pair]:
+def _joined_pairs(sounds: PhoneticName, texts: Sequence[str], keys: Sequence[frozenset[str]]) -> Iterator[_Pair]:
     for place in range(len(sounds.words) - 1):
         joined = _joined_keys(sounds.words[place], sounds.words[place + 1])
         for other, listed in enumerate(keys):
@@ -211,7 +211,7 @@ def _joined_pairs(sounds: SoundedName, texts: Sequence[str], keys: Sequence[froz
 
 
 def _transcribed(
-    sounds: SoundedName, texts: Sequence[str], letters: int, left: tuple[int, ...], right: tuple[int, ...]
+    sounds: PhoneticName, texts: Sequence[str], letters: int, left: tuple[int, ...], right: tuple[int, ...]
 ) -> Iterator[_Pair]:
     text, latin = "".join(sounds.texts[one] for one in left), "".join(texts[one] for one in right)
     likeness = transcription_likeness(text, sounds.script, latin)

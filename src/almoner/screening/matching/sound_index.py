@@ -15,18 +15,18 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.domain import PreparedName, SoundedName
+from almoner.screening.matching.domain import PhoneticName, PreparedName
 from almoner.screening.matching.posting_lists import PostingLists
 from almoner.screening.matching.sound_comparison import (
     MIN_LIKENESS,
     SHORTEST_NEAR,
     coarse_forms,
+    comparable_word_positions,
+    compute_coarse_spellings,
     is_near_key,
-    latin_words,
     max_possible_likeness,
-    read_coarse_forms,
 )
-from almoner.screening.matching.sounds import merge_l_and_r, read_latin_keys
+from almoner.screening.matching.sounds import compute_latin_sound_keys, merge_l_and_r
 
 _MOST_COMPARED: Final = 160
 """The most names that are compared with a searched name: those that share the most words."""
@@ -47,7 +47,7 @@ class SoundIndex:
 
     def __init__(
         self,
-        foreign: Sequence[tuple[int, SoundedName]],
+        foreign: Sequence[tuple[int, PhoneticName]],
         lengths: Sequence[int],
         text_of: Callable[[int], str],
         words: Sequence[str],
@@ -79,7 +79,7 @@ class SoundIndex:
 
     def _find_in_other_scripts(self, searched_name: PreparedName) -> Iterator[int]:
         """Positions of names in another script that may share enough words to match."""
-        places = latin_words(searched_name)
+        places = comparable_word_positions(searched_name)
         words, weights = (
             [searched_name.words[place] for place in places],
             [searched_name.weights[place] for place in places],
@@ -125,13 +125,13 @@ class SoundIndex:
 
     def _find_sounding_like(self, word: str, /) -> tuple[int, ...]:
         """Positions of names in another script with a word that sounds like a Latin word."""
-        keys = read_latin_keys(word)
+        keys = compute_latin_sound_keys(word)
         keys |= set(map(merge_l_and_r, keys))
         near = {place for key in keys for part in _key_and_deletions(key) for place in self._near_foreign[part]}
         close = (other for other in (self._foreign_keys[place] for place in near) if is_near_key(other, keys))
         return tuple({number for other in close for number in self._by_foreign_key[other]})
 
-    def _find_in_latin(self, sounds: SoundedName) -> Iterator[int]:
+    def _find_in_latin(self, sounds: PhoneticName) -> Iterator[int]:
         counts: Counter[int] = Counter()
         worths: dict[int, float] = {}
         total = 0.0
@@ -159,10 +159,10 @@ class SoundIndex:
                     for form, *_ in near:
                         yield from self._spellings.numbers[form]
 
-    def _names_by_word(self, sounds: SoundedName) -> Iterator[tuple[int, set[int], set[int]]]:
+    def _names_by_word(self, sounds: PhoneticName) -> Iterator[tuple[int, set[int], set[int]]]:
         """(number of words, positions of names with them, positions of names that may), per word and joined pair."""
         single = dict(zip(sounds.texts, sounds.words, strict=True))
-        meanings = [(1, keys, tables.meanings(text)) for text, keys in single.items()]
+        meanings = [(1, keys, tables.find_translations(text)) for text, keys in single.items()]
         joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.words) :]]
         for size, keys, meant in (*meanings, *joined):
             found = [self._words_near(key, merges=sounds.merges) for key in keys]
@@ -190,17 +190,17 @@ class SoundIndex:
 
     @cached_property
     def _keys(self) -> "_KeysOfWords":
-        return _KeysOfWords(self._latin, read_latin_keys)
+        return _KeysOfWords(self._latin, compute_latin_sound_keys)
 
     @cached_property
     def _merged_keys(self) -> "_KeysOfWords":
-        return _KeysOfWords(self._latin, lambda word: frozenset(map(merge_l_and_r, read_latin_keys(word))))
+        return _KeysOfWords(self._latin, lambda word: frozenset(map(merge_l_and_r, compute_latin_sound_keys(word))))
 
     @cached_property
     def _spellings(self) -> "_KeysOfWords":
         """Coarse spellings of the names in Latin letters."""
         texts = ["" if number in self._foreign else self._text_of(number) for number in range(len(self._lengths))]
-        return _KeysOfWords(texts, read_coarse_forms)
+        return _KeysOfWords(texts, compute_coarse_spellings)
 
 
 class _KeysOfWords:
@@ -217,7 +217,7 @@ class _KeysOfWords:
         return [self._words[number] for key in keys for number in self.numbers[key]]
 
 
-def _with_joined(sounds: SoundedName) -> list[frozenset[str]]:
+def _with_joined(sounds: PhoneticName) -> list[frozenset[str]]:
     """The keys of each word, then those of each joined pair of adjacent words."""
     pairs = pairwise(sorted(keys)[:2] for keys in sounds.words)
     return [*sounds.words, *(frozenset(map("".join, product(one, other))) for one, other in pairs)]

@@ -15,8 +15,8 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.domain import SoundedName
-from almoner.screening.matching.nonprofit_forms import fold_letters, strip_native_forms
+from almoner.screening.matching.domain import PhoneticName
+from almoner.screening.matching.nonprofit_forms import fold_letters, strip_non_latin_legal_forms
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import coarse_spellings
@@ -69,7 +69,7 @@ def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
     return frozenset(filter(None, map("".join, product(*found)))) or _WITHOUT_CONSONANTS
 
 
-def read_latin_keys(word: str) -> frozenset[str]:
+def compute_latin_sound_keys(word: str) -> frozenset[str]:
     """The keys of a lower-case Latin word: ``qaddafi`` and ``gadhafi`` share one."""
     word = _DOUBLED.sub(r"\1", word[:_LONGEST_WORD])
     found = set(_plain_keys(word))
@@ -79,7 +79,7 @@ def read_latin_keys(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
-latin_keys: Final = lru_cache(maxsize=16_384)(read_latin_keys)
+latin_keys: Final = lru_cache(maxsize=16_384)(compute_latin_sound_keys)
 
 
 def _plain_keys(word: str) -> frozenset[str]:
@@ -88,7 +88,7 @@ def _plain_keys(word: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=16_384)
-def script_keys(word: str, script: str) -> frozenset[str]:
+def script_sound_keys(word: str, script: str) -> frozenset[str]:
     """The keys of a word in another script."""
     word = word[:_LONGEST_WORD]
     table = _BY_SCRIPT.get(script)
@@ -122,11 +122,11 @@ LATIN_STOPS: Final = frozenset(
 """Latin words that the spelling in another script may lack, or join to another word."""
 
 
-def read_sounds(written: str) -> SoundedName | None:
+def build_phonetic_name(raw_name: str) -> PhoneticName | None:
     """How a name sounds; None if it is in Latin letters only."""
-    if written.isascii():
+    if raw_name.isascii():
         return None
-    name, _ = strip_native_forms(written)
+    name, _ = strip_non_latin_legal_forms(raw_name)
     scripts = Counter(script for sign in name for script in scripts_of_character(sign))
     del scripts["LATIN"]
     if not scripts:
@@ -138,9 +138,9 @@ def read_sounds(written: str) -> SoundedName | None:
     words = tuple(_keys(word, script) for word in texts)
     native = filter(_is_native_letter, unicodedata.normalize("NFKC", "".join(texts)))
     letters = "".join(sorted(fold_letters("".join(native))))
-    forms = () if name is written else set(_words(strip_diacritics(written))) - set(_words(strip_diacritics(name)))
-    meant = frozenset[str]().union(*map(tables.meanings, forms))
-    return SoundedName(
+    forms = () if name is raw_name else set(_words(strip_diacritics(raw_name))) - set(_words(strip_diacritics(name)))
+    meant = frozenset[str]().union(*map(tables.find_translations, forms))
+    return PhoneticName(
         script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT, letters, meant
     )
 
@@ -150,7 +150,7 @@ def _is_native_letter(sign: str) -> bool:
 
 
 def _keys(word: str, script: str) -> frozenset[str]:
-    keys = latin_keys(normalise_text(word)) if word.isascii() else script_keys(word, script)
+    keys = latin_keys(normalise_text(word)) if word.isascii() else script_sound_keys(word, script)
     return frozenset(map(merge_l_and_r, keys)) if script in _MERGING else keys
 
 

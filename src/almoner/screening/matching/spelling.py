@@ -7,7 +7,7 @@ from typing import Final
 
 from anyascii import anyascii
 
-from almoner.kit.text import without_pictures
+from almoner.kit.text import replace_pictographs
 
 _APOSTROPHES: Final = re.compile("['`\u2018\u2019\u02bb\u02bc\u02bd\u00b4]")
 _NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
@@ -41,7 +41,7 @@ def normalise_text(text: str) -> str:
     """Lower-case ASCII words with single spaces: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
     found = text.lower()
     if not found.isascii():
-        found = anyascii(without_pictures(found).translate(_ONE_LETTER)).lower()
+        found = anyascii(replace_pictographs(found).translate(_ONE_LETTER)).lower()
     if not _SIMPLE.fullmatch(found):
         found = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", found)
         found = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", found.replace("&", " and ").replace("%", " per cent ")))
@@ -120,7 +120,7 @@ _MUTE: Final = re.compile(r"(?<!^)[aeiouyh]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-def read_consonant_key(word: str) -> str:
+def compute_consonant_key(word: str) -> str:
     """What all Latin spellings of a word share: ``muhammad`` and ``mohamed`` -> ``mmd``."""
     for letters, sound in _SOUNDS:
         if letters in word:
@@ -129,4 +129,4 @@ def read_consonant_key(word: str) -> str:
     return "a" + word[1:] if word[:1] in tuple("aeiouy") else word
 
 
-consonant_key: Final = lru_cache(maxsize=16_384)(read_consonant_key)
+consonant_key: Final = lru_cache(maxsize=16_384)(compute_consonant_key)

@@ -78,16 +78,16 @@ def _vowel(cluster: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def coarse_spelling(spelling: str) -> str:
+def coarse_word_key(spelling: str) -> str:
     """What all spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
     pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST].lower()).replace("wh", "w"))
     classes = (_vowel(piece) if piece[0] in _VOWEL_LETTERS else _CONSONANTS.get(piece, piece) for piece in pieces)
     return _DOUBLED.sub(r"\1", "".join(classes))
 
 
-def coarse_name(words: Iterable[str]) -> str:
+def coarse_name_key(words: Iterable[str]) -> str:
     """What all spellings of a name share, however it is split into words."""
-    return _DOUBLED.sub(r"\1", "".join(map(coarse_spelling, words)).replace("nk", "n"))
+    return _DOUBLED.sub(r"\1", "".join(map(coarse_word_key, words)).replace("nk", "n"))
 
 
 _HONG_KONG: Final = tuple(
@@ -127,15 +127,15 @@ def _spellings_of(sign: str, *, first: bool) -> tuple[tuple[str, ...], ...]:
     return mandarin, tuple(map(_wade_giles, mandarin)), tuple(map(_jyutping, cantonese))
 
 
-def is_syllable(sign: str) -> bool:
+def is_hangul_or_han_syllable(character: str) -> bool:
     """Whether a character is a Hangul syllable, or a Han character with known readings."""
-    return _FIRST_HANGUL <= ord(sign) <= _LAST_HANGUL or tables.han_readings(sign) is not None
+    return _FIRST_HANGUL <= ord(character) <= _LAST_HANGUL or tables.han_readings(character) is not None
 
 
 @lru_cache(maxsize=1_024)
 def name_spellings(name: str) -> tuple[tuple[str, str], ...]:
     """Ways to spell a syllabic name (family name, given name); empty if it is not one."""
-    signs = [sign for sign in name if is_syllable(sign)]
+    signs = [sign for sign in name if is_hangul_or_han_syllable(sign)]
     if not 1 < len(signs) <= _MOST_SYLLABLES:
         return ()
     ways = [_spellings_of(sign, first=not place) for place, sign in enumerate(signs)]
@@ -157,8 +157,8 @@ def coarse_spellings(name: str) -> frozenset[str]:
     """Coarse Latin spellings of a name of syllables, with the family name first and last."""
     found = set()
     for family, given in name_spellings(name):
-        found.add(coarse_name((family, given)))
-        found.add(coarse_name((given, family)))
+        found.add(coarse_name_key((family, given)))
+        found.add(coarse_name_key((given, family)))
     return frozenset(found)
 
 

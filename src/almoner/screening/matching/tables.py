@@ -11,7 +11,7 @@ from importlib.resources import files
 from math import log
 from typing import Final
 
-from almoner.screening.matching.nonprofit_forms import latin_forms
+from almoner.screening.matching.nonprofit_forms import latin_legal_forms
 from almoner.screening.matching.spelling import normalise_text
 
 _DATA: Final = files("almoner.screening.matching") / "data"
@@ -90,21 +90,21 @@ def company_forms() -> Mapping[tuple[str, ...], str]:
 def legal_forms() -> Mapping[tuple[str, ...], frozenset[str]]:
     """Words of a legal form -> its kinds: (``sa``,) -> ``JSC`` and, in Estonia, ``FOUNDATION``."""
     found: dict[tuple[str, ...], frozenset[str]] = {}
-    for form in latin_forms():
+    for form in latin_legal_forms():
         if not form.doubtful:
             found[form.words] = found.get(form.words, frozenset()) | {form.kind}
     for words, kind in company_forms().items():
         # The table of companies knows a nonprofit's form only as NGO.
         own = frozenset() if words in found and kind == "NGO" else frozenset((kind,))
         found[words] = found.get(words, frozenset()) | own
-    for form in latin_forms():
+    for form in latin_legal_forms():
         if form.words in found:
             found[form.words] |= {form.kind}
     return found
 
 
 @cache
-def word_meanings() -> Mapping[str, str]:
+def canonical_synonyms() -> Mapping[str, str]:
     """Synonyms in several languages -> one word: ``internacional`` -> ``intl``."""
     return dict(line.split("\t") for line in _data_lines("senses.tsv"))
 
@@ -138,9 +138,9 @@ def _han_lines() -> bytes:
 
 
 @lru_cache(maxsize=2_048)
-def han_readings(sign: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+def han_readings(character: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """The Mandarin (Pinyin) and Cantonese (Jyutping) readings of a Han character, without tones; None for others."""
-    lines, wanted = _han_lines(), f"\n{sign}\t".encode()
+    lines, wanted = _han_lines(), f"\n{character}\t".encode()
     if (start := lines.find(wanted)) < 0:
         return None
     mandarin, cantonese = lines[start + len(wanted) : lines.index(b"\n", start + 1)].decode().split("\t")
@@ -186,7 +186,7 @@ def translations() -> Mapping[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=4_096)
-def meanings(word: str) -> frozenset[str]:
+def find_translations(word: str) -> frozenset[str]:
     """The translations of a word in another script, with or without article, preposition and ending."""
     known = translations()
     bare = _ARABIC_BEFORE.sub("", word)

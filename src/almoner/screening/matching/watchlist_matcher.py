@@ -14,7 +14,7 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.addresses import ParsedAddress, compare_addresses, parse_address
 from almoner.screening.matching.alignment import max_edit_distance
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.conventions import is_other_spelling
+from almoner.screening.matching.conventions import may_be_same_word
 from almoner.screening.matching.domain import (
     EntryMatch,
     NameLikeness,
@@ -148,7 +148,7 @@ def _is_near_name(
     if evidence.states_country and not evidence.supports:
         return False
     typos = [
-        part for part in likeness.parts if part.finding == "spelling" and not is_other_spelling(part.asked, part.listed)
+        part for part in likeness.parts if part.finding == "spelling" and not may_be_same_word(part.asked, part.listed)
     ]
     letters = min(len(searched_name.joined), len(listed.joined))
     least = _MIN_NAME_LETTERS if typos or likeness.score < _NEARLY_EQUAL else _MIN_NAME_LETTERS - 1
@@ -192,7 +192,7 @@ def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: P
     if len(fewer.words) < _MIN_WORDS or fewer.total < _MIN_RARE_WEIGHT or likeness.vetoes:
         return False
     return len(min(fewer.words, key=len)) > 1 and all(
-        word in more.words or any(is_other_spelling(word, other) for other in more.words) for word in fewer.words
+        word in more.words or any(may_be_same_word(word, other) for other in more.words) for word in fewer.words
     )
 
 
@@ -261,16 +261,16 @@ def _score_match(
 def match_entry(
     subject: PreparedSubject,
     entry: PreparedEntry,
-    names: Iterable[int] | None = None,
+    name_positions: Iterable[int] | None = None,
     *,
-    home: frozenset[str] = frozenset(),
+    home_countries: frozenset[str] = frozenset(),
 ) -> EntryMatch:
-    """Score how likely a subject and an entry are the same, by all names or by those at ``names``.
+    """Score how likely a subject and an entry are the same, by all names or by those at ``name_positions``.
 
-    ``home``: countries with so many subjects that sharing one is weak evidence.
+    ``home_countries``: countries with so many subjects that sharing one is weak evidence.
     """
-    listed = entry.names if names is None else [entry.names[number] for number in names]
-    return _best_match(subject, entry, listed, _collect_evidence(subject, entry, home))
+    listed = entry.names if name_positions is None else [entry.names[number] for number in name_positions]
+    return _best_match(subject, entry, listed, _collect_evidence(subject, entry, home_countries))
 
 
 def _best_match(
@@ -370,22 +370,22 @@ class WatchlistMatcher:
 
     def find_matches(self, subject: PreparedSubject) -> list[EntryMatch]:
         """The entries that a reviewer should see, best first."""
-        return [one for one in self.compare_candidates(subject, least=FLAG_SCORE) if one.flagged]
+        return [one for one in self.compare_candidates(subject, min_score=FLAG_SCORE) if one.flagged]
 
-    def compare_candidates(self, subject: PreparedSubject, *, least: float) -> list[EntryMatch]:
+    def compare_candidates(self, subject: PreparedSubject, *, min_score: float) -> list[EntryMatch]:
         """The entries worth comparing whose score is at least this, best first."""
         found = []
         loose = self._forgives(subject)
         in_latin = all(name.sounds is None for name in subject.names)
-        abroad = loose or not in_latin or least <= _MAX_NAME_SCORE + _OTHER_COUNTRY_POINTS
+        abroad = loose or not in_latin or min_score <= _MAX_NAME_SCORE + _OTHER_COUNTRY_POINTS
         named = self._all if abroad else self._at_home
         for number, places in named.find_candidates(subject, loose=loose).items():
             entry = named.entries[number]
             evidence = _collect_evidence(subject, entry, self.home)
-            if _MAX_NAME_SCORE + sum(part.points for part in evidence.parts) < least:
+            if _MAX_NAME_SCORE + sum(part.points for part in evidence.parts) < min_score:
                 continue  # in another country, even an equal name is not enough
             one = _best_match(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
-            if one.score >= least:
+            if one.score >= min_score:
                 found.append(one)
         return sorted(found, key=lambda one: (-one.score, one.entry))
 

@@ -13,8 +13,8 @@ from rapidfuzz.distance import OSA
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Kind, PreparedName
-from almoner.screening.matching.nonprofit_forms import strip_doubtful_form, strip_native_forms
-from almoner.screening.matching.sounds import read_sounds
+from almoner.screening.matching.nonprofit_forms import strip_ambiguous_legal_form, strip_non_latin_legal_forms
+from almoner.screening.matching.sounds import build_phonetic_name
 from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
 
 STOP_WORDS: Final = frozenset(
@@ -230,7 +230,7 @@ def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
     forms: set[str] = set()
     name = name[:_MAX_LETTERS]
     if not name.isascii():
-        name, kinds = strip_native_forms(name)
+        name, kinds = strip_non_latin_legal_forms(name)
         forms |= kinds
     written = normalise_text(name)[:_MAX_LETTERS].rstrip()
     words = _strip_legal_forms(normalise_numerals(written).split()[:_MAX_WORDS], forms)
@@ -239,7 +239,7 @@ def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
         return NameTokens((), frozenset(forms), "", written)
     words = _join_phrases(convert_number_words(words))
     words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
-    bare = strip_doubtful_form(words) or _strip_damaged_form(words)
+    bare = strip_ambiguous_legal_form(words) or _strip_damaged_form(words)
     if person:
         return NameTokens(tuple(_without_weak(words, initials=True)), frozenset(forms), "".join(words), written)
     return NameTokens(
@@ -365,5 +365,5 @@ def prepare_name(name: str, *, person: bool = False) -> PreparedName:
         written.endswith(_TRUNCATED_ENDINGS),
         _acronyms(written.split(), words),
         bare,
-        read_sounds(name[:_MAX_LETTERS]),
+        build_phonetic_name(name[:_MAX_LETTERS]),
     )

@@ -60,7 +60,9 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
         _interned_value(frozenset(listed.countries)),
         tuple(dict.fromkeys(filter(None, map(normalise_identifier, listed.identifiers)))),
         tuple(map(_parse_party, listed.addresses)) if listed.kind != "person" else (),  # persons: no addresses
-        _interned_value(programmes.countries_of_programmes(listed.programmes)) if listed.kind != "person" else _NONE,
+        _interned_value(programmes.countries_of_sanctions_programmes(listed.programmes))
+        if listed.kind != "person"
+        else _NONE,
         tuple(name for name in names if name not in strong),
     )
     return IndexedEntry(intern(entry.list), listed.kind, entry.category, _interned_value(entry.since), compared)
@@ -140,7 +142,7 @@ class ScreeningIndex:
     def __init__(self, entries: Iterable[IndexedEntry], versions: Sequence[WatchlistVersion]) -> None:
         stored = tuple(entries)
         self.versions = tuple(versions)
-        self._named: dict[str, tuple[str, UUID]] = {one.code: (one.version, one.load.id) for one in versions}
+        self._named: dict[str, tuple[str, UUID]] = {one.code: (one.version_label, one.load.id) for one in versions}
         self._of = {one.compared.id: one for one in stored}
         of = {kind: [one for one in stored if one.kind in kinds] for kind, kinds in KINDS_BY_SUBJECT.items()}
         self._lists = {
@@ -161,29 +163,29 @@ class ScreeningIndex:
             for one in self._lists[subject_details.kind].find_matches(replace(whole, identifiers=_NONE, address=None))
         }
         for entry, compared in self._evidence[subject_details.kind].of(whole).items():
-            one = matching.match_entry(whole, compared, home=HOME_COUNTRIES)
+            one = matching.match_entry(whole, compared, home_countries=HOME_COUNTRIES)
             if one.flagged:
                 found[entry] = one
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
-    def find_similar(self, subject_details: SubjectDetails, least: float, most: int) -> list[Hit]:
-        """Return up to ``most`` entries with a score of at least ``least`` that are not flagged, best first.
+    def find_similar(self, subject_details: SubjectDetails, min_score: float, max_count: int) -> list[Hit]:
+        """Return up to ``max_count`` entries with a score of at least ``min_score`` that are not flagged, best first.
 
         They are searched by name only.
         """
         flagged = {_entry_id(hit.list, hit.entry_key) for hit in self.find_hits(subject_details)}
         whole = prepare_subject(subject_details)
-        found = self._lists[subject_details.kind].compare_candidates(whole, least=least)
-        return [self._hit(one) for one in found if one.entry not in flagged][:most]
+        found = self._lists[subject_details.kind].compare_candidates(whole, min_score=min_score)
+        return [self._hit(one) for one in found if one.entry not in flagged][:max_count]
 
-    def compare_with_entry(self, subject_details: SubjectDetails, code: str, key: str) -> Hit | None:
+    def compare_with_entry(self, subject_details: SubjectDetails, list_code: str, entry_key: str) -> Hit | None:
         """Compare a subject with one entry, however low the score; None if the entry is no longer listed."""
-        if (one := self._of.get(_entry_id(code, key))) is None or one.kind not in KINDS_BY_SUBJECT[
+        if (one := self._of.get(_entry_id(list_code, entry_key))) is None or one.kind not in KINDS_BY_SUBJECT[
             subject_details.kind
         ]:
             return None
         whole = prepare_subject(subject_details)
-        found = matching.match_entry(whole, one.compared, home=HOME_COUNTRIES)
+        found = matching.match_entry(whole, one.compared, home_countries=HOME_COUNTRIES)
         if not found.parts and whole.names and one.compared.names:  # nothing agrees
             found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0])
         return self._hit(found)

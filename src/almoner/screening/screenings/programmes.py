@@ -34,6 +34,6 @@ _OF: Final[Mapping[str, str]] = {
 _BY_PROGRAMME: Final = {code: country for country, codes in _OF.items() for code in codes.split("|")}
 
 
-def countries_of_programmes(programmes: Iterable[str]) -> frozenset[str]:
+def countries_of_sanctions_programmes(programmes: Iterable[str]) -> frozenset[str]:
     """The countries that programmes concern. An entry need not be there: it may have dealt with them from elsewhere."""
     return frozenset(_BY_PROGRAMME[one] for one in programmes if one in _BY_PROGRAMME)

@@ -27,12 +27,12 @@ class Screener:
         self._lists = ScreeningIndex((), ())
         self._renewing = asyncio.Lock()
 
-    async def run_with_watchlists(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
-        """Run ``use`` in a write transaction with current watch lists; reload outdated ones and run it again."""
+    async def run_with_watchlists(self, db: Database, work: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+        """Run ``work`` in a write transaction with current watch lists; reload outdated ones and run it again."""
         while True:
             try:
                 async with db.write() as tx:
-                    return await use(tx)
+                    return await work(tx)
             except WatchlistsOutdated:
                 await self.reload_watchlists(db)
 
@@ -41,7 +41,7 @@ class Screener:
 
         Raises WatchlistsOutdated.
         """
-        if dict(await watchlists.current_load_ids(tx)) != self._loads:
+        if dict(await watchlists.lock_current_import_ids(tx)) != self._loads:
             raise WatchlistsOutdated
         return self._lists
 
@@ -76,7 +76,7 @@ async def _read_entries(db: Database, code: str, known: _IndexedEntries) -> _Ind
     after = ""
     while True:
         async with db.read() as tx:
-            batch = await watchlists.list_entries(tx, code, after)
+            batch = await watchlists.list_current_entries(tx, code, after)
         if not batch:
             return stored
         stored.update(await asyncio.to_thread(_index_batch, batch, known))

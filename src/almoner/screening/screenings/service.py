@@ -31,7 +31,7 @@ from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.screenings.store import find_match as find_match
 from almoner.screening.screenings.store import find_screened_subject as find_screened_subject
-from almoner.screening.screenings.store import find_subject as find_subject
+from almoner.screening.screenings.store import find_subject_by_id as find_subject_by_id
 from almoner.screening.screenings.store import list_matches as list_matches
 from almoner.screening.screenings.store import list_related_matches as list_related_matches
 from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id
@@ -117,7 +117,7 @@ async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
 
 async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
     """Get the subject that a match belongs to."""
-    stored = await store.find_subject(tx, match.screening_subject_id)
+    stored = await store.find_subject_by_id(tx, match.screening_subject_id)
     assert stored is not None, "a match has a subject"
     return stored
 
@@ -169,7 +169,7 @@ async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMat
     stored = await store.lock_subject(tx, subject.type, subject.id)
     if stored is None:
         return []
-    await store.set_unwatched(tx, stored.id)
+    await store.stop_watching_subject(tx, stored.id)
     were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
     for match in were:
         await store.update_match(tx, match.without_monitoring())
@@ -192,7 +192,7 @@ async def list_affected_subjects(
     tx: Tx, load_id: UUID, after: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
     """List watched subjects with a match that an import ended or changed: IDs after ``after``, or all if it is None."""
-    changes = await watchlists.get_load_changes(tx, load_id)
+    changes = await watchlists.get_import_changes(tx, load_id)
     gone = [*changes.removed, *(before for before, _ in changes.changed)]
     if not gone:
         return []
@@ -200,9 +200,9 @@ async def list_affected_subjects(
     return await store.list_subjects_with_current_matches(tx, gone[0].list, keys, after, limit)
 
 
-async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
+async def build_import_index(tx: Tx, load_id: UUID) -> ScreeningIndex:
     """An index of the entries that a list import added or changed."""
-    changes = await watchlists.get_load_changes(tx, load_id)
+    changes = await watchlists.get_import_changes(tx, load_id)
     fresh = (index_entry(entry) for entry in (*changes.added, *(after for _, after in changes.changed)))
     versions = [version for version in await watchlists.list_versions(tx) if version.load.list == changes.list]
     return ScreeningIndex([one for one in fresh if one is not None], versions)
@@ -232,13 +232,13 @@ async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
 
 async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
     """Emit the event that all watched subjects were screened against an import."""
-    changes = await watchlists.get_load_changes(tx, load_id)
+    changes = await watchlists.get_import_changes(tx, load_id)
     await outbox.emit_internal(tx, COMPARED, WatchlistImportEvent(changes.list, load_id))
 
 
-async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
+async def emit_screening_changed(tx: Tx, after_id: UUID, last_id: UUID) -> None:
     """Emit the event that the results of these watched subjects may have changed."""
-    for one in await store.list_watched_subjects_until(tx, after, last):
+    for one in await store.list_watched_subjects_between(tx, after_id, last_id):
         await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(one.subject.type, one.subject.id))
 
 

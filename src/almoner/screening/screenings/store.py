@@ -42,7 +42,7 @@ async def save_subject(
     *,
     watch: bool,
 ) -> StoredSubject:
-    """Store the subject's current details and lock it. Once watched it stays so until ``set_unwatched``.
+    """Store the subject's current details and lock it. Once watched it stays so until ``stop_watching_subject``.
 
     A known subject keeps its obstacle until ``record_screening_engine_version``. A manual result applies only while the
     names are unchanged.
@@ -154,9 +154,9 @@ async def has_outdated_subjects(tx: Tx, engine: int) -> bool:
 
 
 @across_partners("registers")
-async def set_unwatched(tx: Tx, subject: UUID) -> None:
+async def stop_watching_subject(tx: Tx, stored_subject_id: UUID) -> None:
     """Stop screening a subject when a list changes."""
-    await tx.execute("update screening_subject set monitored = false where id = $1", subject)
+    await tx.execute("update screening_subject set monitored = false where id = $1", stored_subject_id)
 
 
 @across_partners("registers")
@@ -192,17 +192,19 @@ async def list_watched_subjects(tx: Tx, after: UUID, limit: int) -> list[StoredS
 
 
 @across_partners("registers")
-async def list_watched_subjects_until(tx: Tx, after: UUID, last: UUID) -> list[StoredSubject]:
+async def list_watched_subjects_between(tx: Tx, after_id: UUID, last_id: UUID) -> list[StoredSubject]:
     """List watched subjects by ID, after one and up to another."""
     rows = await tx.fetch(
-        f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id", after, last
+        f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id",
+        after_id,
+        last_id,
     )
     return [_stored(row) for row in rows]
 
 
 @across_partners("registers")
 async def list_subjects_with_current_matches(
-    tx: Tx, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
+    tx: Tx, watchlist_code: str, entry_keys: Sequence[str], after_id: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
     """List watched subjects with a current match of one of these entries, after an ID, by ID."""
     rows = await tx.fetch(
@@ -212,9 +214,9 @@ async def list_subjects_with_current_matches(
             and ($3::uuid is null or m.screening_subject_id > $3)
         order by m.screening_subject_id limit $4
         """,
-        code,
-        keys,
-        after,
+        watchlist_code,
+        entry_keys,
+        after_id,
         limit,
     )
     return [row["screening_subject_id"] for row in rows]
@@ -296,9 +298,9 @@ async def find_screened_subject(tx: Tx, subject_type: str, subject_id: UUID) -> 
 
 
 @across_partners("registers")
-async def find_subject(tx: Tx, subject: UUID) -> StoredSubject | None:
+async def find_subject_by_id(tx: Tx, stored_subject_id: UUID) -> StoredSubject | None:
     """Find a subject as it was last screened."""
-    row = await tx.fetchrow(f"select {_SUBJECT} from screening_subject s where id = $1", subject)
+    row = await tx.fetchrow(f"select {_SUBJECT} from screening_subject s where id = $1", stored_subject_id)
     return _stored(row) if row else None
 
 

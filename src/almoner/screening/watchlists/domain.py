@@ -95,7 +95,7 @@ REFUSED: Final = InternalEvent("internal.watchlist_refused", WatchlistImportEven
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedFile:
+class ImportedFile:
     """One file of an import."""
 
     name: str
@@ -123,7 +123,7 @@ class WatchlistImport:
     retrieved_at: datetime
     loaded_at: datetime
     sha256: bytes
-    files: Sequence[LoadedFile]
+    files: Sequence[ImportedFile]
     categories: Sequence[Category]
     organisation_categories: Sequence[Category]
     person_categories: Sequence[Category]
@@ -138,7 +138,7 @@ class WatchlistImport:
     kept: int = 0
 
     @property
-    def version(self) -> str:
+    def version_label(self) -> str:
         """The version's name for people: its date, and the first characters of the hash of its files."""
         return f"{self.published_at or self.retrieved_at:%Y-%m-%d} {self.sha256.hex()[:12]}"
 
@@ -154,9 +154,9 @@ class WatchlistVersion:
     load: WatchlistImport
 
     @property
-    def version(self) -> str:
+    def version_label(self) -> str:
         """The version's name for people: its date, and the first characters of the hash of its files."""
-        return self.load.version
+        return self.load.version_label
 
     def covered_categories(self, kind: SubjectKind) -> Sequence[Category]:
         """The categories in which it has entries of this kind; it can clear subjects only in these (settled 4)."""
@@ -184,7 +184,7 @@ class WatchlistImportChanges:
     changed: Sequence[tuple[WatchlistEntry, WatchlistEntry]]
 
 
-class WatchlistImportRefused(WatchlistRefused):
+class WatchlistImportChecksFailed(WatchlistRefused):
     """The import was refused: ``load`` has the reasons, and the current version stays."""
 
     def __init__(self, load: WatchlistImport) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 from zipfile import BadZipFile, ZipFile
 
 from almoner.platform.outbound import remote_files
-from almoner.screening.watchlists.domain import LoadedFile, WatchlistRefused
+from almoner.screening.watchlists.domain import ImportedFile, WatchlistRefused
 
 _MOST_UNPACKED: Final = 4 << 30
 
@@ -25,29 +25,31 @@ class ImportFiles:
     """
 
     paths: Sequence[Path]
-    facts: Sequence[LoadedFile]
+    facts: Sequence[ImportedFile]
     sha256: bytes
     retrieved_at: datetime
     data_date: datetime | None
 
 
 @contextmanager
-def open_files(places: Sequence[Path]) -> Iterator[ImportFiles]:
+def open_import_files(source_paths: Sequence[Path]) -> Iterator[ImportFiles]:
     """Yield the files at these paths; ZIP files are unpacked into a temporary folder.
 
     Raises WatchlistRefused if one cannot be read.
     """
     with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
         try:
-            paths = [path for place in places for path in _files_at(place, Path(folder))]
+            paths = [path for place in source_paths for path in _files_at(place, Path(folder))]
             if not paths:
-                raise WatchlistRefused(f"there is no file in {places[0]}" if places else "no file was given")
+                raise WatchlistRefused(
+                    f"there is no file in {source_paths[0]}" if source_paths else "no file was given"
+                )
             facts = sorted((_describe_file(path) for path in paths), key=lambda one: one.sha256)
-            written = max(place.stat().st_mtime for place in (*places, *paths))
+            written = max(place.stat().st_mtime for place in (*source_paths, *paths))
         except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
             raise WatchlistRefused(f"a file cannot be read ({error}): download it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
-        days = [day for path in (*places, *paths) if (day := remote_files.date_in_name(path.name))]
+        days = [day for path in (*source_paths, *paths) if (day := remote_files.date_in_name(path.name))]
         yield ImportFiles(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
 
 
@@ -75,6 +77,6 @@ def _unpack(archive: Path, folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _describe_file(path: Path) -> LoadedFile:
+def _describe_file(path: Path) -> ImportedFile:
     with path.open("rb") as content:
-        return LoadedFile(path.name, file_digest(content, "sha256").hexdigest(), path.stat().st_size)
+        return ImportedFile(path.name, file_digest(content, "sha256").hexdigest(), path.stat().st_size)

@@ -25,8 +25,8 @@ from almoner.screening.watchlists.domain import (
     SubjectKind,
     WatchlistEntry,
     WatchlistImport,
+    WatchlistImportChecksFailed,
     WatchlistImportEvent,
-    WatchlistImportRefused,
     WatchlistRefused,
 )
 from almoner.screening.watchlists.files import ImportFiles
@@ -45,50 +45,50 @@ class _ReadEntries:
     rejected: list[RejectedEntry]
 
 
-async def import_files(
+async def import_watchlist(
     db: Database,
     source: WatchlistSource,
-    places: Sequence[Path],
+    source_paths: Sequence[Path],
     *,
-    published: datetime | None = None,
+    published_at: datetime | None = None,
     force: bool = False,
     fetched_from: Sequence[str] = (),
-    refused_before: bool = False,
-    report: ReportProgress | None = None,
-    record: RecordAudit | None = None,
+    fail_if_refused_before: bool = False,
+    report_progress: ReportProgress | None = None,
+    record_audit: RecordAudit | None = None,
 ) -> WatchlistImport:
     """Import the files of a list as its next version, all or nothing.
 
-    ``published``: their publication time; default: as stated in the files or a file name. ``force``: import in spite of
-    failed checks. ``fetched_from``: the web addresses they come from. ``record`` is called in the import's transaction,
-    also for each list that this one replaces. Files that are loaded already change nothing. ``refused_before``: raise
-    at once for the files refused last, without another report. Raises WatchlistImportRefused if the checks fail, and
-    WatchlistRefused if the files are not of this list.
+    ``published_at``: their publication time; default: as stated in the files or a file name. ``force``: import in spite
+    of failed checks. ``fetched_from``: the web addresses they come from. ``record_audit`` is called in the import's
+    transaction, also for each list that this one replaces. Files that are loaded already change nothing.
+    ``fail_if_refused_before``: raise at once for the files refused last, without another report. Raises
+    WatchlistImportChecksFailed if the checks fail, and WatchlistRefused if the files are not of this list.
     """
-    with files.open_files(places) as found:
+    with files.open_import_files(source_paths) as found:
         async with db.read() as tx:
-            current = await store.find_current_load(tx, source.code)
-            refused = await store.list_refused_loads(tx)
+            current = await store.find_current_import(tx, source.code)
+            refused = await store.list_latest_refused_imports(tx)
         if current is not None and current.sha256 == found.sha256:
             return replace(current, status="unchanged", added=0, removed=0, changed=0)
         for one in refused:
-            if refused_before and (one.list, one.sha256) == (source.code, found.sha256):
-                raise WatchlistImportRefused(one)
+            if fail_if_refused_before and (one.list, one.sha256) == (source.code, found.sha256):
+                raise WatchlistImportChecksFailed(one)
         stated = (
             await asyncio.to_thread(source.published_at, found.paths) if isinstance(source, DatedWatchlist) else None
         )
-        read = await asyncio.to_thread(_read_entries, source, found.paths, report)
+        read = await asyncio.to_thread(_read_entries, source, found.paths, report_progress)
     async with db.write() as tx:
         await _ensure_not_subsumed(tx, source.code)
         load = await _merge(
-            tx, source, found, published or stated or found.data_date, read, force=force, fetched_from=fetched_from
+            tx, source, found, published_at or stated or found.data_date, read, force=force, fetched_from=fetched_from
         )
         retired = await _retire_subsumed(tx, load)
         for one in (load, *retired):
-            if record is not None:
-                await record(tx, one)
+            if record_audit is not None:
+                await record_audit(tx, one)
     if load.status == "refused":
-        raise WatchlistImportRefused(load)
+        raise WatchlistImportChecksFailed(load)
     return load
 
 
@@ -146,7 +146,7 @@ async def _merge(
         kept=len(missing) - len(removed),
     )
     counts = load.entries, load.rejected, load.removed, len(current)
-    reasons = [*load_checks.refusal_reasons(source, *counts, (reported, before.published_at if before else None))]
+    reasons = [*load_checks.find_import_problems(source, *counts, (reported, before.published_at if before else None))]
     if reasons and not read.entries:
         raise WatchlistRefused(
             f"the files contain no entry of {source.title}{_problem_suffix(read.rejected)}. To remove all its entries: "
@@ -170,7 +170,7 @@ def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, forc
 async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
     """Raise WatchlistRefused if a loaded list contains this one: reviewers would see each match twice."""
     whole = SUBSUMED_LISTS.get(code)
-    current = await store.find_current_load(tx, whole) if whole else None
+    current = await store.find_current_import(tx, whole) if whole else None
     if current is not None and current.entries:
         raise WatchlistRefused(f"{whole} is loaded and contains all entries of {code}: do not load both")
 
@@ -180,36 +180,38 @@ async def _retire_subsumed(tx: Tx, load: WatchlistImport) -> list[WatchlistImpor
     if load.status != "loaded":
         return []
     parts = [part for part, whole in SUBSUMED_LISTS.items() if whole == load.list]
-    named = [part for part in parts if (one := await store.find_current_load(tx, part)) and one.entries]
-    return [await retire_list(tx, part) for part in named]
+    named = [part for part in parts if (one := await store.find_current_import(tx, part)) and one.entries]
+    return [await retire_watchlist(tx, part) for part in named]
 
 
 async def _refuse(tx: Tx, load: WatchlistImport, reasons: Sequence[str]) -> WatchlistImport:
     """Store the refused import and emit its event."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
-    await store.insert_load(tx, refused)
+    await store.insert_import(tx, refused)
     await outbox.emit_internal(tx, REFUSED, WatchlistImportEvent(load.list, load.id))
     return refused
 
 
 async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
     """Replace the entries of a list: end some, start others, and make the import current."""
-    await store.insert_load(tx, load)
+    await store.insert_import(tx, load)
     await store.end_entries(tx, load.list, ended, load.id)
     await store.insert_entries(tx, fresh)
-    await store.set_current_load(tx, load)
+    await store.set_current_import(tx, load)
     await outbox.emit_internal(tx, LOADED, WatchlistImportEvent(load.list, load.id))
 
 
-async def retire_list(tx: Tx, code: str) -> WatchlistImport:
+async def retire_watchlist(tx: Tx, watchlist_code: str) -> WatchlistImport:
     """Retire a list, keeping its versions. Raises WatchlistRefused if it has no entries."""
-    current = await store.lock_current_load(tx, code)
+    current = await store.lock_current_import(tx, watchlist_code)
     if current is None or not current.entries:
-        raise WatchlistRefused(f"{code!r} has no entries: `almoner watchlists status` shows the lists that are loaded")
-    keys = list(await store.entry_content_hashes(tx, code))
+        raise WatchlistRefused(
+            f"{watchlist_code!r} has no entries: `almoner watchlists status` shows the lists that are loaded"
+        )
+    keys = list(await store.entry_content_hashes(tx, watchlist_code))
     load = WatchlistImport(
         id=tx.new_id(),
-        list=code,
+        list=watchlist_code,
         status="loaded",
         published_at=None,
         retrieved_at=tx.now,

@@ -12,24 +12,24 @@ _MOST_REMOVED: Final = 0.2
 _FEW_REMOVED: Final = 10
 
 
-def refusal_reasons(
+def find_import_problems(
     source: WatchlistSource,
-    entries: int,
-    bad: int,
-    removed: int,
-    before: int,
-    published: tuple[datetime | None, datetime | None],
+    entry_count: int,
+    rejected_count: int,
+    removed_count: int,
+    current_count: int,
+    published_times: tuple[datetime | None, datetime | None],
 ) -> Iterator[str]:
     """The problems of an import, one sentence each.
 
-    ``published``: the publication times of the new and the current version.
+    ``published_times``: the publication times of the new and the current version.
     """
-    if entries < max(source.min_entries, 1):
-        yield f"the list has {entries:,} entries, but a complete list has at least {max(source.min_entries, 1):,}"
-    if bad > max(_FEW_BAD, _MOST_BAD * (entries + bad)):
-        yield f"{bad:,} of {entries + bad:,} rows could not be read"
-    if removed > max(_FEW_REMOVED, _MOST_REMOVED * before):
-        yield f"{removed:,} of the {before:,} current entries are missing from the list"
-    new, old = published
+    if entry_count < max(source.min_entries, 1):
+        yield f"the list has {entry_count:,} entries, but a complete list has at least {max(source.min_entries, 1):,}"
+    if rejected_count > max(_FEW_BAD, _MOST_BAD * (entry_count + rejected_count)):
+        yield f"{rejected_count:,} of {entry_count + rejected_count:,} rows could not be read"
+    if removed_count > max(_FEW_REMOVED, _MOST_REMOVED * current_count):
+        yield f"{removed_count:,} of the {current_count:,} current entries are missing from the list"
+    new, old = published_times
     if new and old and new < old:
         yield f"the list is dated {new:%Y-%m-%d}, but the current version is dated {old:%Y-%m-%d}"

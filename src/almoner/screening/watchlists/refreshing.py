@@ -12,26 +12,26 @@ import msgspec
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 from almoner.platform.jobs.refresh_schedule import ScheduledRefresh, retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.fetching import FetchRefused
 from almoner.screening.watchlists import flows, store_refresh
-from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportRefused, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistRefused
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.screening.watchlists.store_refresh import Status
 
 
-class RefreshWatchlist(msgspec.Struct, frozen=True):
+class RefreshWatchlistJob(msgspec.Struct, frozen=True):
     """The list to refresh."""
 
     list: str
 
 
-REFRESH: Final = JobKind("watchlists.refresh", RefreshWatchlist)
+REFRESH: Final = JobKind("watchlists.refresh", RefreshWatchlistJob)
 _LANE: Final = "watchlists"
 _SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 1_800.0
@@ -51,12 +51,12 @@ class WatchlistRefreshContext:
     telemetry: Telemetry
 
 
-refresh_tasks: Final = TasksWith[WatchlistRefreshContext]()
+refresh_tasks: Final = TasksWithDependencies[WatchlistRefreshContext]()
 
 
 @refresh_tasks.job(REFRESH, limit=_LIMIT)
 async def refresh_watchlist(
-    refresh_context: WatchlistRefreshContext, context: JobContext, job: JobOf[RefreshWatchlist]
+    refresh_context: WatchlistRefreshContext, context: JobContext, job: DecodedJob[RefreshWatchlistJob]
 ) -> Result:
     """Fetch the files of a list and load them when one has changed."""
     planned = next((one for one in refresh_context.plan if one.source == job.details.list), None)
@@ -72,7 +72,7 @@ async def refresh_watchlist(
         status = await _load(context.db, planned, files)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still downloading")
-    except WatchlistImportRefused as error:
+    except WatchlistImportChecksFailed as error:
         await _record_attempt(refresh_context, context.db, planned, "refused", "; ".join(error.load.reasons))
     except (FetchRefused, WatchlistRefused) as error:
         await _record_attempt(refresh_context, context.db, planned, "failed", str(error))
@@ -84,13 +84,13 @@ async def refresh_watchlist(
 async def _load(db: Database, planned: PlannedRefresh, files: Sequence[Path]) -> Status:
     async def record(tx: Tx, load: WatchlistImport) -> None:
         action = "watchlist.refused" if load.status == "refused" else "watchlist.imported"
-        reported: audit.Details = {"version": load.version, "entries": load.entries}
+        reported: audit.Details = {"version": load.version_label, "entries": load.entries}
         if load.list != planned.source:
             action, reported = "watchlist.retired", {"entries": load.removed}
         await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=reported)
 
-    load = await flows.import_files(
-        db, planned.format, files, fetched_from=planned.urls, refused_before=True, record=record
+    load = await flows.import_watchlist(
+        db, planned.format, files, fetched_from=planned.urls, fail_if_refused_before=True, record_audit=record
     )
     return "unchanged" if load.status == "unchanged" else "loaded"
 
@@ -114,14 +114,14 @@ async def _record_attempt(
     )
 
 
-async def is_scheduled(tx: Tx, watchlist_code: str) -> bool:
+async def is_refresh_scheduled(tx: Tx, watchlist_code: str) -> bool:
     """Whether the schedule names the list."""
-    return await store_refresh.is_scheduled(tx, watchlist_code)
+    return await store_refresh.is_refresh_scheduled(tx, watchlist_code)
 
 
 async def enqueue_refresh(tx: Tx, watchlist_code: str) -> None:
     """Enqueue a refresh of a list now; unchanged files change nothing."""
-    await REFRESH.enqueue(tx, RefreshWatchlist(watchlist_code), lane=_LANE, unique=watchlist_code)
+    await REFRESH.enqueue(tx, RefreshWatchlistJob(watchlist_code), lane=_LANE, unique=watchlist_code)
 
 
 async def _next_due_at(refresh_context: WatchlistRefreshContext, tx: Tx) -> datetime | None:
@@ -131,7 +131,7 @@ async def _next_due_at(refresh_context: WatchlistRefreshContext, tx: Tx) -> date
 async def _enqueue(refresh_context: WatchlistRefreshContext, tx: Tx) -> int:
     """Enqueue a job for each list that is due; an empty plan clears the schedule. Processes no records."""
     due = await store_refresh.claim_due_lists(tx, refresh_context.plan)
-    await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshWatchlist(one), lane=_LANE, unique=one) for one in due])
+    await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshWatchlistJob(one), lane=_LANE, unique=one) for one in due])
     return 0
 
 

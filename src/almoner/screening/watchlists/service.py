@@ -8,26 +8,26 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
 from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistImport, WatchlistImportChanges
-from almoner.screening.watchlists.store import current_load_ids as current_load_ids
 from almoner.screening.watchlists.store import find_entries as find_entries
 from almoner.screening.watchlists.store import has_coverage_changed as has_coverage_changed
-from almoner.screening.watchlists.store import list_loads as list_loads
-from almoner.screening.watchlists.store import list_refused_loads as list_refused_loads
+from almoner.screening.watchlists.store import list_imports as list_imports
+from almoner.screening.watchlists.store import list_latest_refused_imports as list_latest_refused_imports
 from almoner.screening.watchlists.store import list_versions as list_versions
+from almoner.screening.watchlists.store import lock_current_import_ids as lock_current_import_ids
 
 _AT_ONCE: Final = 2_000
 
 
-async def list_entries(tx: Tx, code: str, after: str) -> list[WatchlistEntry]:
+async def list_current_entries(tx: Tx, watchlist_code: str, after_key: str) -> list[WatchlistEntry]:
     """A page of the current entries of a list, in the order of their keys."""
-    return await store.list_current_entries(tx, code, after, _AT_ONCE)
+    return await store.list_current_entries(tx, watchlist_code, after_key, _AT_ONCE)
 
 
-async def get_load_changes(tx: Tx, load_id: UUID) -> WatchlistImportChanges:
+async def get_import_changes(tx: Tx, import_id: UUID) -> WatchlistImportChanges:
     """The changes of an import. Raises NotFound."""
-    of = await get_load(tx, load_id)
-    came = {one.listed.key: one for one in await store.entries_added_by_load(tx, load_id)}
-    ended = {one.listed.key: one for one in await store.entries_ended_by_load(tx, load_id)}
+    of = await get_import(tx, import_id)
+    came = {one.listed.key: one for one in await store.list_entries_added_by_import(tx, import_id)}
+    ended = {one.listed.key: one for one in await store.list_entries_ended_by_import(tx, import_id)}
     return WatchlistImportChanges(
         list=of.list,
         added=[one for key, one in came.items() if key not in ended],
@@ -36,9 +36,9 @@ async def get_load_changes(tx: Tx, load_id: UUID) -> WatchlistImportChanges:
     )
 
 
-async def get_load(tx: Tx, load_id: UUID) -> WatchlistImport:
+async def get_import(tx: Tx, import_id: UUID) -> WatchlistImport:
     """One import. Raises NotFound."""
-    found = await store.find_load(tx, load_id)
+    found = await store.find_import(tx, import_id)
     if found is None:
         raise NotFound
     return found
@@ -50,5 +50,5 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         reported = version.load.published_at or version.load.retrieved_at
         telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - reported).total_seconds()))
         telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
-    for code, status, count in await store.query_metrics(tx):
+    for code, status, count in await store.count_imports_by_status(tx):
         telemetry.watchlists.loads.set((code, status), count)

@@ -10,10 +10,10 @@ from asyncpg import Record
 
 from almoner.platform.database.transactions import Tx
 from almoner.screening.watchlists.domain import (
+    ImportedFile,
     ListedAddress,
     ListedEntity,
     ListedName,
-    LoadedFile,
     WatchlistEntry,
     WatchlistImport,
     WatchlistVersion,
@@ -54,21 +54,22 @@ async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None
     return _load(row) if row else None
 
 
-async def find_current_load(tx: Tx, code: str) -> WatchlistImport | None:
+async def find_current_import(tx: Tx, watchlist_code: str) -> WatchlistImport | None:
     """The current import of a list; None if there is none."""
     row = await tx.fetchrow(
-        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load_id = l.id where w.code = $1", code
+        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load_id = l.id where w.code = $1",
+        watchlist_code,
     )
     return _load(row) if row else None
 
 
-async def lock_current_load(tx: Tx, code: str) -> WatchlistImport | None:
+async def lock_current_import(tx: Tx, watchlist_code: str) -> WatchlistImport | None:
     """Lock a list until the transaction ends and return its current import."""
-    await tx.execute("select from watchlist where code = $1 for no key update", code)
-    return await find_current_load(tx, code)
+    await tx.execute("select from watchlist where code = $1 for no key update", watchlist_code)
+    return await find_current_import(tx, watchlist_code)
 
 
-async def insert_load(tx: Tx, load: WatchlistImport) -> None:
+async def insert_import(tx: Tx, watchlist_import: WatchlistImport) -> None:
     """Store an import."""
     await tx.execute(
         """
@@ -77,52 +78,54 @@ async def insert_load(tx: Tx, load: WatchlistImport) -> None:
                 fetched_from)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
         """,
-        load.id,
-        load.list,
-        load.status,
-        load.published_at,
-        load.retrieved_at,
-        load.loaded_at,
-        load.sha256,
-        load.files,
-        load.categories,
-        load.entries,
-        load.added,
-        load.removed,
-        load.changed,
-        load.rejected,
-        load.forced,
-        load.reasons,
-        load.organisation_categories,
-        load.person_categories,
-        load.fetched_from,
+        watchlist_import.id,
+        watchlist_import.list,
+        watchlist_import.status,
+        watchlist_import.published_at,
+        watchlist_import.retrieved_at,
+        watchlist_import.loaded_at,
+        watchlist_import.sha256,
+        watchlist_import.files,
+        watchlist_import.categories,
+        watchlist_import.entries,
+        watchlist_import.added,
+        watchlist_import.removed,
+        watchlist_import.changed,
+        watchlist_import.rejected,
+        watchlist_import.forced,
+        watchlist_import.reasons,
+        watchlist_import.organisation_categories,
+        watchlist_import.person_categories,
+        watchlist_import.fetched_from,
     )
 
 
-async def set_current_load(tx: Tx, load: WatchlistImport) -> None:
+async def set_current_import(tx: Tx, watchlist_import: WatchlistImport) -> None:
     """Make an import the current one of its list; waits for running screenings."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
-    await tx.execute("update watchlist set current_load_id = $2 where code = $1", load.list, load.id)
+    await tx.execute(
+        "update watchlist set current_load_id = $2 where code = $1", watchlist_import.list, watchlist_import.id
+    )
 
 
-async def entry_content_hashes(tx: Tx, code: str) -> Mapping[str, bytes]:
+async def entry_content_hashes(tx: Tx, watchlist_code: str) -> Mapping[str, bytes]:
     """The content hash of each current entry, by key."""
     rows = await tx.fetch(
-        "select entry_key, content_hash from watchlist_entry where list = $1 and until_load_id is null", code
+        "select entry_key, content_hash from watchlist_entry where list = $1 and until_load_id is null", watchlist_code
     )
     return {row["entry_key"]: row["content_hash"] for row in rows}
 
 
-async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> None:
+async def end_entries(tx: Tx, watchlist_code: str, entry_keys: Sequence[str], import_id: UUID) -> None:
     """End these entries with this import."""
     await tx.execute(
         """
         update watchlist_entry set until_load_id = $3
         where list = $1 and entry_key = any($2) and until_load_id is null
         """,
-        code,
-        keys,
-        load_id,
+        watchlist_code,
+        entry_keys,
+        import_id,
     )
 
 
@@ -165,7 +168,7 @@ def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
     }
 
 
-async def current_load_ids(tx: Tx) -> Mapping[str, UUID]:
+async def lock_current_import_ids(tx: Tx) -> Mapping[str, UUID]:
     """The current import of each list. No other import becomes current until the transaction ends.
 
     So a screening is stored before the next version is announced, and is repeated for it. The lock has a statement of
@@ -187,7 +190,7 @@ async def list_versions(tx: Tx) -> list[WatchlistVersion]:
     return [WatchlistVersion(row["code"], row["title"], row["licence"], row["unverified"], _load(row)) for row in rows]
 
 
-async def list_refused_loads(tx: Tx) -> list[WatchlistImport]:
+async def list_latest_refused_imports(tx: Tx) -> list[WatchlistImport]:
     """The newest import of each list, if it was refused."""
     rows = await tx.fetch(
         f"""
@@ -199,23 +202,23 @@ async def list_refused_loads(tx: Tx) -> list[WatchlistImport]:
     return [_load(row) for row in rows]
 
 
-async def list_loads(tx: Tx, code: str | None, limit: int) -> list[WatchlistImport]:
+async def list_imports(tx: Tx, watchlist_code: str | None, limit: int) -> list[WatchlistImport]:
     """The newest imports, newest first."""
     rows = await tx.fetch(
         f"select {_LOAD} from watchlist_load l where $1::text is null or list = $1 order by id desc limit $2",
-        code,
+        watchlist_code,
         limit,
     )
     return [_load(row) for row in rows]
 
 
-async def find_load(tx: Tx, load_id: UUID) -> WatchlistImport | None:
+async def find_import(tx: Tx, import_id: UUID) -> WatchlistImport | None:
     """Find an import; None if there is none."""
-    row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", load_id)
+    row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", import_id)
     return _load(row) if row else None
 
 
-async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
+async def has_coverage_changed(tx: Tx, import_id: UUID) -> bool:
     """Whether an import covers other categories than the previous one, for organisations or people."""
     return bool(
         await tx.fetchval(
@@ -227,48 +230,52 @@ async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
                 where list = l.list and status = 'loaded' and id < l.id order by id desc limit 1
             ) before on true where l.id = $1
             """,
-            load_id,
+            import_id,
         )
     )
 
 
-async def list_current_entries(tx: Tx, code: str, after: str, limit: int) -> list[WatchlistEntry]:
+async def list_current_entries(tx: Tx, watchlist_code: str, after_key: str, limit: int) -> list[WatchlistEntry]:
     """List current entries of a list by key."""
     rows = await tx.fetch(
         f"""
         select {_ENTRY} from watchlist_entry
         where list = $1 and until_load_id is null and entry_key > $2 order by entry_key limit $3
         """,
-        code,
-        after,
+        watchlist_code,
+        after_key,
         limit,
     )
     return [_entry(row) for row in rows]
 
 
-async def entries_added_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
+async def list_entries_added_by_import(tx: Tx, import_id: UUID) -> list[WatchlistEntry]:
     """The entries that an import added."""
-    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load_id = $1 order by entry_key", load_id)
-    return [_entry(row) for row in rows]
-
-
-async def entries_ended_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
-    """The entries that an import ended."""
-    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load_id = $1 order by entry_key", load_id)
-    return [_entry(row) for row in rows]
-
-
-async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
-    """Find current entries by their keys."""
     rows = await tx.fetch(
-        f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load_id is null",
-        code,
-        keys,
+        f"select {_ENTRY} from watchlist_entry where since_load_id = $1 order by entry_key", import_id
     )
     return [_entry(row) for row in rows]
 
 
-async def query_metrics(tx: Tx) -> list[tuple[str, str, int]]:
+async def list_entries_ended_by_import(tx: Tx, import_id: UUID) -> list[WatchlistEntry]:
+    """The entries that an import ended."""
+    rows = await tx.fetch(
+        f"select {_ENTRY} from watchlist_entry where until_load_id = $1 order by entry_key", import_id
+    )
+    return [_entry(row) for row in rows]
+
+
+async def find_entries(tx: Tx, watchlist_code: str, entry_keys: Sequence[str]) -> list[WatchlistEntry]:
+    """Find current entries by their keys."""
+    rows = await tx.fetch(
+        f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load_id is null",
+        watchlist_code,
+        entry_keys,
+    )
+    return [_entry(row) for row in rows]
+
+
+async def count_imports_by_status(tx: Tx) -> list[tuple[str, str, int]]:
     """Count the imports of each list by outcome."""
     rows = await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
     return [(row["list"], row["status"], row["count"]) for row in rows]
@@ -283,7 +290,7 @@ def _load(row: Record) -> WatchlistImport:
         row["retrieved_at"],
         row["loaded_at"],
         row["sha256"],
-        msgspec.convert(row["files"], tuple[LoadedFile, ...]),
+        msgspec.convert(row["files"], tuple[ImportedFile, ...]),
         tuple(row["categories"]),
         tuple(row["organisation_categories"]),
         tuple(row["person_categories"]),

@@ -53,7 +53,7 @@ async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
     return sorted(row["list"] for row in rows)
 
 
-async def is_scheduled(tx: Tx, watchlist_code: str) -> bool:
+async def is_refresh_scheduled(tx: Tx, watchlist_code: str) -> bool:
     """Whether the schedule names the list."""
     return bool(await tx.fetchval("select exists (select from watchlist_refresh where list = $1)", watchlist_code))
 

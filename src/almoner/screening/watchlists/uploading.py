@@ -13,10 +13,10 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files import import_uploads
 from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadLost
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 from almoner.screening.watchlists import flows
-from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportRefused, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistRefused
 from almoner.screening.watchlists.ports import WatchlistSource
 
 IMPORT_UPLOAD: Final = JobKind("watchlists.import_upload", ImportUploadJob)
@@ -33,12 +33,12 @@ class WatchlistUploadContext:
     get_source: Callable[[str], WatchlistSource]
 
 
-upload_tasks: Final = TasksWith[WatchlistUploadContext]()
+upload_tasks: Final = TasksWithDependencies[WatchlistUploadContext]()
 
 
 @upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
 async def import_upload(
-    upload_context: WatchlistUploadContext, context: JobContext, job: JobOf[ImportUploadJob]
+    upload_context: WatchlistUploadContext, context: JobContext, job: DecodedJob[ImportUploadJob]
 ) -> Result:
     """Import an uploaded list and record the result."""
     async with context.db.write() as tx:
@@ -52,7 +52,7 @@ async def import_upload(
     except StorageUnavailable as error:
         return JobRetry(_AGAIN, str(error))
     except (UploadLost, WatchlistRefused) as error:
-        await import_uploads.refuse(context.db, upload, str(error))
+        await import_uploads.record_refused_import(context.db, upload, str(error))
     await import_uploads.remove_file(upload_context.blobs, upload)
     return JobDone()
 
@@ -70,14 +70,14 @@ async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, p
         else:
             await import_uploads.finish(tx, upload.id, "loaded", load_id=load.id)
             action = "watchlist.imported"
-            details = {"version": load.version, "entries": load.entries, "forced": upload.forced}
+            details = {"version": load.version_label, "entries": load.entries, "forced": upload.forced}
         await audit.record_entry(tx, audit.DEPLOYMENT, actor, action, load.list, details=details)
 
     try:
-        load = await flows.import_files(
-            db, source, [path], published=upload.data_as_of, force=upload.forced, record=record
+        load = await flows.import_watchlist(
+            db, source, [path], published_at=upload.data_as_of, force=upload.forced, record_audit=record
         )
-    except WatchlistImportRefused:
+    except WatchlistImportChecksFailed:
         return  # recorded
     if load.status == "unchanged":
         async with db.write() as tx:

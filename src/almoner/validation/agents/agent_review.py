@@ -43,23 +43,23 @@ from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as validation_requests
 
 
-class ReviewAgent(msgspec.Struct, frozen=True):
+class ReviewAgentJob(msgspec.Struct, frozen=True):
     """The verification to review. ``then``: the action of a test value."""
 
     verification: UUID
     then: Action | None
 
 
-REVIEW: Final = JobKind("agent_verifications.review", ReviewAgent)
+REVIEW: Final = JobKind("agent_verifications.review", ReviewAgentJob)
 
 
-class AskNonprofit(msgspec.Struct, frozen=True):
+class RepresentationRequestJob(msgspec.Struct, frozen=True):
     """The verification to ask the nonprofit about."""
 
     verification: UUID
 
 
-ASK_NONPROFIT: Final = JobKind("agent_verifications.ask_nonprofit", AskNonprofit)
+ASK_NONPROFIT: Final = JobKind("agent_verifications.ask_nonprofit", RepresentationRequestJob)
 _PAYEE: Final = "payee_contact_separation"
 """The constraint that one user may not record both a nonprofit's bank account and its official contact."""
 
@@ -68,18 +68,20 @@ _BY_RULE: Final = ReviewDecision(
 )
 
 
-async def enqueue_review(tx: Tx, verification_id: UUID, then: Action | None = None) -> None:
-    """Enqueue a review of the agent after the commit. ``then``: a sandbox test value's action."""
-    await REVIEW.enqueue(tx, ReviewAgent(verification_id, then), unique=str(verification_id))
+async def enqueue_review(tx: Tx, verification_id: UUID, sandbox_action: Action | None = None) -> None:
+    """Enqueue a review of the agent after the commit. ``sandbox_action``: a sandbox test value's action."""
+    await REVIEW.enqueue(tx, ReviewAgentJob(verification_id, sandbox_action), unique=str(verification_id))
 
 
-async def find_mail_domain(tx: Tx, verification_id: UUID) -> str | None:
+async def find_mail_domain_to_check(tx: Tx, verification_id: UUID) -> str | None:
     """The domain whose mail host the review must look up; None if it does not matter."""
     found = await store.find(tx, ALL_PARTNERS, verification_id)
     if found is None or found.email is None or found.status not in ("pending", "pending_review"):
         return None
     organisation_id = await _organisation_of(tx, found)
-    return evaluate.find_mail_domain(found.email, await _nonprofit_evidence(tx, found.partner_id, organisation_id))
+    return evaluate.find_mail_domain_to_check(
+        found.email, await _nonprofit_evidence(tx, found.partner_id, organisation_id)
+    )
 
 
 async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, accepts_mail: bool | None = None) -> None:
@@ -96,7 +98,9 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, acc
         return
     assert locked.email is not None, "nobody open is forgotten"
     known = await _nonprofit_evidence(tx, locked.partner_id, locked.organisation.id if locked.organisation else None)
-    outcome = evaluate.evaluate_agent(locked.email, locked.organisation_website, known, accepts_mail=accepts_mail)
+    outcome = evaluate.evaluate_agent(
+        locked.email, locked.organisation_website, known, domain_accepts_mail=accepts_mail
+    )
     if not locked.email_check:  # nothing shows that the mailbox is the applicant's, so its domain proves nothing
         outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.with_step(await _watch_list_step(tx, screener, locked))
@@ -121,7 +125,7 @@ async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerifi
         return EvaluationStep("watch_lists", "not_applicable")
     # Without the name: this evidence is kept after the applicant's personal data are erased (V6).
     facts: dict[str, str | bool | Sequence[str] | None] = {
-        "lists": [f"{one.code} {one.version}" for one in result.covering_lists]
+        "lists": [f"{one.code} {one.version_label}" for one in result.covering_lists]
     }
     found = [match for match in result.matches if match.decision != "cleared"]
     if not found and result.obstacle is not None:
@@ -215,7 +219,7 @@ async def _request_review(tx: Tx, verification: AgentVerification, outcome: Eval
         facts = _asked_domain_fact(contact.email)
         step = EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=facts)
         await transitions.record_steps(tx, verification, step)
-        await ASK_NONPROFIT.enqueue(tx, AskNonprofit(verification.id))
+        await ASK_NONPROFIT.enqueue(tx, RepresentationRequestJob(verification.id))
         reasons.append("nonprofit_asked")
     await reviews.request_review(tx, transitions.review_subject_for(verification), reasons)
 
@@ -228,9 +232,9 @@ async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, docum
         await store.set_answer_deadline(tx, locked.without_answer_deadline())
 
 
-async def restore_answer_deadline(tx: Tx, document_id: UUID) -> None:
+async def restore_answer_deadlines(tx: Tx, rejected_document_id: UUID) -> None:
     """A document was rejected by the scanner: wait for the nonprofit's answer again if no other one remains."""
-    for verification_id in await store_documents.list_verification_ids(tx, document_id):
+    for verification_id in await store_documents.list_verification_ids(tx, rejected_document_id):
         locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         asked = await store_mails.find_representation_request(tx, locked.id)
         if locked.status != "pending_review" or asked is None or asked.answer is not None:
@@ -248,7 +252,7 @@ async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[Age
     return found.with_expiry_applied(tx.now), asked
 
 
-async def record_representation_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
+async def record_representation_answer(tx: Tx, verification_id: UUID, answer: Answer) -> AgentVerification:
     """Record the nonprofit's answer, which a reviewer takes into account. Raises NotFound, InvalidState."""
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (asked := await store_mails.find_representation_request(tx, verification_id)) is None:
@@ -256,15 +260,15 @@ async def record_representation_answer(tx: Tx, verification_id: UUID, given: Ans
     if not asked.is_answerable_at(tx.now):
         raise InvalidState(f"the nonprofit has {asked.answer or 'not answered'} in time")
     answered = locked.without_answer_deadline()
-    await store_mails.record_representation_answer(tx, asked, given)
+    await store_mails.record_representation_answer(tx, asked, answer)
     await store.set_answer_deadline(tx, answered)
     step = (
         _denied_step(asked)
-        if given == "denied"
+        if answer == "denied"
         else EvaluationStep("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
     )
     await transitions.record_steps(tx, locked, step)
-    await reviews.request_review(tx, transitions.review_subject_for(answered), [f"nonprofit_{given}"])
+    await reviews.request_review(tx, transitions.review_subject_for(answered), [f"nonprofit_{answer}"])
     return answered
 
 
@@ -277,7 +281,7 @@ def _denied_step(asked: RepresentationRequest) -> EvaluationStep:
     return EvaluationStep("nonprofit_answer", "fail", "nonprofit_denied", facts=_asked_domain_fact(asked.email))
 
 
-async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
+async def set_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
     """Record an organisation's contact address, and ask it about its agents in review.
 
     Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.
@@ -285,7 +289,7 @@ async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int
     official_contacts.ensure_role_mailbox(contact.email)
     await organisations.get(tx, ALL_PARTNERS, contact.organisation_id)
     try:
-        await store_mails.set_official_contact(tx, contact, by)
+        await store_mails.set_official_contact(tx, contact, recorded_by)
     except CheckViolationError as refused:
         if refused.constraint_name != _PAYEE:
             raise

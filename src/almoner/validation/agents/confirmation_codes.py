@@ -44,13 +44,13 @@ class EmailConfirmation:
     sent_at: datetime
     failed_attempts: int
 
-    def check_code(self, entered: str, right: str) -> CodeCheckResult:
+    def check_code(self, entered_code: str, correct_code: str) -> CodeCheckResult:
         """Check a typed code; an expired one is never reported as right or wrong."""
-        if not (given := extract_digits(entered)):
+        if not (given := extract_digits(entered_code)):
             return CodeCheckResult.MISSING
         if self.failed_attempts >= MAX_CODE_ATTEMPTS:
             return CodeCheckResult.EXHAUSTED
-        return CodeCheckResult.CORRECT if compare_digest(given, right) else CodeCheckResult.WRONG
+        return CodeCheckResult.CORRECT if compare_digest(given, correct_code) else CodeCheckResult.WRONG
 
 
 def extract_digits(entered: str) -> str:
@@ -58,17 +58,17 @@ def extract_digits(entered: str) -> str:
     return "".join(str(unicodedata.digit(sign)) for sign in entered if unicodedata.digit(sign, None) is not None)
 
 
-def may_send_email(sent: Sequence[datetime], at: datetime, *, to_new_address: bool = False) -> bool:
+def may_send_confirmation(send_times: Sequence[datetime], now: datetime, *, to_new_address: bool = False) -> bool:
     """Whether another email may be sent now, given when earlier ones were sent.
 
     ``to_new_address``: earlier ones went to another address; correcting a typo does not wait a minute.
     """
-    recent = [moment for moment in sent if moment > at - DAY]
-    waited = to_new_address or all(moment <= at - _MINUTE for moment in recent)
-    return len(sent) < MAX_EMAILS_TOTAL and len(recent) < MAX_EMAILS_PER_DAY and waited
+    recent = [moment for moment in send_times if moment > now - DAY]
+    waited = to_new_address or all(moment <= now - _MINUTE for moment in recent)
+    return len(send_times) < MAX_EMAILS_TOTAL and len(recent) < MAX_EMAILS_PER_DAY and waited
 
 
-def is_within_address_limit(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
+def is_within_address_limit(send_times: Sequence[datetime], now: datetime, *, sandbox: bool) -> bool:
     """Whether the limit per address allows another email now."""
     times = SANDBOX_LIMIT_FACTOR if sandbox else 1
-    return all(sum(moment > at - span for moment in sent) < most * times for span, most in EMAILS_PER_ADDRESS)
+    return all(sum(moment > now - span for moment in send_times) < most * times for span, most in EMAILS_PER_ADDRESS)

@@ -172,7 +172,7 @@ class AgentVerification:
         return self.status in OPEN
 
     @property
-    def is_unconfirmed(self) -> bool:
+    def is_email_unconfirmed(self) -> bool:
         """Whether the applicant has not confirmed their email address."""
         return self.status in UNCONFIRMED
 
@@ -196,7 +196,9 @@ class AgentVerification:
         if not self.is_overdue(now):
             return self
         assert self.expires_at is not None, "what is overdue has a moment"
-        code: AgentRejection = "user_verification_expired" if self.is_unconfirmed else "nonprofit_association_expired"
+        code: AgentRejection = (
+            "user_verification_expired" if self.is_email_unconfirmed else "nonprofit_association_expired"
+        )
         return self.with_rejection(code, self.expires_at)
 
     def with_email_confirmed(self, now: datetime) -> "AgentVerification":
@@ -226,7 +228,7 @@ class AgentVerification:
 
         It replaces this one, since records are not editable (spec 2.2). Raises InvalidState.
         """
-        if not self.is_unconfirmed:
+        if not self.is_email_unconfirmed:
             raise InvalidState(f"the verification is {self.status}: its address is corrected no more")
         return replace(
             self,

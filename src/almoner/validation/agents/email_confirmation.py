@@ -14,13 +14,13 @@ from almoner.validation.agents.confirmation_codes import CODE_DIGITS, CodeCheckR
 from almoner.validation.agents.domain import AgentVerification
 
 
-class SendConfirmation(msgspec.Struct, frozen=True):
+class SendConfirmationJob(msgspec.Struct, frozen=True):
     """The confirmation to email."""
 
     confirmation: UUID
 
 
-SEND_CONFIRMATION: Final = JobKind("agent_verifications.send_confirmation", SendConfirmation)
+SEND_CONFIRMATION: Final = JobKind("agent_verifications.send_confirmation", SendConfirmationJob)
 
 
 async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
@@ -35,20 +35,20 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
         return False
     new = EmailConfirmation(tx.new_id(), verification.id, tx.real_now, 0)
     await store_mails.insert_confirmation(tx, new)
-    await SEND_CONFIRMATION.enqueue(tx, SendConfirmation(new.id))
+    await SEND_CONFIRMATION.enqueue(tx, SendConfirmationJob(new.id))
     return True
 
 
 async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     """Whether the limit per address allows another email. Locks the address until the transaction ends."""
-    reached = await store_mails.lock_recent_sends_to_email(tx, email, tx.real_now - confirmation_codes.DAY)
+    reached = await store_mails.lock_recent_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
     return confirmation_codes.is_within_address_limit(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 
 async def may_send_to_address(tx: Tx, verification: AgentVerification, email: str) -> bool:
     """Whether limits allow another email to this address."""
     before = await store_mails.list_confirmation_send_times(tx, verification.id)
-    return confirmation_codes.may_send_email(
+    return confirmation_codes.may_send_confirmation(
         before, tx.real_now, to_new_address=True
     ) and await _is_within_address_limit(tx, email)
 
@@ -56,7 +56,7 @@ async def may_send_to_address(tx: Tx, verification: AgentVerification, email: st
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     """Email the applicant again; False if limits forbid it or there is nothing to confirm. Raises NotFound."""
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not locked.is_unconfirmed or not confirmation_codes.may_send_email(
+    if not locked.is_email_unconfirmed or not confirmation_codes.may_send_confirmation(
         await store_mails.list_confirmation_send_times(tx, locked.id), tx.real_now
     ):
         return False
@@ -69,7 +69,7 @@ async def check_code(tx: Tx, verification_id: UUID, entered: str) -> CodeCheckRe
     newest = await store_mails.find_latest_confirmation(tx, verification_id)
     if newest is None:
         return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(entered) else CodeCheckResult.MISSING
-    answer = newest.check_code(entered, confirmation_code_of(tx, newest.id))
+    answer = newest.check_code(entered, derive_confirmation_code(tx, newest.id))
     if answer is CodeCheckResult.WRONG:
         await store_mails.record_code_attempt(tx, newest.id)
     return answer
@@ -82,11 +82,13 @@ async def find_unconfirmed_verification(tx: Tx, confirmation_id: UUID) -> AgentV
         raise NotFound
     verification = await store.find(tx, ALL_PARTNERS, found.verification_id)
     return (
-        verification if verification is not None and verification.with_expiry_applied(tx.now).is_unconfirmed else None
+        verification
+        if verification is not None and verification.with_expiry_applied(tx.now).is_email_unconfirmed
+        else None
     )
 
 
-def confirmation_code_of(tx: Tx, confirmation_id: UUID) -> str:
+def derive_confirmation_code(tx: Tx, confirmation_id: UUID) -> str:
     """The six digits of a code, derived from the master key and not stored."""
     number = int.from_bytes(tx.vault.keyed_hash("agent-code", confirmation_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"

@@ -6,20 +6,20 @@ from uuid import UUID
 from almoner.access.notifications.service import Email
 from almoner.access.partners import service as partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 from almoner.validation.agents import agent_review, email_confirmation
-from almoner.validation.agents.agent_review import AskNonprofit
+from almoner.validation.agents.agent_review import RepresentationRequestJob
 from almoner.validation.agents.domain import AgentVerification
-from almoner.validation.agents.email_confirmation import SendConfirmation
+from almoner.validation.agents.email_confirmation import SendConfirmationJob
 
 CONFIRM: Final = "confirm"
 ANSWER: Final = "answer"
 """Purposes of the tokens in the links, and the paths of the pages that they open."""
 
 
-async def compose_confirmation(tx: Tx, mails: MailRenderer, job: JobOf[SendConfirmation]) -> Email | None:
+async def compose_confirmation(tx: Tx, mails: MailRenderer, job: DecodedJob[SendConfirmationJob]) -> Email | None:
     """The email with link and code; None if there is nothing to confirm."""
     confirmation_id = job.details.confirmation
     verification = await email_confirmation.find_unconfirmed_verification(tx, confirmation_id)
@@ -31,7 +31,7 @@ async def compose_confirmation(tx: Tx, mails: MailRenderer, job: JobOf[SendConfi
         "partner": partner,
         "organisation": verification.nonprofit_name,
         "name": formats.greeting_name(verification.first_name or "", verification.last_name or "", locale),
-        "code": email_confirmation.confirmation_code_of(tx, confirmation_id),
+        "code": email_confirmation.derive_confirmation_code(tx, confirmation_id),
         "until": verification.expires_at,
         "link": _link(tx, CONFIRM, verification.id),
     }
@@ -45,7 +45,9 @@ async def compose_confirmation(tx: Tx, mails: MailRenderer, job: JobOf[SendConfi
     )
 
 
-async def compose_representation_request(tx: Tx, mails: MailRenderer, job: JobOf[AskNonprofit]) -> Email | None:
+async def compose_representation_request(
+    tx: Tx, mails: MailRenderer, job: DecodedJob[RepresentationRequestJob]
+) -> Email | None:
     """The request to the nonprofit; None if no answer is needed any more."""
     verification, asked = await agent_review.get_representation_request(tx, job.details.verification)
     if asked.email is None or verification.status != "pending_review" or not asked.is_answerable_at(tx.now):

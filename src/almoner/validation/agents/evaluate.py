@@ -56,14 +56,19 @@ class EvaluationOutcome:
 
 
 def evaluate_agent(
-    email: str, given_website: str | None, evidence: NonprofitEvidence, *, accepts_mail: bool | None
+    email: str, stated_website: str | None, evidence: NonprofitEvidence, *, domain_accepts_mail: bool | None
 ) -> EvaluationOutcome:
-    """Apply the rules to an agent. ``accepts_mail``: whether the domain has a mail host; None if unknown."""
-    domain = internet_domains.domain_of_email(email)
+    """Apply the rules to an agent. ``domain_accepts_mail``: whether the domain has a mail host; None if unknown."""
+    domain = internet_domains.parse_email_domain(email)
     sites = _sites(evidence) if evidence.confirmed and evidence.unreliable_reason is None else ()
-    steps = [_organisation(evidence), _mailbox(domain), _website(evidence, sites), _given_website(given_website, sites)]
+    steps = [
+        _organisation(evidence),
+        _mailbox(domain),
+        _website(evidence, sites),
+        _given_website(stated_website, sites),
+    ]
     steps.append(_agreement(domain, sites, evidence))
-    steps.append(_mail_host(domain, accepts_mail, asked=_nothing_fails(steps)))
+    steps.append(_mail_host(domain, domain_accepts_mail, asked=_nothing_fails(steps)))
     reasons = tuple(step.code for step in steps if step.verdict in ("fail", "unknown") and step.code)
     return EvaluationOutcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
 
@@ -73,16 +78,16 @@ def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:
     return steps[-1].verdict == "pass" and all(step.verdict not in ("fail", "unknown") for step in steps)
 
 
-def find_mail_domain(email: str, evidence: NonprofitEvidence) -> str | None:
+def find_mail_domain_to_check(email: str, evidence: NonprofitEvidence) -> str | None:
     """The domain whose mail host must be looked up; None if the rules can decide without it."""
-    domain = internet_domains.domain_of_email(email)
-    without = evaluate_agent(email, None, evidence, accepts_mail=True)
+    domain = internet_domains.parse_email_domain(email)
+    without = evaluate_agent(email, None, evidence, domain_accepts_mail=True)
     return domain.host if domain is not None and without.passes else None
 
 
 def _sites(evidence: NonprofitEvidence) -> tuple[Website, ...]:
     """The nonprofit's own sites, without those on shared hosts."""
-    found = (internet_domains.website_of(website) for website in evidence.websites)
+    found = (internet_domains.parse_website(website) for website in evidence.websites)
     return tuple(
         site for site in found if site is not None and not (site.domain.is_shared_hosting or site.domain.is_free_mail)
     )
@@ -106,7 +111,7 @@ def _mailbox(domain: Domain | None) -> EvaluationStep:
         ("disposable_domain", domain.is_disposable),
         ("shared_domain", domain.is_shared_hosting),
         ("mixed_script_domain", domain.has_mixed_scripts),
-        ("outsiders_domain", domain.is_for_outsiders),
+        ("outsiders_domain", domain.is_for_members_or_students),
     ):
         if found:
             return EvaluationStep("mailbox", "fail", code, facts=facts)
@@ -130,7 +135,7 @@ def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationS
     """The website that the applicant states: recorded as evidence, never decisive."""
     if website is None:
         return EvaluationStep("given_website", "not_applicable")
-    site = internet_domains.website_of(website)
+    site = internet_domains.parse_website(website)
     own = {one.domain.registered for one in sites}
     facts = {"website": website, "domain": site.domain.host if site else None}
     if site is not None and site.domain.registered in own:

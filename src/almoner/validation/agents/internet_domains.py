@@ -87,7 +87,7 @@ class Domain:
         return any(len(scripts_in_text(_to_unicode(part))) > 1 for part in self.host.split("."))
 
     @property
-    def is_for_outsiders(self) -> bool:
+    def is_for_members_or_students(self) -> bool:
         """Whether its mailboxes belong to students, members or other outsiders."""
         return not _OUTSIDERS.isdisjoint(self.subdomain_labels)
 
@@ -104,7 +104,7 @@ class Website:
     has_path: bool
 
 
-def domain_of(host: str) -> Domain | None:
+def parse_domain(host: str) -> Domain | None:
     """The domain of a host; None for IP addresses, public suffixes and invalid text."""
     try:
         ascii_host = idna.encode(host.strip().strip("."), uts46=True, transitional=False).decode().lower()
@@ -116,14 +116,14 @@ def domain_of(host: str) -> Domain | None:
     return None if registered is None else Domain(ascii_host, registered)
 
 
-def domain_of_email(address: str) -> Domain | None:
+def parse_email_domain(email: str) -> Domain | None:
     """The domain of an email address; None if it has none."""
-    return domain_of(address.rpartition("@")[2])
+    return parse_domain(email.rpartition("@")[2])
 
 
-def website_of(address: str) -> Website | None:
+def parse_website(url: str) -> Website | None:
     """The website of a URL; None for anything else, including email addresses."""
-    text = address.strip()
+    text = url.strip()
     try:
         parts = urlsplit(text if "://" in text else f"//{text}")
         host = parts.hostname
@@ -133,7 +133,7 @@ def website_of(address: str) -> Website | None:
         return None
     while host.startswith("www."):
         host = host[4:]
-    domain = domain_of(host)
+    domain = parse_domain(host)
     return None if domain is None else Website(domain, parts.path.strip("/") != "" or parts.query != "")
 
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from almoner.access.notifications.service import Notification
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobRetry, Result
 from almoner.platform.outbound import mailing
 from almoner.screening.screenings.domain import CHANGED, ScreeningChangedEvent
 from almoner.screening.screenings.service import Screener
@@ -32,8 +32,8 @@ class JobDependencies:
 
 tasks: Final = Tasks()
 tasks.periodic("agent_verifications.expire", service.next_expiry_at, service.record_expiries)
-review_tasks: Final = TasksWith[JobDependencies]()
-retention_tasks: Final = TasksWith[RetentionPeriods]()
+review_tasks: Final = TasksWithDependencies[JobDependencies]()
+retention_tasks: Final = TasksWithDependencies[RetentionPeriods]()
 retention_tasks.periodic(
     "agent_verifications.erase_applicants",
     service.next_erasure_at,
@@ -42,13 +42,13 @@ retention_tasks.periodic(
 )
 
 
-@tasks.reacts_to(DECIDED)
+@tasks.on_internal_event(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Review agents whose validation requests were decided."""
     await service.review_after_request_decisions(tx, [one.request for one in decided])
 
 
-@tasks.reacts_to(CHANGED)
+@tasks.on_internal_event(CHANGED)
 async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
     """Review pending agents again whose screening has changed.
 
@@ -59,16 +59,18 @@ async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent])
             await agent_review.enqueue_review(tx, reported.id)
 
 
-@tasks.reacts_to(SCANNED)
+@tasks.on_internal_event(SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
     """Enqueue reviews of the agents whose documents were scanned."""
     for reported in scanned:
         if not reported.clean:
-            await agent_review.restore_answer_deadline(tx, reported.document)
+            await agent_review.restore_answer_deadlines(tx, reported.document)
 
 
 @review_tasks.job(agent_review.REVIEW)
-async def review(dependencies: JobDependencies, context: JobContext, job: JobOf[agent_review.ReviewAgent]) -> Result:
+async def review_agent_by_rules(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[agent_review.ReviewAgentJob]
+) -> Result:
     """Review by rule, or apply a test value."""
     verification_id = job.details.verification
     if (asked_for := job.details.then) is not None:
@@ -76,7 +78,7 @@ async def review(dependencies: JobDependencies, context: JobContext, job: JobOf[
             await service.apply_sandbox_action(tx, verification_id, asked_for)
         return JobDone()
     async with context.db.read() as tx:
-        domain = await agent_review.find_mail_domain(tx, verification_id)
+        domain = await agent_review.find_mail_domain_to_check(tx, verification_id)
     takes_mail = None if domain is None else await dependencies.hosts.accepts_mail(domain)
     if domain is not None and takes_mail is None and job.attempt < _MAX_LOOKUPS:
         return JobRetry(mailing.RETRY_FOR_DAYS.delay_after(job.attempt), f"nobody tells whether {domain} takes mail")

@@ -57,9 +57,9 @@ class AgentPages:
         """Starlette routes."""
         return [
             Route("/confirm", self.open_confirmation_link, methods=["GET"]),
-            Route("/confirm/{id}", self.confirmation_page, methods=["GET", "POST"]),
+            Route("/confirm/{id}", self.handle_confirmation, methods=["GET", "POST"]),
             Route("/answer", self.open_representation_link, methods=["GET"]),
-            Route("/answer/{id}", self.representation_page, methods=["GET", "POST"]),
+            Route("/answer/{id}", self.handle_representation_request, methods=["GET", "POST"]),
         ]
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
@@ -84,11 +84,11 @@ class AgentPages:
         """Open the link of a nonprofit, as for applicants."""
         return self._open(request, ANSWER)
 
-    async def confirmation_page(self, request: Request) -> Response:
+    async def handle_confirmation(self, request: Request) -> Response:
         """Handle GET and POST of the confirmation page."""
         return await (self.submit_confirmation if request.method == "POST" else self.show_confirmation)(request)
 
-    async def representation_page(self, request: Request) -> Response:
+    async def handle_representation_request(self, request: Request) -> Response:
         """Handle GET and POST of the nonprofit's page."""
         return await (
             self.submit_representation_answer if request.method == "POST" else self.show_representation_request
@@ -113,7 +113,7 @@ class AgentPages:
             found = await service.get(tx, ALL_PARTNERS, verification_id)
             if form is None:
                 return await self._confirmation(tx, request, found, by_link, status=403, alert="give.again")
-            if not found.is_unconfirmed:
+            if not found.is_email_unconfirmed:
                 return await self._confirmation(tx, request, found, by_link)
             if "again" in form:
                 sent = await email_confirmation.resend_confirmation(tx, found.id)
@@ -220,7 +220,7 @@ class AgentPages:
         problem: str | None = None,
     ) -> Response:
         language = self.pages.language(found.display_language)
-        if not found.is_unconfirmed:
+        if not found.is_email_unconfirmed:
             return await self._ended(tx, found, language, known=visit is not None)
         shown: dict[str, Any] = {"notice": notice or alert, "alert": alert is not None, "action": request.url.path}
         if visit is not None:

@@ -68,13 +68,13 @@ class AgentReviewHandler:
             related.append(RelatedSubject(request, "its nonprofit"))
         return related
 
-    async def accept(
+    async def accept_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Approve the applicant. Raises NotFound, InvalidState."""
         return await service.approve(tx, scope, subject_id, decision)
 
-    async def reject(
+    async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Reject the applicant for the decision's reason. Raises NotFound, InvalidState."""

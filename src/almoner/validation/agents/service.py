@@ -178,7 +178,7 @@ async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> AgentVerification:
     """Merge the metadata key by key; a patch of None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, is_patch=True)):
         raise domain.InvalidMetadata(*found)
     locked = await transitions.get_for_update(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge_metadata(locked.metadata or {}, patch)
@@ -192,7 +192,7 @@ async def change_metadata(
 async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
     """Record that the applicant confirmed the email address. Raises NotFound, InvalidState."""
     locked = await transitions.get_for_update(tx, scope, verification_id)
-    if not locked.is_unconfirmed:
+    if not locked.is_email_unconfirmed:
         raise InvalidState(f"the verification is {locked.status}: there is nothing to confirm")
     confirmed = locked.with_email_confirmed(tx.now)
     await transitions.record_steps(tx, locked, EvaluationStep("email_confirmation", "pass", facts={"by": by}))
@@ -225,7 +225,7 @@ async def reverse_rejection(
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
     passed = await transitions.apply_transition(tx, locked.with_rejection_reversed(tx.now, confirmed_at), decision)
-    if passed.is_unconfirmed:
+    if passed.is_email_unconfirmed:
         await email_confirmation.send_confirmation(tx, passed)
     return passed
 
@@ -240,7 +240,7 @@ async def apply_sandbox_action(tx: Tx, verification_id: UUID, action: test_value
         return
     if locked.status != "pending_user_verification":
         locked = await approve(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "sandbox", _SANDBOX_NOTE))
-    if locked.is_unconfirmed:
+    if locked.is_email_unconfirmed:
         await confirm_email(tx, ALL_PARTNERS, locked.id, "sandbox")
 
 
@@ -257,12 +257,12 @@ async def apply_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
         await agent_review.apply_request_decision(tx, locked)
 
 
-async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
+async def set_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
     """Record an organisation's contact address, and ask it about its agents in review.
 
     Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.
     """
-    return await agent_review.set_official_contact(tx, contact, by)
+    return await agent_review.set_contact_and_review_agents(tx, contact, recorded_by)
 
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
@@ -286,16 +286,16 @@ async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit
     for ended, after in _retention_periods(retention_periods).items():
         gone += await store.erase_personal_data(tx, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
-        await matches.delete_matches_of_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
+        await matches.delete_screened_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
     return len(gone) + await store_mails.erase_representation_requests(tx, until, limit)
 
 
 async def next_erasure_at(retention_periods: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next erasure is due."""
-    asked = await store_mails.first_erasure_due_at(tx)
+    asked = await store_mails.oldest_erasable_closed_at(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(retention_periods).items():
-        if (first := await store.first_erasure_due_at(tx, ended, tx.now - after)) is not None:
+        if (first := await store.oldest_erasable_ended_at(tx, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 

@@ -195,7 +195,7 @@ async def list_page(
     return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def update_status(tx: Tx, moved: AgentVerification) -> bool:
+async def update_status(tx: Tx, verification: AgentVerification) -> bool:
     """Store a locked verification's new status; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
@@ -205,14 +205,14 @@ async def update_status(tx: Tx, moved: AgentVerification) -> bool:
                 status_changed_at = $7
             where id = $1 and status = any($8) returning true
             """,
-            moved.id,
-            moved.status,
-            moved.rejection_code,
-            moved.expires_at,
-            moved.confirmed_at,
-            moved.processed_at,
+            verification.id,
+            verification.status,
+            verification.rejection_code,
+            verification.expires_at,
+            verification.confirmed_at,
+            verification.processed_at,
             tx.now,
-            VERIFICATION.source_states_of(moved.status),
+            VERIFICATION.source_states_of(verification.status),
         )
     )
 
@@ -305,7 +305,7 @@ appeal; and those with an appeal that is open or ended after $1.
 """
 
 
-async def first_erasure_due_at(tx: Tx, end_reason: EndReason, appealed_before: datetime) -> datetime | None:
+async def oldest_erasable_ended_at(tx: Tx, end_reason: EndReason, appealed_before: datetime) -> datetime | None:
     """When the longest-ended verification that still has personal data ended."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[end_reason]} order by processed_at limit 1", appealed_before

@@ -13,7 +13,7 @@ from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.schemas import AgentVerificationResponse
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject, queue_script
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewSubject, detect_name_script
 from almoner.validation.ongoing.matches import service as matches
 
 Scope = Partner | AllPartners
@@ -55,7 +55,9 @@ def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificat
 def review_subject_for(verification: AgentVerification) -> ReviewSubject:
     """The verification as a subject of the review queue."""
     name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
-    return ReviewSubject("agent_verification", verification.id, verification.partner_id, script=queue_script(name))
+    return ReviewSubject(
+        "agent_verification", verification.id, verification.partner_id, script=detect_name_script(name)
+    )
 
 
 async def record_steps(

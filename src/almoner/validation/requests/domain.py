@@ -209,18 +209,18 @@ class ValidationRequest:
     documents: tuple[Document, ...] = ()
 
     def with_correction(
-        self, registry_id: UUID, name: str, number: str, key: str, now: datetime
+        self, registry_id: UUID, registry_name: str, registry_number: str, number_key: str, now: datetime
     ) -> "ValidationRequest":
         """The undecided request with another register or number. Raises InvalidState, UnchangedCorrection."""
         if self.status != "pending" or self.corrections >= MAX_CORRECTIONS:
             raise InvalidState(f"the validation request is {self.status}, and was corrected {self.corrections} times")
-        if (registry_id, key) == (self.registry_id, self.number_key):
+        if (registry_id, number_key) == (self.registry_id, self.number_key):
             raise UnchangedCorrection
         return replace(
             self,
-            details=replace(self.details, registry_name=name, registry_number=number),
+            details=replace(self.details, registry_name=registry_name, registry_number=registry_number),
             registry_id=registry_id,
-            number_key=key,
+            number_key=number_key,
             corrections=self.corrections + 1,
             corrected_at=now,
         )

@@ -31,21 +31,21 @@ _SANDBOX_NOTE: Final = "A test value in name asked for it."
 
 
 async def evaluate_request(
-    tx: Tx, threshold: float, request_id: UUID, occasion: Occasion, then: Action | None = None
+    tx: Tx, name_threshold: float, request_id: UUID, occasion: Occasion, sandbox_action: Action | None = None
 ) -> Evaluation | None:
     """Evaluate a pending request, store the evidence, and accept it or ask a reviewer.
 
-    ``threshold``: the required name agreement, 0 to 1. ``then``: the action of a sandbox test value instead. None if
-    the request was already decided, so that a second run does nothing.
+    ``name_threshold``: the required name agreement, 0 to 1. ``sandbox_action``: the action of a sandbox test value
+    instead. None if the request was already decided, so that a second run does nothing.
     """
     locked = await store.get_for_update(tx, ALL_PARTNERS, request_id)
     if locked is None or locked.status != "pending":
         return None
     seen = await load_facts(tx, locked.details, locked.registry_id, locked.number_key)
-    climbed = rules.evaluate_rules(seen, AcceptanceRules(threshold, tx.deployment.max_age))
-    made = await _store_evaluation(tx, locked, climbed, seen.listed, occasion, threshold)
-    if then is not None:
-        await _apply_sandbox_action(tx, locked, then)
+    climbed = rules.evaluate_rules(seen, AcceptanceRules(name_threshold, tx.deployment.max_age))
+    made = await _store_evaluation(tx, locked, climbed, seen.listed, occasion, name_threshold)
+    if sandbox_action is not None:
+        await _apply_sandbox_action(tx, locked, sandbox_action)
     elif climbed.outcome.verdict == "accept":
         agree = "name and address together agree" if score_includes_postal_address(made) else "the name agrees"
         note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
@@ -65,7 +65,7 @@ async def load_facts(tx: Tx, nonprofit_details: NonprofitDetails, registry_id: U
     seen = RequestFacts(
         asked=nonprofit_details,
         registry=registry,
-        check=registries_domain.check_identifier(registry.code, nonprofit_details.registry_number),
+        check=registries_domain.check_registry_number(registry.code, nonprofit_details.registry_number),
         legal_status=await legal_status.status_of_number(tx, registry.id, number_key),
         listed=listed,
         main=main,

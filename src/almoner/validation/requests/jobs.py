@@ -6,8 +6,8 @@ from uuid import UUID
 
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.applications.documents.domain import SCANNED, DocumentScannedEvent
 from almoner.validation.requests import evaluate as evaluation_module
 from almoner.validation.requests import service
@@ -16,21 +16,25 @@ _FIRST: Final = UUID(int=0)
 
 
 tasks: Final = Tasks()
-evaluation_tasks: Final = TasksWith[float]()
+evaluation_tasks: Final = TasksWithDependencies[float]()
 """The tasks' parameter is the required name agreement, 0 to 1."""
 
 
 @evaluation_tasks.job(service.EVALUATE)
-async def evaluate(threshold: float, context: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate_request(
+    name_threshold: float, context: JobContext, job: DecodedJob[service.EvaluateRequestJob]
+) -> Result:
     """Evaluate one request. A second run finds it decided, or adds another evaluation to the evidence."""
     async with context.db.write() as tx:
         wanted = job.details
-        await evaluation_module.evaluate_request(tx, threshold, wanted.request, wanted.occasion, wanted.then)
+        await evaluation_module.evaluate_request(tx, name_threshold, wanted.request, wanted.occasion, wanted.then)
     return JobDone()
 
 
 @tasks.job(service.REEVALUATE_PENDING)
-async def reevaluate_pending(context: JobContext, job: JobOf[service.ReevaluatePending]) -> Result:
+async def reevaluate_pending_requests(
+    context: JobContext, job: DecodedJob[service.ReevaluatePendingRequestsJob]
+) -> Result:
     """Re-evaluate the pending requests of a registry, a batch in each transaction."""
     registry, after = job.details.registry, _FIRST
     while True:
@@ -41,16 +45,18 @@ async def reevaluate_pending(context: JobContext, job: JobOf[service.ReevaluateP
         after = last
 
 
-@tasks.reacts_to(CHANGED)
+@tasks.on_internal_event(CHANGED)
 async def on_register_changed(tx: Tx, changed: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue re-evaluations for each registry whose data have changed."""
     for registry in sorted({one.registry for one in changed}):
-        await service.REEVALUATE_PENDING.enqueue(tx, service.ReevaluatePending(registry), unique=str(registry))
+        await service.REEVALUATE_PENDING.enqueue(
+            tx, service.ReevaluatePendingRequestsJob(registry), unique=str(registry)
+        )
 
 
-@tasks.reacts_to(SCANNED)
+@tasks.on_internal_event(SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
     """Notify partners of rejected documents."""
     for reported in scanned:
         if not reported.clean:
-            await service.report_rejected_document(tx, reported.document)
+            await service.emit_document_rejected(tx, reported.document)

@@ -17,69 +17,74 @@ _AS_WELL: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class NumberDoubt:
     """Why another number may be meant, and the candidates."""
 
     code: str
     candidates: Sequence[Namesake]
 
 
-def street_lines(place: Organisation | Namesake) -> str | None:
+def join_address_lines(record: Organisation | Namesake) -> str | None:
     """Both address lines joined."""
-    return " ".join(line for line in (place.address_line_1, place.address_line_2) if line) or None
+    return " ".join(line for line in (record.address_line_1, record.address_line_2) if line) or None
 
 
-def comparable_party(one: Organisation | Namesake, *, in_family: bool | None) -> Party:
+def build_party(record: Organisation | Namesake, *, shares_first_line: bool | None) -> Party:
     """A register entry as a ``Party`` for name comparison."""
-    names = [one.name, *one.other_names]
-    located = street_lines(one), one.city, one.state, one.postcode, one.country_code
-    return Party(names, *located, second_line=one.secondary_name, in_family=in_family)
+    names = [record.name, *record.other_names]
+    located = join_address_lines(record), record.city, record.state, record.postcode, record.country_code
+    return Party(names, *located, second_line=record.secondary_name, in_family=shares_first_line)
 
 
-def find_doubt(
+def find_number_doubt(
     party: Party,
     listed: Organisation,
     number_key: str,
-    own: PartyAgreement,
-    others: Sequence[Namesake],
+    listed_agreement: PartyAgreement,
+    namesakes: Sequence[Namesake],
     *,
-    addressed: bool,
-) -> Doubt | None:
+    has_addresses: bool,
+) -> NumberDoubt | None:
     """The reason to doubt the number; None if there is none."""
-    first_lines = [other.name for other in others]
+    first_lines = [other.name for other in namesakes]
     found = [
-        (other, matching.compare_parties(party, comparable_party(other, in_family=_has_family(other, first_lines))))
-        for other in others
+        (other, matching.compare_parties(party, build_party(other, shares_first_line=_has_family(other, first_lines))))
+        for other in namesakes
     ]
     likely = [(other, one) for other, one in found if one.likely]
     better = [
         other
         for other, one in likely
-        if _fits_better(one, own, addressed=addressed)
-        or (_is_written(other, party) and not _is_written(listed, party) and one.score >= own.score)
+        if _fits_better(one, listed_agreement, addressed=has_addresses)
+        or (_is_written(other, party) and not _is_written(listed, party) and one.score >= listed_agreement.score)
     ]
-    members = [other for other in others if other.same_first_line]
-    if "unnamed" in own.vetoes and all(other.same_first_line and not other.secondary_name for other in better):
-        return Doubt("member_not_named", members)
+    members = [other for other in namesakes if other.same_first_line]
+    if "unnamed" in listed_agreement.vetoes and all(
+        other.same_first_line and not other.secondary_name for other in better
+    ):
+        return NumberDoubt("member_not_named", members)
     if better:
-        return Doubt("other_number_fits_better", better)
-    equal = [other for other, one in likely if abs(one.name - own.name) <= _AS_WELL]
-    if not (own.exact and addressed) and (alike := [other for other in equal if _is_other_member(other, listed)]):
-        return Doubt("member_not_named", alike)
+        return NumberDoubt("other_number_fits_better", better)
+    equal = [other for other, one in likely if abs(one.name - listed_agreement.name) <= _AS_WELL]
+    if not (listed_agreement.exact and has_addresses) and (
+        alike := [other for other in equal if _is_other_member(other, listed)]
+    ):
+        return NumberDoubt("member_not_named", alike)
     near = registries_domain.number_keys_one_typo_away(number_key)
-    if not addressed and (
+    if not has_addresses and (
         typos := [other for other in equal if other.number_key in near and _elsewhere(other, listed)]
     ):
-        return Doubt("similar_number", typos)
+        return NumberDoubt("similar_number", typos)
     return None
 
 
-def bearers_elsewhere(party: Party, listed: Organisation, others: Sequence[Namesake]) -> list[Namesake]:
+def find_same_name_elsewhere(party: Party, listed: Organisation, namesakes: Sequence[Namesake]) -> list[Namesake]:
     """Other entries with exactly this name at another address."""
     return [
         other
-        for other in others
-        if _elsewhere(other, listed) and matching.compare_parties(party, comparable_party(other, in_family=None)).exact
+        for other in namesakes
+        if _elsewhere(other, listed)
+        and matching.compare_parties(party, build_party(other, shares_first_line=None)).exact
     ]
 
 

@@ -41,17 +41,19 @@ def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
         yield _step(listed, "publication_78", "pass", "listed", "DEDUCTIBILITY")
 
 
-def lacks_registration_status(registry_code: str, lister: SourceReport) -> bool:
+def lacks_registration_status(registry_code: str, source_report: SourceReport) -> bool:
     """Whether the register's file does not show a registration's current status.
 
     Canada's yearly identification table lists every charity that filed a return for that year.
     """
-    return registry_code == "CRA" and "Status" not in lister.first
+    return registry_code == "CRA" and "Status" not in source_report.first_row_facts
 
 
-def status_facts_of(lister: SourceReport) -> dict[str, object]:
+def status_facts_of(source_report: SourceReport) -> dict[str, object]:
     """The status facts as the source states them."""
-    return {name: lister.first[name] for name in _STATUS_FACTS if name in lister.first}
+    return {
+        name: source_report.first_row_facts[name] for name in _STATUS_FACTS if name in source_report.first_row_facts
+    }
 
 
 def usual_data_age(registry_code: str) -> timedelta:
@@ -88,19 +90,21 @@ _INSOLVENT: Final = ("insolvent", "in_administration", "cio_is_dissolved")
 
 
 def _step(reported: SourceReport, name: str, verdict: StepVerdict, code: str, *facts: str) -> EvaluationStep:
-    seen = {fact: reported.first[fact] for fact in facts if fact in reported.first}
+    seen = {fact: reported.first_row_facts[fact] for fact in facts if fact in reported.first_row_facts}
     return EvaluationStep(name, verdict, code, reported.source, reported.data_as_of, seen)
 
 
 def _solvency(reported: SourceReport) -> EvaluationStep:
-    if any(reported.first.get(fact) is True for fact in _INSOLVENT) or reported.first.get("cio_dissolution_notice"):
+    if any(reported.first_row_facts.get(fact) is True for fact in _INSOLVENT) or reported.first_row_facts.get(
+        "cio_dissolution_notice"
+    ):
         return _step(reported, "solvency", "fail", "insolvent", *_INSOLVENT, "cio_dissolution_notice")
     return _step(reported, "solvency", "pass", "no_insolvency", *_INSOLVENT)
 
 
 def _reports(reported: SourceReport, fact: str) -> EvaluationStep:
     """Late accounts are no reason to reject, but reviewers should see them."""
-    stated = str(reported.first.get(fact) or "").lower()
+    stated = str(reported.first_row_facts.get(fact) or "").lower()
     if not stated:
         return _step(reported, "reports", "unknown", "reports_not_told")
     late = any(word in stated for word in _LATE)
@@ -112,7 +116,7 @@ def _reports(reported: SourceReport, fact: str) -> EvaluationStep:
 def _england_and_wales(reported: SourceReport) -> Iterator[EvaluationStep]:
     yield _solvency(reported)
     yield _reports(reported, "reporting_status")
-    aid = reported.first.get("gift_aid")
+    aid = reported.first_row_facts.get("gift_aid")
     if aid is None:
         yield from _unknown_deductibility(reported)
     elif aid:
@@ -133,7 +137,7 @@ def _australia(reported: SourceReport) -> Iterator[EvaluationStep]:
 
 def _canada(reported: SourceReport) -> Iterator[EvaluationStep]:
     """Every registered charity may issue donation receipts."""
-    if "Status" in reported.first:
+    if "Status" in reported.first_row_facts:
         yield _step(reported, "deductibility", "pass", "registered_charity", "Status", "Designation", "Sanction")
     else:
         yield from _unknown_deductibility(reported)
@@ -141,14 +145,14 @@ def _canada(reported: SourceReport) -> Iterator[EvaluationStep]:
 
 def _netherlands(reported: SourceReport) -> Iterator[EvaluationStep]:
     """The list itself consists of bodies whose donations are deductible."""
-    if reported.first.get("in_liquidatie"):
+    if reported.first_row_facts.get("in_liquidatie"):
         yield _step(reported, "solvency", "fail", "insolvent", "in_liquidatie")
     yield _step(reported, "deductibility", "pass", "public_benefit")
 
 
 def _france(reported: SourceReport) -> Iterator[EvaluationStep]:
     """A declared association's donations need not be deductible; those of one recognised as of public utility are."""
-    if reported.first.get("rup_mi"):
+    if reported.first_row_facts.get("rup_mi"):
         yield _step(reported, "deductibility", "pass", "public_utility", "rup_mi")
     else:
         yield _step(reported, "deductibility", "unknown", "deductibility_not_told", "nature")

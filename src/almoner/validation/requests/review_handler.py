@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registries import service as registries
-from almoner.nonprofits.registries.domain import record_page
+from almoner.nonprofits.registries.domain import record_page_url
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews.domain import (
     Fact,
@@ -40,7 +40,7 @@ class RequestReviewHandler:
         return ReviewEvidence(
             title=f"Is this {request.details.name}?",
             facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
-            steps=made.marked_steps if made else [],
+            steps=made.steps_with_sources_labelled if made else [],
             documents=[document.id for document in request.documents],
             compared=await _compared(tx, request),
             links=await _links(tx, request),
@@ -51,13 +51,13 @@ class RequestReviewHandler:
         request = await service.get(tx, ALL_PARTNERS, subject_id)
         return await service.list_related(tx, request)
 
-    async def accept(
+    async def accept_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Accept it, as the organisation of its number or as a new one. Raises NotFound, InvalidState."""
         return await service.accept(tx, scope, subject_id, decision)
 
-    async def reject(
+    async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Reject it for the decision's reason. Raises NotFound, InvalidState."""
@@ -121,5 +121,5 @@ async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]
 async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
     """A link to the register's page of the entry."""
     registry = await registries.get(tx, request.registry_id)
-    page = record_page(registry.code, request.details.registry_number)
+    page = record_page_url(registry.code, request.details.registry_number)
     return [(f"{registry.english_name}: {request.details.registry_number}", page)] if page else []

@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 from uuid import UUID
 
-from almoner.platform.evidence.dossier_files import MEDIA_TYPES, write_dossier
+from almoner.platform.evidence.dossier_files import MEDIA_TYPES, build_dossier_file
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import SECRET
@@ -85,7 +85,7 @@ async def get_validation_request_dossier(
     with the key at /.well-known/almoner-keys.
     """
     wanted = negotiate_media_type(call.headers.get("accept"), tuple(MEDIA_TYPES.values())[::-1])
-    file = await write_dossier(call.db, load_dossier, call.partner, id, "pdf" if wanted == PDF else "json")
+    file = await build_dossier_file(call.db, load_dossier, call.partner, id, "pdf" if wanted == PDF else "json")
     if wanted == PDF:
         call.answer_headers["Content-Disposition"] = file.content_disposition
     return RawResponse(file.content, file.media_type)

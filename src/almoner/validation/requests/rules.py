@@ -21,7 +21,7 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
 from almoner.validation.requests import namesake_rules, register_rules
 from almoner.validation.requests.domain import OTHER_ADDRESS, EvaluationOutcome, NonprofitDetails
-from almoner.validation.requests.namesake_rules import Doubt
+from almoner.validation.requests.namesake_rules import NumberDoubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _register(seen: RequestFacts) -> EvaluationStep:
     if listed is not None and any(source.code for source in listed.sources):
         facts |= {"name": listed.name}
         return EvaluationStep("register", "fail", "no_longer_listed", *reported, facts)
-    if seen.parts and (missing := registries_domain.missing_parts(seen.registry.code, seen.parts)):
+    if seen.parts and (missing := registries_domain.missing_register_parts(seen.registry.code, seen.parts)):
         facts |= {"loaded_parts": ", ".join(seen.parts), "missing_parts": len(missing)}
         return EvaluationStep("register", "unknown", "partly_loaded", *reported, facts)
     return EvaluationStep("register", "fail", _NOT_LISTED, *reported, facts)
@@ -204,7 +204,7 @@ def _requested_party(nonprofit_details: NonprofitDetails) -> Party:
 
 def _listed_party(facts: RequestFacts) -> Party:
     assert facts.listed is not None
-    return namesake_rules.comparable_party(facts.listed, in_family=_in_family(facts, facts.listed))
+    return namesake_rules.build_party(facts.listed, shares_first_line=_in_family(facts, facts.listed))
 
 
 def _in_family(facts: RequestFacts, listed: Organisation) -> bool | None:
@@ -215,7 +215,7 @@ def _in_family(facts: RequestFacts, listed: Organisation) -> bool | None:
 
 
 def _is_partly_loaded(facts: RequestFacts) -> bool:
-    return bool(registries_domain.missing_parts(facts.registry.code, facts.parts))
+    return bool(registries_domain.missing_register_parts(facts.registry.code, facts.parts))
 
 
 def _has_addresses(facts: RequestFacts) -> bool:
@@ -239,7 +239,7 @@ def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
 
 
 def _name(
-    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, doubt: Doubt | None
+    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, doubt: NumberDoubt | None
 ) -> EvaluationStep:
     """The name step. If addresses agree too, names only need to be likely the same."""
     if agreement is None or seen.listed is None:
@@ -331,7 +331,7 @@ def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:
     """Other bodies of the register in other places with exactly the stated name."""
     if facts.listed is None:
         return []
-    return namesake_rules.bearers_elsewhere(_requested_party(facts.asked), facts.listed, facts.others)
+    return namesake_rules.find_same_name_elsewhere(_requested_party(facts.asked), facts.listed, facts.others)
 
 
 def _is_unlikely_elsewhere(facts: RequestFacts, agreement: PartyAgreement) -> bool:
@@ -349,17 +349,17 @@ def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> Doubt | None:
+def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> NumberDoubt | None:
     """The reason to doubt the given number; None if there is none."""
     if facts.listed is None or agreement is None:
         return None
     party, addressed = _requested_party(facts.asked), _has_addresses(facts)
-    return namesake_rules.find_doubt(
-        party, facts.listed, facts.number_key, agreement, facts.others, addressed=addressed
+    return namesake_rules.find_number_doubt(
+        party, facts.listed, facts.number_key, agreement, facts.others, has_addresses=addressed
     )
 
 
-def _namesakes(seen: RequestFacts, doubt: Doubt | None) -> Iterator[EvaluationStep]:
+def _namesakes(seen: RequestFacts, doubt: NumberDoubt | None) -> Iterator[EvaluationStep]:
     """The step for a name that several organisations share: the number decides, unless another one fits better."""
     if seen.listed is None:
         return

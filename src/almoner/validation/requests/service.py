@@ -28,7 +28,12 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import RelatedSubject, ReviewDecision, ReviewSubject, queue_script
+from almoner.validation.decisions.reviews.domain import (
+    RelatedSubject,
+    ReviewDecision,
+    ReviewSubject,
+    detect_name_script,
+)
 from almoner.validation.requests import domain, schemas, store, test_values
 from almoner.validation.requests.domain import (
     InvalidRegistryId,
@@ -45,7 +50,7 @@ from almoner.validation.requests.store import lock_exclusively as lock_exclusive
 Scope = Partner | AllPartners
 
 
-class Evaluate(msgspec.Struct, frozen=True):
+class EvaluateRequestJob(msgspec.Struct, frozen=True):
     """The request to evaluate, why, and the action of a test value."""
 
     request: UUID
@@ -53,16 +58,16 @@ class Evaluate(msgspec.Struct, frozen=True):
     then: test_values.Action | None = None
 
 
-EVALUATE: Final = JobKind("validation_requests.evaluate", Evaluate)
+EVALUATE: Final = JobKind("validation_requests.evaluate", EvaluateRequestJob)
 
 
-class ReevaluatePending(msgspec.Struct, frozen=True):
+class ReevaluatePendingRequestsJob(msgspec.Struct, frozen=True):
     """The registry whose requests are re-evaluated."""
 
     registry: UUID
 
 
-REEVALUATE_PENDING: Final = JobKind("validation_requests.reconsider", ReevaluatePending)
+REEVALUATE_PENDING: Final = JobKind("validation_requests.reconsider", ReevaluatePendingRequestsJob)
 _BATCH_SIZE: Final = 1000
 
 
@@ -73,7 +78,7 @@ async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) 
     created = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
     await store.insert(tx, partner, created)
     then = test_values.sandbox_action_of(nonprofit_details.name) if tx.deployment.sandbox else None
-    await EVALUATE.enqueue(tx, Evaluate(created.id, "created", then), unique=str(created.id))
+    await EVALUATE.enqueue(tx, EvaluateRequestJob(created.id, "created", then), unique=str(created.id))
     return created
 
 
@@ -82,7 +87,9 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
 
     If the name fits several, the one that lists the number, else the first whose format it matches.
     """
-    named = await registries.list_matching(tx, nonprofit_details.registry_name, nonprofit_details.country_code)
+    named = await registries.find_registries_by_text(
+        tx, nonprofit_details.registry_name, nonprofit_details.country_code
+    )
     if not named:
         known = [
             f"{one.english_name} ({one.code})"
@@ -93,7 +100,7 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
             f"{nonprofit_details.country_code}, which has {', '.join(known) or 'none'}"
         )
     checked = [
-        (registry, registries_domain.check_identifier(registry.code, nonprofit_details.registry_number))
+        (registry, registries_domain.check_registry_number(registry.code, nonprofit_details.registry_number))
         for registry in named
     ]
     possible = [(registry, check) for registry, check in checked if check.key is not None]
@@ -124,7 +131,9 @@ async def correct_registry_number(
         tx, review_subject_for(locked)
     )  # an operator deciding now would rely on findings for the previous number
     # A unique key of its own: an evaluation that is due or running concerns the previous number.
-    await EVALUATE.enqueue(tx, Evaluate(locked.id, "corrected"), unique=f"{locked.id} {corrected.corrections}")
+    await EVALUATE.enqueue(
+        tx, EvaluateRequestJob(locked.id, "corrected"), unique=f"{locked.id} {corrected.corrections}"
+    )
     return corrected
 
 
@@ -174,7 +183,7 @@ async def list_page(
 
 
 async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list[ValidationRequest]:
-    attached = await store.requests_by_document(tx, [request.id for request in requests]) if requests else {}
+    attached = await store.request_ids_by_document(tx, [request.id for request in requests]) if requests else {}
     if not attached:
         return list(requests)
     found: dict[UUID, list[Document]] = {}
@@ -192,13 +201,13 @@ def review_subject_for(request: ValidationRequest) -> ReviewSubject:
     """The subject of the review."""
     asked = request.details
     return ReviewSubject(
-        "validation_request", request.id, request.partner_id, asked.country_code, queue_script(asked.name)
+        "validation_request", request.id, request.partner_id, asked.country_code, detect_name_script(asked.name)
     )
 
 
 async def list_related(tx: Tx, request: ValidationRequest) -> list[RelatedSubject]:
     """Other requests about the same number, of all partners."""
-    found = await store.list_same_number(tx, request.registry_id, request.number_key, MAX_RELATED)
+    found = await store.list_by_number(tx, request.registry_id, request.number_key, MAX_RELATED)
     return [
         RelatedSubject(ReviewSubject("validation_request", id_, partner_id), "same number")
         for id_, partner_id in found
@@ -223,10 +232,10 @@ async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, do
         await store.attach_document(tx, partner, request_id, document_id)
 
 
-async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
+async def emit_document_rejected(tx: Tx, document_id: UUID) -> None:
     """Notify partners of a rejected document, for each request with it as evidence."""
     [document] = await documents.find_many(tx, ALL_PARTNERS, [document_id])
-    for request_id in await store.requests_with_document(tx, document_id):
+    for request_id in await store.list_request_ids_of_document(tx, document_id):
         record = schemas.document_response(tx, request_id, document)
         await outbox.emit(tx, document.partner_id, domain.DOCUMENT_REJECTED, record)
 
@@ -269,7 +278,9 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Re
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
     """Enqueue evaluations of the next pending requests after an ID; returns the last one, None at the end."""
     found = await store.list_pending(tx, registry_id, after, _BATCH_SIZE)
-    await queue.enqueue_jobs(tx, [EVALUATE.new_job(Evaluate(one, "register_loaded"), unique=str(one)) for one in found])
+    await queue.enqueue_jobs(
+        tx, [EVALUATE.new_job(EvaluateRequestJob(one, "register_loaded"), unique=str(one)) for one in found]
+    )
     return found[-1] if len(found) == _BATCH_SIZE else None
 
 

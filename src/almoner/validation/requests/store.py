@@ -53,7 +53,7 @@ class RequestOfPartner(NamedTuple):
 
 
 @across_partners("operators")
-async def list_same_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[RequestOfPartner]:
+async def list_by_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[RequestOfPartner]:
     """Requests with this number, newest first, with their partners."""
     rows = await tx.fetch(
         """
@@ -206,7 +206,7 @@ async def list_page(
 ) -> tuple[list[ValidationRequest], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == RequestFilters() and sort == "id":
-        rows, total = await lists.list_page(tx, partner, _LIST, _COLUMNS, page_)
+        rows, total = await lists.list_partner_page(tx, partner, _LIST, _COLUMNS, page_)
     else:
         rows, total = await _narrowed(tx, partner, page_, filters, sort)
     return [_request(row) for row in rows], total
@@ -293,7 +293,7 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_i
 
 
 @across_partners("followers")
-async def requests_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def request_ids_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """Among these requests, those with documents, by document ID."""
     rows = await tx.fetch(
         """
@@ -306,7 +306,7 @@ async def requests_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID
 
 
 @across_partners("held")
-async def requests_with_document(tx: Tx, document_id: UUID) -> list[UUID]:
+async def list_request_ids_of_document(tx: Tx, document_id: UUID) -> list[UUID]:
     """The requests that a document is attached to."""
     rows = await tx.fetch(
         "select validation_request_id from validation_request_document where document_id = $1 order by 1", document_id

@@ -139,7 +139,7 @@ def parse_retry_after(header: str | None, real_now: datetime) -> timedelta | Non
         return None
 
 
-def redirect_text(status: int, location: str | None) -> str | None:
+def redirect_error(status: int, location: str | None) -> str | None:
     """The error of a redirect, which is not followed; None for other responses."""
     if not 300 <= status < 400 or location is None:
         return None

@@ -11,18 +11,18 @@ from uuid import UUID
 from almoner.platform.database.batching import CallBatcher
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.events.outbox import EVERY_TYPE
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobOf, JobRecorded, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import Answer, DecodedJob, FinishedJob, Job, JobDone, JobRecorded, JobRetry, Result
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
-from almoner.webhooks.deliveries.store import AttemptOutcome, DueDelivery
+from almoner.webhooks.deliveries.store import DueDelivery, EvaluatedAttempt
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import LANES_KEPT, WebhookSubscription
 
 tasks: Final = Tasks()
-tasks.reacts_to_events(EVERY_TYPE)(service.fan_out_events)
+tasks.on_public_event(EVERY_TYPE)(service.fan_out_events)
 tasks.periodic(
     "webhooks.delete_attempts", service.next_attempt_deletion_at, service.delete_old_attempts, every=timedelta(days=1)
 )
@@ -37,7 +37,7 @@ _random: Final = SystemRandom()
 
 
 @tasks.job(service.EXPIRE)
-async def expire(context: JobContext, job: JobOf[service.ExpireDeliveries]) -> Answer:
+async def expire_deliveries(context: JobContext, job: DecodedJob[service.ExpireDeliveriesJob]) -> Answer:
     """Expire deliveries that a paused receiver has held back for too long."""
     ended = 1
     while ended:
@@ -47,7 +47,7 @@ async def expire(context: JobContext, job: JobOf[service.ExpireDeliveries]) -> A
 
 
 @tasks.job(subscriptions.REMOVE_LANES)
-async def remove_lanes(context: JobContext, job: JobOf[subscriptions.RemoveLanes]) -> Answer:
+async def remove_lanes(context: JobContext, job: DecodedJob[subscriptions.RemoveLanesJob]) -> Answer:
     """Remove the lanes of a deleted subscription."""
     async with context.db.write() as tx:
         removed = await subscriptions.remove_lanes(tx, job.details.subscription)
@@ -74,7 +74,7 @@ class DeliveryWorker:
         self._record = CallBatcher(self._record_all)
         self._cancel = CallBatcher(self._cancel_all)
 
-    async def deliver(self, context: JobContext, job: JobOf[service.Deliver]) -> Answer:
+    async def attempt_delivery(self, context: JobContext, job: DecodedJob[service.DeliveryJob]) -> Answer:
         """Make one attempt if it is still due. Safe to run twice: each attempt's number is recorded once."""
         found = await self._load(UUID(hex=job.details.delivery))
         now = self._db.deployment.clock.now()
@@ -89,7 +89,7 @@ class DeliveryWorker:
         self._attempts[outcome.attempt.succeeded].inc()
         return JobRecorded(await self._record((context, job, outcome)))
 
-    async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> AttemptOutcome:
+    async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> EvaluatedAttempt:
         clock = self._db.deployment.clock
         started_at, real_now = clock.now(), clock.real_now()
         event_id = self._db.deployment.ids.text("event", due.event_id)
@@ -103,7 +103,7 @@ class DeliveryWorker:
         except OutboundFailure as failure:
             error = str(failure)
         else:
-            error = domain.redirect_text(answer.status, answer.headers.get("Location"))
+            error = domain.redirect_error(answer.status, answer.headers.get("Location"))
         attempt = Attempt(
             number=due.attempts + 1,
             started_at=started_at,
@@ -115,7 +115,7 @@ class DeliveryWorker:
         retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), real_now) if answer else None
         first_at = due.first_attempt_at or started_at
         verdict = domain.evaluate_attempt(attempt, due.created_at, first_at, retry_after, _random.random())
-        return AttemptOutcome(due.id, Partner(due.partner_id), due.subscription_id, first_at, attempt, verdict)
+        return EvaluatedAttempt(due.id, Partner(due.partner_id), due.subscription_id, first_at, attempt, verdict)
 
     async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
         async with self._db.read() as tx:
@@ -126,7 +126,7 @@ class DeliveryWorker:
             for delivery_id in delivery_ids
         ]
 
-    async def _record_all(self, attempts: Sequence[tuple[JobContext, Job, AttemptOutcome]]) -> list[Result]:
+    async def _record_all(self, attempts: Sequence[tuple[JobContext, Job, EvaluatedAttempt]]) -> list[Result]:
         """Record attempts and the results of their jobs, all at once, for one runner."""
         async with self._db.write() as tx:
             recorded = await service.record_attempts(tx, [outcome for _, _, outcome in attempts])
@@ -137,11 +137,11 @@ class DeliveryWorker:
 
     async def _cancel_all(self, delivery_ids: Sequence[UUID]) -> list[None]:
         async with self._db.single_statement() as tx:
-            await store.end(tx, delivery_ids, "cancelled")
+            await store.end_deliveries(tx, delivery_ids, "cancelled")
         return [None] * len(delivery_ids)
 
 
-def _result(outcome: AttemptOutcome, recorded: bool, now: datetime) -> Result:
+def _result(outcome: EvaluatedAttempt, recorded: bool, now: datetime) -> Result:
     if not recorded:
         return JobRetry(timedelta(), "another worker made this attempt")  # check its result
     due = outcome.verdict.next_attempt_at
@@ -149,10 +149,10 @@ def _result(outcome: AttemptOutcome, recorded: bool, now: datetime) -> Result:
     return JobDone() if due is None else JobRetry(due - now, reason)
 
 
-delivery_tasks: Final = TasksWith[DeliveryWorker]()
+delivery_tasks: Final = TasksWithDependencies[DeliveryWorker]()
 
 
 @delivery_tasks.job(service.DELIVER)
-async def deliver(worker: DeliveryWorker, context: JobContext, job: JobOf[service.Deliver]) -> Answer:
+async def attempt_delivery(worker: DeliveryWorker, context: JobContext, job: DecodedJob[service.DeliveryJob]) -> Answer:
     """Make one attempt."""
-    return await worker.deliver(context, job)
+    return await worker.attempt_delivery(context, job)

@@ -19,7 +19,7 @@ from almoner.webhooks.deliveries.schemas import (
     delivery_response,
 )
 from almoner.webhooks.events.domain import UnknownSubscription
-from almoner.webhooks.subscriptions.domain import Suspended
+from almoner.webhooks.subscriptions.domain import SubscriptionSuspended
 
 SubscriptionId = Annotated[UUID, PathId("webhooksubscription")]
 EventId = Annotated[UUID, PathId("event")]
@@ -42,13 +42,15 @@ async def list_webhook_deliveries(
     )
 
 
-@routes.post("/v1/webhook-subscriptions/{id}/test", key=SECRET, scope="webhooks:write", errors=(Suspended,))
+@routes.post("/v1/webhook-subscriptions/{id}/test", key=SECRET, scope="webhooks:write", errors=(SubscriptionSuspended,))
 async def test_webhook_subscription(call: ApiCall, id: SubscriptionId) -> WebhookDeliveryResponse:
     """Send a test event to a subscription. The list of deliveries shows the result."""
     return delivery_response(call.tx, await service.send_test_event(call.tx, call.partner, id))
 
 
-@routes.post("/v1/webhook-subscriptions/{id}/replay", key=SECRET, scope="webhooks:write", errors=(Suspended,))
+@routes.post(
+    "/v1/webhook-subscriptions/{id}/replay", key=SECRET, scope="webhooks:write", errors=(SubscriptionSuspended,)
+)
 async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayBody) -> WebhookReplayResponse:
     """Resend the events of a period to one subscription.
 

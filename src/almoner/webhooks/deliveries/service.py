@@ -25,7 +25,7 @@ from almoner.webhooks.deliveries.domain import (
     Delivery,
     Status,
 )
-from almoner.webhooks.deliveries.store import AttemptOutcome, NewDelivery
+from almoner.webhooks.deliveries.store import EvaluatedAttempt, NewDelivery
 from almoner.webhooks.events import service as events
 from almoner.webhooks.events.domain import EventFilter, UnknownSubscription
 from almoner.webhooks.subscriptions import service as subscriptions
@@ -39,37 +39,37 @@ from almoner.webhooks.subscriptions.domain import (
 )
 
 
-class Deliver(msgspec.Struct, frozen=True):
+class DeliveryJob(msgspec.Struct, frozen=True):
     """The delivery, by its ID in hexadecimal."""
 
     delivery: str
 
 
-DELIVER: Final = JobKind("webhooks.deliver", Deliver)
+DELIVER: Final = JobKind("webhooks.deliver", DeliveryJob)
 
 
-class ExpireDeliveries(msgspec.Struct, frozen=True):
+class ExpireDeliveriesJob(msgspec.Struct, frozen=True):
     """The subscription."""
 
     subscription: UUID
 
 
-EXPIRE: Final = JobKind("webhooks.expire", ExpireDeliveries)
+EXPIRE: Final = JobKind("webhooks.expire", ExpireDeliveriesJob)
 _TEST_EVENT: Final = "webhook_subscription.test"
 _MAX_REPLAYED: Final = 10_000
 _MAX_REPLAY_AGE: Final = timedelta(days=30)
 _BATCH: Final = 1000
 
 
-async def fan_out_events(tx: Tx, happened: Sequence[Event]) -> None:
+async def fan_out_events(tx: Tx, new_events: Sequence[Event]) -> None:
     """Create deliveries of numbered events to every subscription for them."""
-    partners = {event.partner_id for event in happened if event.partner_id is not None}
+    partners = {event.partner_id for event in new_events if event.partner_id is not None}
     listening = await subscriptions.list_listeners(tx, partners)
     await _enqueue_deliveries(
         tx,
         [
             NewDelivery(tx.new_id(), listener.partner_id, listener.id, event.id, event.type, event.sequence, "event")
-            for event in happened
+            for event in new_events
             for listener in listening
             if listener.partner_id == event.partner_id and listener.listens_to(event.type)
         ],
@@ -177,7 +177,7 @@ async def delete_old_deliveries(tx: Tx) -> int:
     return await store.delete_old_deliveries(tx, tx.now - DELIVERY_RETENTION, _BATCH)
 
 
-async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
+async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[UUID]:
     """Store attempts and their results; returns the deliveries whose next attempt this was."""
     recorded = await store.record_attempts(tx, outcomes)
     ours = [outcome for outcome in outcomes if outcome.delivery_id in recorded]
@@ -193,7 +193,7 @@ async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUI
     return recorded
 
 
-def _answer(outcome: AttemptOutcome) -> ReceiverAnswer:
+def _answer(outcome: EvaluatedAttempt) -> ReceiverAnswer:
     attempt = outcome.attempt
     return ReceiverAnswer(attempt.started_at, timedelta(milliseconds=attempt.duration_ms), attempt.succeeded)
 
@@ -202,7 +202,7 @@ async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> N
     await queue.enqueue_jobs(
         tx,
         [
-            EXPIRE.new_job(ExpireDeliveries(subscription_id), unique=subscription_id.hex)
+            EXPIRE.new_job(ExpireDeliveriesJob(subscription_id), unique=subscription_id.hex)
             for subscription_id, health in changed.items()
             if health.failing_since is not None and tx.now - health.failing_since >= EXPIRES_AFTER
         ],
@@ -218,7 +218,7 @@ async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
             tx, delivery_lane(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
         )
     ]
-    await store.end(tx, [UUID(hex=payload["delivery"]) for payload in old], "failed")
+    await store.end_deliveries(tx, [UUID(hex=payload["delivery"]) for payload in old], "failed")
     return len(old)
 
 
@@ -262,7 +262,7 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
         tx,
         [
             DELIVER.new_job(
-                Deliver(delivery.id.hex),
+                DeliveryJob(delivery.id.hex),
                 due=delivery.due_at,
                 lane=delivery_lane(delivery.subscription_id, delivery.reason),
             )

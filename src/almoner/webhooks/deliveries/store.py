@@ -52,7 +52,7 @@ class DueDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptOutcome:
+class EvaluatedAttempt:
     """The result of an attempt at a delivery."""
 
     delivery_id: UUID
@@ -104,7 +104,7 @@ async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID
     return {row["id"]: DueDelivery(**row) for row in rows}
 
 
-async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
+async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[UUID]:
     """Store attempts and their results in one statement; returns the deliveries whose next attempt this was.
 
     An attempt that another worker has already recorded changes nothing.
@@ -147,7 +147,7 @@ async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUI
 
 
 @across_partners("held")
-async def end(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["cancelled", "failed"]) -> None:
+async def end_deliveries(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["cancelled", "failed"]) -> None:
     """End pending deliveries: cancelled if their subscription no longer accepts any, failed if they are too old."""
     await tx.execute(
         """

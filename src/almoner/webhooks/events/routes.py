@@ -39,7 +39,11 @@ def event_routes(waiters: EventWaiters) -> Routes:
                 last = await service.last_sequence(tx, call.partner)
                 rows, total = await service.list_page(tx, call.partner, page, filter_)
                 shown = call.list_response(
-                    page, rows, total, partial(event_response, tx, personal=personal), lambda row: (row.sequence,)
+                    page,
+                    rows,
+                    total,
+                    partial(event_response, tx, include_personal_data=personal),
+                    lambda row: (row.sequence,),
                 )
             seen, left = max(seen, last), until - monotonic()
             if rows or left <= 0 or not await waiters.wait(call.partner, seen, left):
@@ -49,7 +53,7 @@ def event_routes(waiters: EventWaiters) -> Routes:
     async def get_event(call: ApiCall, id: EventId) -> EventResponse:
         """Retrieve an event."""
         found = await service.get(call.tx, call.partner, id)
-        return event_response(call.tx, found, personal=call.caller.has_scope(PERSONAL))
+        return event_response(call.tx, found, include_personal_data=call.caller.has_scope(PERSONAL))
 
     return routes
 

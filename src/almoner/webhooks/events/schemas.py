@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field, model_validator
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.event_types import EVENT_TYPES
-from almoner.platform.http.unknown_input import suggestion
-from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd, personal_members
+from almoner.platform.http.unknown_input import did_you_mean_suffix
+from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd, personal_fields
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
 _MAX_WAIT = 30  # seconds
@@ -17,7 +17,7 @@ _MAX_WAIT = 30  # seconds
 
 def _known_event_type(event: str) -> str:
     if event not in EVENT_TYPES:
-        hint = suggestion(event, EVENT_TYPES) or "; the reference lists them"
+        hint = did_you_mean_suffix(event, EVENT_TYPES) or "; the reference lists them"
         raise ValueError(f"'{event}' is not an event type{hint}")
     return event
 
@@ -80,14 +80,14 @@ _NULL = msgspec.Raw(b"null")
 _read = msgspec.json.Decoder(_Envelope).decode
 
 
-def event_response(tx: Tx, event: SequencedEvent, *, personal: bool) -> EventResponse:
+def event_response(tx: Tx, event: SequencedEvent, *, include_personal_data: bool) -> EventResponse:
     """The answer for one event; its record is the delivered one, byte for byte.
 
-    ``personal``: donors may be told; else the members that name them are null.
+    ``include_personal_data``: donors may be told; else the members that name them are null.
     """
     record = _read(event.payload).data.event_data
     declared = EVENT_TYPES.get(event.type)
-    if declared is not None and not personal and (names := personal_members(declared.record)):
+    if declared is not None and not include_personal_data and (names := personal_fields(declared.record)):
         shown = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
         hidden = {name: _NULL for name in names if name in shown}
         record = msgspec.Raw(msgspec.json.encode({**shown, **hidden}))

@@ -43,7 +43,7 @@ LANES_KEPT: Final = timedelta(days=3)
 """How long the queue lanes of a deleted subscription are kept: by then no job waits in them."""
 
 
-class Suspended(BadRequest):
+class SubscriptionSuspended(BadRequest):
     code = "webhook_subscription/invalid_state"
     message = "The subscription is suspended; resume it with PATCH and status active"
 
@@ -69,14 +69,14 @@ class ReceiverAnswer:
     succeeded: bool
 
     @property
-    def fast(self) -> bool:
+    def is_fast(self) -> bool:
         """Whether the answer was fast enough to send more at once."""
         return self.succeeded and self.duration <= _FAST_ANSWER
 
 
-def all_fast(answers: Sequence[ReceiverAnswer]) -> bool | None:
+def fast_if_all_succeeded(answers: Sequence[ReceiverAnswer]) -> bool | None:
     """Whether a receiver that accepted everything was fast in the end; None if it did not accept everything."""
-    return answers[-1].fast if all(answer.succeeded for answer in answers) else None
+    return answers[-1].is_fast if all(answer.succeeded for answer in answers) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,10 @@ class ReceiverHealth:
             return AttemptLimits(_PROBE_CAP, _PROBE_CAP, self.paused_until)
         return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
 
-    def record_answer(self, receiver_answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
+    def with_answer(self, answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after one more attempt."""
-        if receiver_answer.succeeded:
-            return ReceiverHealth(last_success_at=now, fast=receiver_answer.fast)
+        if answer.succeeded:
+            return ReceiverHealth(last_success_at=now, fast=answer.is_fast)
         day = real_now.date()
         failed = replace(
             self,
@@ -136,7 +136,7 @@ class ReceiverHealth:
         )
         if failed.failures < _FAILURES_TO_PAUSE:
             return failed
-        if self.paused_until is not None and receiver_answer.started_at < self.paused_until:
+        if self.paused_until is not None and answer.started_at < self.paused_until:
             return failed  # the attempt started before the pause
         pause = min(_FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
         return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)
@@ -154,7 +154,7 @@ class ReceiverHealth:
             fast=False,
         )
 
-    def concern(self, real_now: datetime) -> Concern | None:
+    def required_action(self, real_now: datetime) -> Concern | None:
         """Whether to warn about, or suspend, a receiver that only fails (settled 11)."""
         if self.failing_since_real is None:
             return None
@@ -189,7 +189,7 @@ class WebhookSubscription:
 
 
 @dataclass(frozen=True, slots=True)
-class UnwellReceiver:
+class UnhealthyReceiver:
     """A failing or suspended receiver, without its secrets. ``partner``: its partner's name."""
 
     id: UUID

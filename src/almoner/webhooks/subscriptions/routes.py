@@ -31,7 +31,11 @@ async def list_webhook_subscriptions(
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, query.event, deleted=query.deleted)
     return call.list_response(
-        page, rows, total, lambda row: subscription_response(call.tx, row, secret=False), lambda row: (row.id.bytes,)
+        page,
+        rows,
+        total,
+        lambda row: subscription_response(call.tx, row, include_secret=False),
+        lambda row: (row.id.bytes,),
     )
 
 
@@ -40,7 +44,9 @@ async def create_webhook_subscription(call: ApiCall, body: SubscriptionBody) -> 
     """Subscribe a URL to events. Events with donors' personal data require the scope `donations:personal`."""
     return subscription_response(
         call.tx,
-        await service.create(call.tx, call.partner, body.url, body.events, personal=call.caller.has_scope(PERSONAL)),
+        await service.create(
+            call.tx, call.partner, body.url, body.events, may_see_personal_data=call.caller.has_scope(PERSONAL)
+        ),
     )
 
 
@@ -56,7 +62,9 @@ async def update_webhook_subscription(
 ) -> WebhookSubscriptionResponse:
     """Change a subscription. You can change its URL or events, and suspend or resume it."""
     personal = call.caller.has_scope(PERSONAL)
-    changed = await service.update(call.tx, call.partner, id, body.url, body.events, body.status, personal=personal)
+    changed = await service.update(
+        call.tx, call.partner, id, body.url, body.events, body.status, may_see_personal_data=personal
+    )
     return subscription_response(call.tx, changed)
 
 
@@ -74,4 +82,6 @@ async def rotate_webhook_secret(call: ApiCall, id: SubscriptionId, body: Rotatio
     secret. `Service-Signature` uses the old secret until you call this again with `confirm` true, or until the 24 hours
     are over.
     """
-    return subscription_response(call.tx, await service.rotate_secret(call.tx, call.partner, id, confirm=body.confirm))
+    return subscription_response(
+        call.tx, await service.rotate_secret(call.tx, call.partner, id, revoke_previous=body.confirm)
+    )

@@ -92,14 +92,14 @@ class WebhookSubscriptionResponse(ResponseRecord, object_name="webhook_subscript
 
 
 def subscription_response(
-    tx: Tx, subscription: WebhookSubscription, *, secret: bool = True
+    tx: Tx, subscription: WebhookSubscription, *, include_secret: bool = True
 ) -> WebhookSubscriptionResponse:
     """The response for one subscription; its secret is left out of lists and events."""
     return WebhookSubscriptionResponse(
         id=tx.ids.text("webhooksubscription", subscription.id),
         events=list(subscription.events),
         url=subscription.url,
-        secret=subscription.secret if secret else None,
+        secret=subscription.secret if include_secret else None,
         previous_secret_expires_at=iso_timestamp_or_none(subscription.previous_secret_expires_at(tx.now)),
         status=subscription.status,
         health=subscription.health.status,

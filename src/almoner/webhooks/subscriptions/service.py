@@ -20,7 +20,7 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.caller import PERSONAL
-from almoner.platform.http.wire import personal_members
+from almoner.platform.http.wire import personal_fields
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind, LaneLimits
 from almoner.platform.outbound import addresses
@@ -33,34 +33,35 @@ from almoner.webhooks.subscriptions.domain import (
     ReceiverAnswer,
     ReceiverHealth,
     Status,
-    Suspended,
+    SubscriptionSuspended,
     WebhookSubscription,
 )
-from almoner.webhooks.subscriptions.store import count_unwell as count_unwell
+from almoner.webhooks.subscriptions.store import count_unhealthy as count_unhealthy
 from almoner.webhooks.subscriptions.store import find_active as find_active
-from almoner.webhooks.subscriptions.store import find_unwell as find_unwell
+from almoner.webhooks.subscriptions.store import find_unhealthy as find_unhealthy
 from almoner.webhooks.subscriptions.store import list_listeners as list_listeners
 from almoner.webhooks.subscriptions.store import list_page as list_page
-from almoner.webhooks.subscriptions.store import list_unwell as list_unwell
+from almoner.webhooks.subscriptions.store import list_unhealthy as list_unhealthy
 
 
-class RemoveLanes(msgspec.Struct, frozen=True):
+class RemoveLanesJob(msgspec.Struct, frozen=True):
     """The subscription."""
 
     subscription: UUID
 
 
-REMOVE_LANES: Final = JobKind("webhooks.remove_lanes", RemoveLanes)
+REMOVE_LANES: Final = JobKind("webhooks.remove_lanes", RemoveLanesJob)
 
 
 async def create(
-    tx: Tx, partner: Partner, url: str, events: Sequence[str], *, personal: bool = True
+    tx: Tx, partner: Partner, url: str, events: Sequence[str], *, may_see_personal_data: bool = True
 ) -> WebhookSubscription:
     """A new subscription with a fresh secret. Raises IncorrectParams.
 
-    ``personal``: the caller may see donors' data; else Forbidden for events that contain it, which are not masked.
+    ``may_see_personal_data``: the caller may see donors' data; else Forbidden for events that contain it, which are not
+    masked.
     """
-    if not personal:
+    if not may_see_personal_data:
         _ensure_without_donors(events)
     _validate(tx, url, events)
     subscription = WebhookSubscription(
@@ -79,7 +80,7 @@ async def create(
 
 
 def _ensure_without_donors(events: Collection[str]) -> None:
-    if named := sorted(one for one in events if one in EVENT_TYPES and personal_members(EVENT_TYPES[one].record)):
+    if named := sorted(one for one in events if one in EVENT_TYPES and personal_fields(EVENT_TYPES[one].record)):
         raise Forbidden(f"{', '.join(named)} name donors: this needs a key with the scope {PERSONAL}")
 
 
@@ -92,14 +93,14 @@ async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscri
 
 def serialise_for_api(tx: Tx, subscription: WebhookSubscription) -> schemas.WebhookSubscriptionResponse:
     """The subscription as an API record, without its secret."""
-    return schemas.subscription_response(tx, subscription, secret=False)
+    return schemas.subscription_response(tx, subscription, include_secret=False)
 
 
 async def get_active(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
     """One subscription that takes deliveries. Raises NotFound, Suspended."""
     subscription = await get(tx, partner, subscription_id)
     if subscription.status != "active":
-        raise Suspended
+        raise SubscriptionSuspended
     return subscription
 
 
@@ -111,7 +112,7 @@ async def update(
     events: Sequence[str] | UnsetType,
     status: Status | UnsetType,
     *,
-    personal: bool = True,
+    may_see_personal_data: bool = True,
 ) -> WebhookSubscription:
     """Change a subscription. Raises NotFound, IncorrectParams; Forbidden as ``create`` does.
 
@@ -127,7 +128,7 @@ async def update(
     )
     if changed == replace(before, events=_unique(before.events)):
         return before
-    if not personal:
+    if not may_see_personal_data:
         _ensure_without_donors(
             changed.events if changed.url != before.url else set(changed.events) - set(before.events)
         )
@@ -145,7 +146,7 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Stop a subscription permanently. Raises NotFound."""
     subscription = await _lock(tx, partner, subscription_id)
     await store.update(tx, partner, replace(subscription, deleted_at=tx.now))
-    await REMOVE_LANES.enqueue(tx, RemoveLanes(subscription_id), due=tx.now + domain.LANES_KEPT)
+    await REMOVE_LANES.enqueue(tx, RemoveLanesJob(subscription_id), due=tx.now + domain.LANES_KEPT)
 
 
 async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:
@@ -153,10 +154,15 @@ async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:
     return await queue.remove_lanes(tx, domain.delivery_lanes(subscription_id))
 
 
-async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, confirm: bool) -> WebhookSubscription:
-    """Create a new secret; the old one also signs for 24 hours unless ``confirm`` ends this now. Raises NotFound."""
+async def rotate_secret(
+    tx: Tx, partner: Partner, subscription_id: UUID, *, revoke_previous: bool
+) -> WebhookSubscription:
+    """Create a new secret; the old one also signs for 24 hours unless ``revoke_previous`` ends this now.
+
+    Raises NotFound.
+    """
     before = await _lock(tx, partner, subscription_id)
-    if confirm:
+    if revoke_previous:
         changed = replace(before, previous_secrets=(), updated_at=tx.now)
     else:
         secret = domain.encode_secret(os.urandom(domain.SECRET_BYTES))
@@ -178,7 +184,9 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
     await _limit_attempts(tx, {subscription_id: ReceiverHealth()})  # waiting deliveries are cancelled, not held back
-    await outbox.emit(tx, partner.id, SUSPENDED_EVENT, schemas.subscription_response(tx, suspended, secret=False))
+    await outbox.emit(
+        tx, partner.id, SUSPENDED_EVENT, schemas.subscription_response(tx, suspended, include_secret=False)
+    )
     await _notify(tx, partner, suspended, "webhook_suspended")
 
 
@@ -189,7 +197,7 @@ async def record_answers(
 
     Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
     """
-    fast = {key: domain.all_fast(ended) for key, (_, ended) in answers.items()}
+    fast = {key: domain.fast_if_all_succeeded(ended) for key, (_, ended) in answers.items()}
     before = await store.record_successes(tx, fast)
     if not before:
         return {}
@@ -197,8 +205,8 @@ async def record_answers(
     concerned = []
     for subscription_id, health in before.items():
         partner, ended = answers[subscription_id]
-        after = reduce(lambda one, answer: one.record_answer(answer, tx.now, tx.real_now), ended, health)
-        if concern := after.concern(tx.real_now):
+        after = reduce(lambda one, answer: one.with_answer(answer, tx.now, tx.real_now), ended, health)
+        if concern := after.required_action(tx.real_now):
             after = replace(after, warned_at=tx.real_now)
             concerned.append((partner, subscription_id, concern))
         changed[subscription_id] = after
@@ -233,11 +241,13 @@ async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: 
     subscription = await store.find(tx, partner, subscription_id)
     if subscription is None or subscription.status != "active":
         return
-    await outbox.emit(tx, partner.id, FAILING_EVENT, schemas.subscription_response(tx, subscription, secret=False))
+    await outbox.emit(
+        tx, partner.id, FAILING_EVENT, schemas.subscription_response(tx, subscription, include_secret=False)
+    )
     await _notify(tx, partner, subscription, "webhook_failing")
 
 
-async def fail_for_a_day(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+async def simulate_day_of_failures(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Let every delivery to a subscription have failed for a day (the sandbox)."""
     health = (await store.lock_health(tx, [subscription_id]))[subscription_id]
     await store.update_health(tx, {subscription_id: health.after_a_day_of_failures(tx.now, tx.real_now)})
@@ -252,8 +262,8 @@ async def _notify(tx: Tx, partner: Partner, subscription: WebhookSubscription, k
     }
     if subscription.health.failing_since is not None:
         facts["Failing since"] = f"{subscription.health.failing_since:%d %B %Y, %H:%M} UTC"
-    for person in await people.list_with_roles(tx, member_realm(partner), "owner", "developer"):
-        await security_emails.enqueue_email(tx, person, kind, facts=facts)
+    for person in await people.list_with_any_role(tx, member_realm(partner), "owner", "developer"):
+        await security_emails.enqueue_email(tx, person, kind, detail_lines=facts)
 
 
 async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:

@@ -15,7 +15,7 @@ from almoner.webhooks.subscriptions.domain import (
     PreviousSecret,
     ReceiverHealth,
     Status,
-    UnwellReceiver,
+    UnhealthyReceiver,
     WebhookSubscription,
 )
 
@@ -188,7 +188,7 @@ async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
 _UNWELL: Final = "s.deleted_at is null and (s.status = 'suspended' or h.failing_since is not null)"
 
 
-async def list_unwell(tx: Tx, status: Status | None, after: UUID | None, limit: int) -> list[UnwellReceiver]:
+async def list_unhealthy(tx: Tx, status: Status | None, after_id: UUID | None, limit: int) -> list[UnhealthyReceiver]:
     """Failing or suspended receivers, oldest subscription first; ``status``: only those."""
     rows = await tx.fetch(
         f"""
@@ -198,14 +198,14 @@ async def list_unwell(tx: Tx, status: Status | None, after: UUID | None, limit: 
         order by s.id limit $3
         """,
         status,
-        after,
+        after_id,
         limit,
     )
     return [_unwell(row) for row in rows]
 
 
 @across_partners("operators")
-async def find_unwell(tx: Tx, subscription_id: UUID) -> UnwellReceiver | None:
+async def find_unhealthy(tx: Tx, subscription_id: UUID) -> UnhealthyReceiver | None:
     """One receiver that fails or is suspended."""
     row = await tx.fetchrow(
         f"""
@@ -218,11 +218,11 @@ async def find_unwell(tx: Tx, subscription_id: UUID) -> UnwellReceiver | None:
     return None if row is None else _unwell(row)
 
 
-def _unwell(row: Record) -> UnwellReceiver:
-    return UnwellReceiver(row["id"], row["partner_id"], row["name"], row["url"], row["status"], _health(row))
+def _unwell(row: Record) -> UnhealthyReceiver:
+    return UnhealthyReceiver(row["id"], row["partner_id"], row["name"], row["url"], row["status"], _health(row))
 
 
-class UnwellReceiverCounts(NamedTuple):
+class UnhealthyReceiverCounts(NamedTuple):
     """How many receivers fail, and how many are suspended."""
 
     failing: int
@@ -230,7 +230,7 @@ class UnwellReceiverCounts(NamedTuple):
 
 
 @across_partners("operators")
-async def count_unwell(tx: Tx) -> UnwellReceiverCounts:
+async def count_unhealthy(tx: Tx) -> UnhealthyReceiverCounts:
     """How many receivers fail, and how many are suspended."""
     row = await tx.fetchrow(
         f"""
@@ -240,7 +240,7 @@ async def count_unwell(tx: Tx) -> UnwellReceiverCounts:
         """
     )
     assert row is not None
-    return UnwellReceiverCounts(row["failing"], row["suspended"])
+    return UnhealthyReceiverCounts(row["failing"], row["suspended"])
 
 
 async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
@@ -256,11 +256,11 @@ async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
 
 
 @across_partners("held")
-async def record_successes(tx: Tx, answers: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
+async def record_successes(tx: Tx, fast_by_subscription: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
     """Record successful answers; returns the health of the other receivers, locked.
 
-    ``answers``: whether a receiver that accepted everything was fast, None if it did not accept everything. Receivers
-    as fast as before and without failures, nearly all, need no further step.
+    ``fast_by_subscription``: whether a receiver that accepted everything was fast, None if it did not accept
+    everything. Receivers as fast as before and without failures, nearly all, need no further step.
     """
     rows = await tx.fetch(
         f"""
@@ -275,8 +275,8 @@ async def record_successes(tx: Tx, answers: Mapping[UUID, bool | None]) -> dict[
         )
         select subscription_id, {_HEALTH_COLUMNS} from held where not well
         """,
-        list(answers),
-        list(answers.values()),
+        list(fast_by_subscription),
+        list(fast_by_subscription.values()),
         tx.now,
     )
     return {row["subscription_id"]: _health(row) for row in rows}

@@ -55,7 +55,7 @@ async def get_pending_setup(tx: Tx, person: Person, issuer: str, ip_address: str
 
     Raises AuthenticatorNotPending.
     """
-    sealed = await store.find_authenticator(tx, person, confirmed=False)
+    sealed = await store.find_authenticator_secret(tx, person, confirmed=False)
     if sealed is None:
         raise AuthenticatorNotPending
     return await _build_setup(tx, _decrypt_secret(tx, person, sealed), person, issuer, ip_address)
@@ -63,7 +63,7 @@ async def get_pending_setup(tx: Tx, person: Person, issuer: str, ip_address: str
 
 async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> bool:
     """Activate the app if its first code is right. Raises AuthenticatorNotPending."""
-    sealed = await store.find_authenticator(tx, person, confirmed=False)
+    sealed = await store.find_authenticator_secret(tx, person, confirmed=False)
     if sealed is None:
         raise AuthenticatorNotPending
     if not await _consume_code(tx, person, sealed, code, confirmed=False):
@@ -74,13 +74,13 @@ async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> 
 
 async def verify_code(tx: Tx, person: Person, code: str) -> bool:
     """Whether the one-time code is right (at most one step off); a code works only once."""
-    sealed = await store.find_authenticator(tx, person, confirmed=True)
+    sealed = await store.find_authenticator_secret(tx, person, confirmed=True)
     return sealed is not None and await _consume_code(tx, person, sealed, code, confirmed=True)
 
 
 async def is_active_secret(tx: Tx, person: Person, secret: str) -> bool:
     """Whether this base32 secret is the one of the person's active authenticator app."""
-    sealed = await store.find_authenticator(tx, person, confirmed=True)
+    sealed = await store.find_authenticator_secret(tx, person, confirmed=True)
     return sealed is not None and compare_digest(_decrypt_secret(tx, person, sealed), secret)
 
 

@@ -64,10 +64,10 @@ class CountedAttempt:
     shared: tuple[AttemptSlot, ...]
 
 
-def build_attempt_source(ip_address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
-    """The source of an attempt; ``before``: network addresses from which the person signed in earlier."""
+def build_attempt_source(ip_address: str, device: bytes | None, earlier_addresses: Iterable[str]) -> AttemptSource:
+    """The source of an attempt; ``earlier_addresses``: network addresses from which the person signed in earlier."""
     return AttemptSource(
-        ip_address, device, network_of_client(ip_address) in {network_of_client(one) for one in before}
+        ip_address, device, network_of_client(ip_address) in {network_of_client(one) for one in earlier_addresses}
     )
 
 
@@ -97,9 +97,9 @@ async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> C
     )
 
 
-async def record_success(tx: Tx, counted: CountedAttempt) -> None:
+async def record_success(tx: Tx, attempt: CountedAttempt) -> None:
     """The attempt succeeded: clear its source's failures and take it off the shared counters."""
-    await store.clear_attempts(tx, [counted.own], counted.shared)
+    await store.clear_attempts(tx, [attempt.own], attempt.shared)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
@@ -108,15 +108,15 @@ async def clear_attempts(tx: Tx, person: Person) -> None:
     await store.delete_attempts(tx, person.realm.id, hashes)
 
 
-async def should_record_refusal(tx: Tx, realm: Realm, person: Person | None) -> bool:
+async def claim_refusal_audit(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether to audit a refused attempt now: at most one a minute for each person."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.claim_refusal_record(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
+    return await store.claim_refusal_audit(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next attempt or challenge is due for deletion."""
-    tried, challenge = await store.oldest_record_times(tx)
+    tried, challenge = await store.find_oldest_attempt_and_challenge_times(tx)
     over = [moment for moment in (tried + ATTEMPT_RETENTION if tried else None, challenge) if moment]
     return tx.now + (min(over) - tx.real_now) if over else None
 
@@ -136,7 +136,7 @@ async def _count_attempt(
     waits = [one.next_allowed_at(limit, tx.real_now) for one, limit in zip(found, limits, strict=True) if one]
     if until := max((wait for wait in waits if wait), default=None):
         raise AttemptThrottled(until)
-    left = [one.unexpired_failures(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
+    left = [one.count_unexpired(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
     await store.save_attempts(tx, slots, [failures + 1 for failures in left])
     return CountedAttempt(slots[0], tuple(slots[1:]))
 
@@ -148,7 +148,7 @@ def _source_key(source: AttemptSource) -> str:
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:
     """A keyed hash, so that the table reveals no names. It is the same for every spelling of a name."""
     readable = is_storable_text(user_name) and len(user_name) <= MAX_TYPED_NAME
-    folded = await store.casefold_name(tx, user_name.strip()) if readable else user_name
+    folded = await store.normalise_user_name(tx, user_name.strip()) if readable else user_name
     if person is not None:
         return _person_hash(tx.vault, person)
     return tx.vault.keyed_hash("sign-in-name", folded.encode(errors="replace"))

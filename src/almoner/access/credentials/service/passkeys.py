@@ -33,27 +33,29 @@ _RANDOM_BYTES: Final = 16
 _TIME_BYTES: Final = 8
 
 
-async def registration_options(tx: Tx, person: Person, binding: bytes) -> str:
+async def build_registration_options(tx: Tx, person: Person, challenge_binding: bytes) -> str:
     """Options for ``navigator.credentials.create`` as JSON, excluding passkeys the person already has."""
     known = await store.list_passkeys(tx, person)
-    challenge = _create_challenge(tx, "add", person.id.bytes + binding)
+    challenge = _create_challenge(tx, "add", person.id.bytes + challenge_binding)
     options: str = _webauthn().registration_options(
         relying_party_id(tx.base_urls), person, challenge, [one.credential for one in known]
     )
     return options
 
 
-async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: AuditContext) -> Passkey:
+async def add_passkey(
+    tx: Tx, person: Person, challenge_binding: bytes, response_json: str, name: str, by: AuditContext
+) -> Passkey:
     """Verify and store the passkey that the browser created. Raises PasskeyRefused."""
     webauthn = _webauthn()
-    made, challenge = webauthn.parse_registration(answer)
+    made, challenge = webauthn.parse_registration(response_json)
     checked = webauthn.verify_registration(
         made,
         expected_challenge=challenge,
         expected_rp_id=relying_party_id(tx.base_urls),
         expected_origin=_expected_origin(tx.base_urls),
     )
-    await _consume_challenge(tx, "add", person.id.bytes + binding, challenge)
+    await _consume_challenge(tx, "add", person.id.bytes + challenge_binding, challenge)
     passkey = Passkey(
         tx.new_id(),
         person.id,
@@ -70,23 +72,23 @@ async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name:
     return passkey
 
 
-async def authentication_options(tx: Tx, binding: bytes, person: Person | None = None) -> str:
+async def build_authentication_options(tx: Tx, challenge_binding: bytes, person: Person | None = None) -> str:
     """Options for ``navigator.credentials.get`` as JSON, for one person's passkeys or for any."""
     known = await store.list_passkeys(tx, person) if person else []
-    challenge = _create_challenge(tx, "use", binding)
+    challenge = _create_challenge(tx, "use", challenge_binding)
     credentials = [one.credential for one in known]
     options: str = _webauthn().authentication_options(relying_party_id(tx.base_urls), challenge, credentials)
     return options
 
 
-async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Person, Passkey]:
+async def verify_passkey(tx: Tx, realm: Realm, challenge_binding: bytes, response_json: str) -> tuple[Person, Passkey]:
     """Verify a passkey response, once; returns its person, active or not. Raises PasskeyRefused.
 
     A decreased counter is audited (``passkey.counter_decreased``): the passkey may have been copied. It is not refused,
     because two browsers may have used it at once.
     """
     webauthn = _webauthn()
-    given, challenge = webauthn.parse_authentication(answer)
+    given, challenge = webauthn.parse_authentication(response_json)
     passkey = await store.find_passkey(tx, realm, given.raw_id)
     if passkey is None:
         raise PasskeyRefused("nobody of this realm has this passkey")
@@ -99,7 +101,7 @@ async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> t
         expected_origin=_expected_origin(tx.base_urls),
         credential_public_key=passkey.public_key,
     )
-    await _consume_challenge(tx, "use", binding, challenge)
+    await _consume_challenge(tx, "use", challenge_binding, challenge)
     await store.record_passkey_use(tx, passkey, checked.new_sign_count)
     person = await people.get(tx, realm, passkey.person_id)
     if not passkey.sign_count or checked.new_sign_count > passkey.sign_count:

@@ -44,11 +44,11 @@ async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
 
 
 async def verify_password(
-    vault: Vault, stored_password: StoredPassword, password: str, *, there_before: bool = False
+    vault: Vault, stored_password: StoredPassword, password: str, *, is_known_source: bool = False
 ) -> bool:
     """Whether the password is right; takes as long if there is no such person or password (ASVS 6.3.8).
 
-    ``there_before``: whether the person has signed in from this source before, which gives them priority. Call it
+    ``is_known_source``: whether the person has signed in from this source before, which gives them priority. Call it
     outside a transaction. Raises SignInOverloaded.
     """
     try:
@@ -57,7 +57,9 @@ async def verify_password(
         typed = ""
     owner = stored_password.person.id if stored_password.person else UUID(int=0)
     secret = _secret(vault, owner, typed[: domain.LONGEST_PASSWORD + 1])
-    right = await hashing.verify_hash(stored_password.hash or hashing.dummy_hash(), secret, known=there_before)
+    right = await hashing.verify_hash(
+        stored_password.hash or hashing.dummy_hash(), secret, is_known_source=is_known_source
+    )
     return right and stored_password.hash is not None
 
 
@@ -69,13 +71,13 @@ async def hash_new_password(vault: Vault, person: Person, password: str) -> Hash
 
 
 async def store_password(
-    tx: Tx, person: Person, hashed: HashedPassword, by: AuditContext, how: str = "account"
+    tx: Tx, person: Person, hashed: HashedPassword, by: AuditContext, method: str = "account"
 ) -> None:
-    """Set the password. ``how``: ``account``, ``invitation`` or ``reset``. The caller ends the person's sign-ins."""
+    """Set the password. ``method``: ``account``, ``invitation`` or ``reset``. The caller ends the person's sign-ins."""
     if hashed.person_id != person.id:
         raise ValueError("a password hashed for somebody else")
     await store.set_password(tx, person, hashed.hash)
-    await service.record_audit_entry(tx, person, by, "password.changed", {"by": how})
+    await service.record_audit_entry(tx, person, by, "password.changed", {"by": method})
 
 
 async def rehash_if_outdated(vault: Vault, stored_password: StoredPassword, password: str) -> HashedPassword | None:

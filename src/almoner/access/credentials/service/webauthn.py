@@ -38,14 +38,14 @@ _VERIFIED: Final = UserVerificationRequirement.REQUIRED
 _BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
-def registration_options(party: str, person: Person, challenge: bytes, credential_ids: Sequence[bytes]) -> str:
+def build_registration_options(rp_id: str, person: Person, challenge: bytes, credential_ids: Sequence[bytes]) -> str:
     """Options for ``navigator.credentials.create`` as JSON; ``credential_ids`` credentials are excluded."""
     options = generate_registration_options(
-        rp_id=party,
+        rp_id=rp_id,
         rp_name=_NAME,
         user_id=person.id.bytes,
         user_name=person.user_name,
-        user_display_name=person.shown_name,
+        user_display_name=person.display_name,
         challenge=challenge,
         timeout=_TIMEOUT_MS,
         authenticator_selection=AuthenticatorSelectionCriteria(
@@ -56,10 +56,10 @@ def registration_options(party: str, person: Person, challenge: bytes, credentia
     return options_to_json(options)
 
 
-def authentication_options(party: str, challenge: bytes, credential_ids: Sequence[bytes]) -> str:
+def build_authentication_options(rp_id: str, challenge: bytes, credential_ids: Sequence[bytes]) -> str:
     """Options for ``navigator.credentials.get`` as JSON: one of ``credential_ids``, or any passkey of this site."""
     options = generate_authentication_options(
-        rp_id=party,
+        rp_id=rp_id,
         challenge=challenge,
         timeout=_TIMEOUT_MS,
         allow_credentials=_credential_descriptors(credential_ids),
@@ -68,17 +68,17 @@ def authentication_options(party: str, challenge: bytes, credential_ids: Sequenc
     return options_to_json(options)
 
 
-def parse_registration(answer: str) -> tuple[RegistrationCredential, bytes]:
+def parse_registration_response(response_json: str) -> tuple[RegistrationCredential, bytes]:
     """Parse the browser's registration response and the challenge it answers. Raises PasskeyRefused."""
     with _raise_passkey_refused():
-        made = parse_registration_credential_json(answer)
+        made = parse_registration_credential_json(response_json)
         return made, parse_client_data_json(made.response.client_data_json).challenge
 
 
-def parse_authentication(answer: str) -> tuple[AuthenticationCredential, bytes]:
+def parse_authentication_response(response_json: str) -> tuple[AuthenticationCredential, bytes]:
     """Parse the browser's authentication response and the challenge it answers. Raises PasskeyRefused."""
     with _raise_passkey_refused():
-        given = parse_authentication_credential_json(answer)
+        given = parse_authentication_credential_json(response_json)
         return given, parse_client_data_json(given.response.client_data_json).challenge
 
 

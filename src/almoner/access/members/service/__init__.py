@@ -70,9 +70,11 @@ async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Grou
     return group
 
 
-async def list_groups(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[tuple[Group, int]]:
+async def list_groups_with_sizes(
+    tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100
+) -> list[tuple[Group, int]]:
     """Groups in order of creation, after the given one, each with its number of members."""
-    return await store.list_groups(tx, partner, after, limit)
+    return await store.list_groups_with_sizes(tx, partner, after, limit)
 
 
 async def list_group_members(
@@ -116,7 +118,7 @@ async def remove_people_from_group(tx: Tx, group: Group, people: Iterable[UUID])
     return await _update_group(tx, group, None, (), people_to_remove=sorted(set(people)))
 
 
-async def set_role_for_group_members(
+async def map_group_to_role(
     tx: Tx, partner: Partner, group_id: UUID, role: MemberRole | None, by: AuditContext
 ) -> Group:
     """Set the role that all members of a group have; None removes it. Raises NoSuchGroup, LastOwnerRequired.
@@ -128,7 +130,7 @@ async def set_role_for_group_members(
         raise IncorrectParams(f"'{role}' is not a member role. Choose from: {', '.join(MEMBER_ROLES)}")
     async with _require_owner(tx, partner):
         group = await get_group_for_update(tx, partner, group_id)
-        mapped = await store.set_role_for_group_members(tx, group, role)
+        mapped = await store.map_group_to_role(tx, group, role)
     await _record(tx, partner, by, "group.mapped", tx.ids.text("group", group.id), was=group.role, role=role)
     return mapped
 
@@ -166,14 +168,14 @@ async def invite_member(
     The user name defaults to the email address. If the link is also shown, the caller must record that. A member
     without a role sees only their own account. Raises IncorrectParams, UserNameTaken, TooManyInvitations.
     """
-    address = await ensure_invitable_address(tx, partner, by, email)
+    address = await validate_invitation_email(tx, partner, by, email)
     profile = build_profile((user_name or address).strip(), email=address, name=(name or "").strip() or None)
     person = await people.create(tx, member_realm(partner), profile, roles)
     await _record(tx, partner, by, "member.invited", _text(tx, person), roles=sorted(person.roles))
     return person, await _send_invitation(tx, person)
 
 
-async def ensure_invitable_address(tx: Tx, partner: Partner, by: AuditContext, email: str) -> str:
+async def validate_invitation_email(tx: Tx, partner: Partner, by: AuditContext, email: str) -> str:
     """Check the email address for an invitation. Raises IncorrectParams, TooManyInvitations.
 
     Administrators of the deployment have no limit.
@@ -202,13 +204,13 @@ async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_i
     member = await get_member(tx, partner, person_id)
     if member.has_joined:
         raise MemberNotInvitable(
-            f"{member.person.shown_name} has already signed in and can reset their password on the sign-in page"
+            f"{member.person.display_name} has already signed in and can reset their password on the sign-in page"
         )
     if not member.person.active:
-        raise MemberNotInvitable(f"{member.person.shown_name} is deactivated. Reactivate them first")
+        raise MemberNotInvitable(f"{member.person.display_name} is deactivated. Reactivate them first")
     if member.person.email is None:
         raise MemberNotInvitable(
-            f"{member.person.shown_name} has no email address. Add one first, or ask them to sign in with SSO"
+            f"{member.person.display_name} has no email address. Add one first, or ask them to sign in with SSO"
         )
     if await store.count_invitations_since(tx, realm, person_id, tx.now - DAY) >= MAX_DAILY_INVITATIONS:
         raise TooManyInvitations(
@@ -264,7 +266,7 @@ async def reset_second_factor(tx: Tx, partner: Partner, by: AuditContext, person
     return person, None if person.email else _invitation_url(tx, person, link)
 
 
-async def unlink_provider_account(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
+async def unlink_sso_account(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
     """Disconnect a member's single sign-on account and remove the roles it gave.
 
     Raises NoSuchPerson, LastOwnerRequired.

@@ -28,19 +28,21 @@ async def create(
     name: str,
     scopes: frozenset[str],
     *,
-    by_name: bool = False,
-    by_owner: bool = False,
+    by_administrator: bool = False,
+    may_grant_donor_data: bool = False,
     lifetime: timedelta | None = None,
 ) -> tuple[ApiKey, str]:
     """Create an API key; returns it with its secret. Raises IncorrectParams with all problems.
 
-    ``by_name``: created by an administrator, who can also grant scopes that are granted by name only (settled 9).
-    ``lifetime``: None if it does not expire. ``by_owner``: the creator may grant access to donors' personal data, which
-    ``*`` then includes (settled 11).
+    ``by_administrator``: created by an administrator, who can also grant scopes that are granted by name only (settled
+    9). ``lifetime``: None if it does not expire. ``may_grant_donor_data``: the creator may grant access to donors'
+    personal data, which ``*`` then includes (settled 11).
     """
     problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: enter 1 to {LONGEST_NAME} characters"]
     try:
-        given = _granted_scopes(kind, scopes, by_name=by_name, by_owner=by_owner or by_name)
+        given = _granted_scopes(
+            kind, scopes, by_name=by_administrator, by_owner=may_grant_donor_data or by_administrator
+        )
     except ValueError as error:
         raise IncorrectParams(*problems, f"scopes: {error}") from None
     if problems:
@@ -72,10 +74,10 @@ async def get(tx: Tx, partner: Partner, key_id: UUID) -> ApiKey:
 
 
 async def rotate(
-    tx: Tx, by: AuditContext, old: ApiKey, overlap: timedelta, *, by_owner: bool = False
+    tx: Tx, by: AuditContext, old: ApiKey, overlap: timedelta, *, may_grant_donor_data: bool = False
 ) -> tuple[ApiKey, str]:
     """Create a successor key; the old one works until the overlap ends. Raises IncorrectParams."""
-    if PERSONAL in old.scopes and not by_owner:
+    if PERSONAL in old.scopes and not may_grant_donor_data:
         raise IncorrectParams(f"overlap: only an owner can rotate a key with the scope {PERSONAL}")
     if not old.is_usable(tx.real_now):
         raise IncorrectParams("this key has expired or been revoked. Create a new one")

@@ -27,12 +27,12 @@ async def update_details(
     named = None if name is None else " ".join(name.split())
     if named and len(named) > LONGEST_NAME:
         raise IncorrectParams(f"name: must be {LONGEST_NAME} characters or fewer")
-    if named is not None and named != before.shown_name and (named or "displayName" in profile):
+    if named is not None and named != before.display_name and (named or "displayName" in profile):
         profile.pop("displayName", None)
         profile |= {"displayName": named} if named else {}
         fields.append("name")
     if email is not None and email.strip() != (before.email or ""):
-        profile |= _with_email(before, await service.ensure_invitable_address(tx, partner, by, email))
+        profile |= _with_email(before, await service.validate_invitation_email(tx, partner, by, email))
         fields.append("email")
     if not fields:
         return before

@@ -54,7 +54,7 @@ async def has_any_operator(tx: Tx) -> bool:
     return await store.has_any_operator(tx, OPERATORS)
 
 
-async def claim_first_operator(tx: Tx) -> bool:
+async def lock_if_no_operator(tx: Tx) -> bool:
     """Whether no operator exists yet; locks, so that only one caller can add the first one."""
     await store.lock_realm_for_update(tx, OPERATORS)
     return not await has_any_operator(tx)
@@ -84,10 +84,10 @@ async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None
     """Email an operator a new invitation link. Raises NoSuchPerson, OperatorNotInvitable."""
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     if not person.active:
-        raise OperatorNotInvitable(f"{person.shown_name} is deactivated.")
+        raise OperatorNotInvitable(f"{person.display_name} is deactivated.")
     if await _has_joined(tx, person):
         raise OperatorNotInvitable(
-            f"{person.shown_name} has already signed in and can reset their password on the sign-in page."
+            f"{person.display_name} has already signed in and can reset their password on the sign-in page."
         )
     if await store.count_invitations_since(tx, OPERATORS, person.id, tx.now - DAY) >= domain.MAX_DAILY_INVITATIONS:
         raise OperatorNotInvitable(
@@ -180,7 +180,7 @@ async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     await _ensure_other_administrator(tx, person)
-    await store.revoke_tokens(tx, OPERATORS, tx.real_now, of=person.id)
+    await store.revoke_tokens(tx, OPERATORS, tx.real_now, person_id=person.id)
     return await _set_active(tx, by, person, active=False)
 
 
@@ -206,9 +206,9 @@ async def _ensure_other_administrator(tx: Tx, person: Person) -> None:
         one for one in await list_operators(tx) if one.person.has_role("administrator") and one.person.id != person.id
     ]
     if person.has_role("administrator") and not any(one.has_joined for one in others):
-        waited = f" (not signed in yet: {', '.join(one.person.shown_name for one in others)})" if others else ""
+        waited = f" (not signed in yet: {', '.join(one.person.display_name for one in others)})" if others else ""
         raise LastAdministratorRequired(
-            f"{person.shown_name} is the last administrator{waited}. Add another administrator first with "
+            f"{person.display_name} is the last administrator{waited}. Add another administrator first with "
             "`almoner operators add`."
         )
 
@@ -218,24 +218,24 @@ async def list_administrators(tx: Tx) -> list[Person]:
     return [one.person for one in await list_operators(tx) if one.person.has_role("administrator")]
 
 
-async def requires_dual_control(tx: Tx) -> bool:
+async def requires_two_person_approval(tx: Tx) -> bool:
     """Whether bank account changes and disbursements need two operators (default: in production)."""
-    stated = await store.find_dual_control(tx)
+    stated = await store.find_two_person_approval_setting(tx)
     return not tx.deployment.sandbox if stated is None else stated
 
 
-async def set_dual_control(tx: Tx, by: AuditContext, *, required: bool) -> None:
+async def set_two_person_approval(tx: Tx, by: AuditContext, *, required: bool) -> None:
     """Set whether bank account changes and disbursements need two operators."""
-    await store.set_dual_control(tx, by.actor.id, required=required)
+    await store.set_two_person_approval(tx, by.actor.id, required=required)
     await _record(tx, by, "two_person_approval.changed", RULE, required=required)
 
 
-async def find_display_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
+async def find_display_names(tx: Tx, actor_ids: Iterable[str | None]) -> Mapping[str, str]:
     """Display names, by ID, of those texts that are operator IDs."""
     found = {}
-    for text in {text for text in texts if text}:
+    for text in {text for text in actor_ids if text}:
         if operator_id := tx.ids.parse(ID, text):
-            found[text] = (await people.get(tx, OPERATORS, operator_id)).shown_name
+            found[text] = (await people.get(tx, OPERATORS, operator_id)).display_name
     return found
 
 
@@ -249,10 +249,10 @@ async def create_token(
     """
     await people.get_for_update(tx, OPERATORS, operator.id)
     if not operator.active:
-        raise TokenRefused(f"{operator.shown_name} is deactivated and cannot have new tokens.")
+        raise TokenRefused(f"{operator.display_name} is deactivated and cannot have new tokens.")
     if by.actor.id != _text(tx, operator) and not await _may_hand_over(tx, by, operator):
         raise TokenOwnerMismatch(
-            f"Tokens are personal. Only {operator.shown_name} can create them, at /operator/tokens."
+            f"Tokens are personal. Only {operator.display_name} can create them, at /operator/tokens."
         )
     if await store.count_valid_tokens(tx, OPERATORS, operator.id, tx.real_now) >= domain.MAX_TOKENS:
         raise IncorrectParams(f"name: you can have {domain.MAX_TOKENS} active tokens. Revoke one first")
@@ -351,12 +351,12 @@ async def record_approval(
             continue
         if waits.first.by == operator.id:
             raise SecondOperatorRequired(
-                f"{operator.shown_name} has already confirmed this (1 of 2). A second operator with the role {role} "
+                f"{operator.display_name} has already confirmed this (1 of 2). A second operator with the role {role} "
                 f"must confirm it, too, before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
-        if until := await store.operators_dependent_until(tx, waits.first.by, operator.id):
+        if until := await store.find_dependence_end(tx, waits.first.by, operator.id):
             raise OperatorsNotIndependent(
-                f"{operator.shown_name} cannot confirm this after {first.shown_name}, because one of them gave or "
+                f"{operator.display_name} cannot confirm this after {first.display_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
                 f"confirm, or wait until {until:%Y-%m-%d %H:%M} UTC."
             )
@@ -364,39 +364,39 @@ async def record_approval(
         return replace(waits, second=mine, outcome="approved")
 
 
-async def require_approval(
-    tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, seen: bytes, note: str
+async def require_configured_approval(
+    tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, fingerprint: bytes, note: str
 ) -> ApprovedDecision | Approval:
     """The approved decision, or the first approval while a second operator must approve (if dual control is on).
 
-    ``seen`` is the fingerprint; raises what ``record_approval`` raises.
+    ``fingerprint`` is the fingerprint; raises what ``record_approval`` raises.
     """
-    if not await requires_dual_control(tx):
+    if not await requires_two_person_approval(tx):
         return ApprovedDecision(tx.ids.text(ID, operator.id), note)
-    return await require_two_people(tx, operator, role, action, subject, seen, note)
+    return await require_two_person_approval(tx, operator, role, action, subject, fingerprint, note)
 
 
-async def require_two_people(
-    tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, seen: bytes, note: str
+async def require_two_person_approval(
+    tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, fingerprint: bytes, note: str
 ) -> ApprovedDecision | Approval:
     """The approved decision, or the first approval while a second operator must approve (always).
 
-    ``seen`` is the fingerprint; raises what ``record_approval`` raises.
+    ``fingerprint`` is the fingerprint; raises what ``record_approval`` raises.
     """
-    approval = await record_approval(tx, operator, action, subject, seen, note, role)
+    approval = await record_approval(tx, operator, action, subject, fingerprint, note, role)
     if approval.second is None:
         return approval
     by = tx.ids.text(ID, approval.first.by)
     return ApprovedDecision(by, approval.first.note, (tx.ids.text(ID, operator.id), note))
 
 
-async def ensure_independent_operator(tx: Tx, operator: Person, others: Iterable[str]) -> None:
-    """Raises OperatorsNotIndependent if the operator and one of ``others`` recently granted the other access."""
-    for person_id in [known for other in others if (known := tx.ids.parse(ID, other))]:
-        if person_id != operator.id and (until := await store.operators_dependent_until(tx, person_id, operator.id)):
+async def ensure_independent_operator(tx: Tx, operator: Person, other_actor_ids: Iterable[str]) -> None:
+    """Raises OperatorsNotIndependent if the operator and one of ``other_actor_ids`` recently gave each other access."""
+    for person_id in [known for other in other_actor_ids if (known := tx.ids.parse(ID, other))]:
+        if person_id != operator.id and (until := await store.find_dependence_end(tx, person_id, operator.id)):
             first = await people.get(tx, OPERATORS, person_id)
             raise OperatorsNotIndependent(
-                f"{operator.shown_name} cannot review this after {first.shown_name}, because one of them gave or "
+                f"{operator.display_name} cannot review this after {first.display_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator to review it, or wait until "
                 f"{until:%Y-%m-%d %H:%M} UTC."
             )

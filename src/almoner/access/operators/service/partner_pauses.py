@@ -34,5 +34,5 @@ async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **det
 
 
 async def _email_owners(tx: Tx, partner: Partner, kind: Kind, **facts: str) -> None:
-    for owner in await people.list_with_roles(tx, member_realm(partner), "owner"):
-        await security_emails.enqueue_email(tx, owner, kind, facts=facts)
+    for owner in await people.list_with_any_role(tx, member_realm(partner), "owner"):
+        await security_emails.enqueue_email(tx, owner, kind, detail_lines=facts)

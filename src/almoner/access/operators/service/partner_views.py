@@ -23,13 +23,13 @@ async def begin(tx: Tx, by: AuditContext, operator: Person, partner: Partner, re
     await store.insert(tx, view)
     await _record(tx, by, partner, "partner.viewed", reason=told)
     facts = {
-        "Operator": operator.shown_name,
+        "Operator": operator.display_name,
         "Reason": told,
         "From": f"{view.started_at:%Y-%m-%d %H:%M} UTC",
         "Until": f"{view.expires_at:%Y-%m-%d %H:%M} UTC at the latest",
     }
-    for owner in await people.list_with_roles(tx, member_realm(partner), "owner"):
-        await security_emails.enqueue_email(tx, owner, "partner_viewed", facts=facts)
+    for owner in await people.list_with_any_role(tx, member_realm(partner), "owner"):
+        await security_emails.enqueue_email(tx, owner, "partner_viewed", detail_lines=facts)
     return view
 
 

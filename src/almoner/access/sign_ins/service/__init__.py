@@ -63,7 +63,7 @@ async def begin_sign_in(
     await credentials.record_audit_entry(tx, person, by, "signed_in", about)
     if not known and not first:
         await security_emails.enqueue_email(
-            tx, person, "new_device", facts=request_origin_facts(tx, browser.address, device)
+            tx, person, "new_device", detail_lines=build_origin_lines(tx, browser.address, device)
         )
     return NewSignIn(sign_in, person, secret, _sign_device_cookie(tx, person, epoch))
 
@@ -100,7 +100,7 @@ async def list_active_sign_ins(tx: Tx, realm: Realm) -> list[SignIn]:
 
 async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, reason: EndReason, by: AuditContext) -> bool:
     """End one sign-in of a person; False if they have no such live one."""
-    if not await store.end(tx, person, [sign_in_id], reason, None):
+    if not await store.end_sign_ins(tx, person, [sign_in_id], reason, None):
         return False
     action = "signed_out" if reason == "signed_out" else "sign_in.revoked"
     await credentials.record_audit_entry(
@@ -116,8 +116,8 @@ async def end_all_sign_ins(
 
     Device cookies and pending second-factor steps become void; ``issue_device_cookie`` renews the remaining browser's.
     """
-    await store.begin_device_epoch(tx, person)
-    ended = await store.end(tx, person, None, reason, except_id)
+    await store.invalidate_device_cookies(tx, person)
+    ended = await store.end_sign_ins(tx, person, None, reason, except_id)
     if ended:
         await credentials.record_audit_entry(
             tx, person, by, "sign_in.revoked", {"because": reason, "sign_ins": len(ended)}
@@ -128,7 +128,7 @@ async def end_all_sign_ins(
 async def end_provider_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -> int:
     """End sign-ins made through single sign-on, of one person or of the whole realm; returns how many."""
     if person is not None:
-        await store.begin_device_epoch(tx, person)  # includes pending second-factor steps after single sign-on
+        await store.invalidate_device_cookies(tx, person)  # includes pending second-factor steps after single sign-on
     return await store.end_provider_sign_ins(tx, realm, person.id if person else None)
 
 
@@ -152,7 +152,7 @@ def read_device_cookie(
     return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None
 
 
-def request_origin_facts(tx: Tx, ip_address: str, device: str) -> dict[str, str]:
+def build_origin_lines(tx: Tx, ip_address: str, device: str) -> dict[str, str]:
     """Lines for a security email: when, from which network and with which device."""
     return {
         "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
@@ -163,7 +163,7 @@ def request_origin_facts(tx: Tx, ip_address: str, device: str) -> dict[str, str]
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next sign-in or link has been over for 90 days."""
-    sign_in, link = await store.oldest_record_times(tx)
+    sign_in, link = await store.find_oldest_sign_in_and_link_times(tx)
     over = [moment for moment in (tx.now + (sign_in - tx.real_now) if sign_in else None, link) if moment]
     return min(over) + RETENTION if over else None
 

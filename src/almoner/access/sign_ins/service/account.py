@@ -28,7 +28,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
     async with db.write() as tx:
         there = await people.get_for_update(tx, person.realm, person.id)
         by = credentials.audit_context_of_person(tx, there, browser.address)
-        await passwords.store_password(tx, there, hashed, by, how="account")
+        await passwords.store_password(tx, there, hashed, by, method="account")
         await service.end_all_sign_ins(tx, there, "password_changed", by, except_id=sign_in.id)
         await _notify(tx, there, "password_changed", browser)
         return await service.issue_device_cookie(tx, there)
@@ -61,7 +61,7 @@ async def reset_credentials(tx: Tx, person: Person, by: AuditContext) -> EmailLi
     """
     await credentials.remove_all_credentials(tx, person, by)
     await service.end_all_sign_ins(tx, person, "revoked", by)
-    await links.revoke(tx, person)
+    await links.revoke_links(tx, person)
     await security_emails.enqueue_email(tx, person, "second_factor_reset")
     return await links.send_invitation(tx, person)
 
@@ -74,13 +74,15 @@ async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> lis
     return codes
 
 
-async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name: str, browser: Browser) -> Passkey:
+async def add_passkey(
+    tx: Tx, person: Person, challenge_binding: bytes, response_json: str, name: str, browser: Browser
+) -> Passkey:
     """Verify and store the passkey that the browser created.
 
     Raises PasskeyRefused.
     """
     by = credentials.audit_context_of_person(tx, person, browser.address)
-    passkey = await passkeys.add_passkey(tx, person, binding, answer, name, by)
+    passkey = await passkeys.add_passkey(tx, person, challenge_binding, response_json, name, by)
     await _notify(tx, person, "passkey_added", browser, name=passkey.name)
     return passkey
 
@@ -95,5 +97,5 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Brow
 
 
 async def _notify(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
-    facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
-    await security_emails.enqueue_email(tx, person, kind, values=values, facts=facts)
+    facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+    await security_emails.enqueue_email(tx, person, kind, values=values, detail_lines=facts)

@@ -42,12 +42,12 @@ async def send_invitation(tx: Tx, person: Person) -> EmailLink:
     return await _create_link(tx, person, "invitation")
 
 
-async def find_invitation(tx: Tx, person: Person) -> EmailLink | None:
+async def find_invitation_link(tx: Tx, person: Person) -> EmailLink | None:
     """The newest invitation of a person, in any state."""
     return await store.find_newest_link(tx, person, "invitation")
 
 
-async def revoke(tx: Tx, person: Person) -> None:
+async def revoke_links(tx: Tx, person: Person) -> None:
     """Revoke all open links of a person."""
     await store.revoke_links(tx, person)
 
@@ -65,15 +65,15 @@ async def request_password_reset(tx: Tx, realm: Realm, user_name: str, ip_addres
     await RESET_REQUESTED.enqueue(tx, ResetRequest(realm.id, sealed.hex(), ip_address), unique=unique)
 
 
-async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
+async def send_password_reset(tx: Tx, request: ResetRequest) -> None:
     """Email a password reset link, at most three an hour, if the person exists and may sign in here.
 
     A person with a second factor but no password gets the link, too, because recovery codes need a password. Everybody
     else has an invitation or signs in with SSO.
     """
-    realm = Realm(requested.realm)
+    realm = Realm(request.realm)
     try:
-        name = tx.vault.decrypt(bytes.fromhex(requested.name), context=_CONTEXT, binding=realm.id.bytes).decode()
+        name = tx.vault.decrypt(bytes.fromhex(request.name), context=_CONTEXT, binding=realm.id.bytes).decode()
     except DecryptionFailed:
         return
     known = await passwords.find_by_user_name(tx, realm, name)
@@ -86,7 +86,7 @@ async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
     if await store.count_links(tx, person, "reset", tx.now - LINK_LIFETIMES["reset"]) >= MAX_HOURLY_RESETS:
         return
     await _create_link(tx, person, "reset")
-    by = credentials.audit_context_of_person(tx, person, requested.address)
+    by = credentials.audit_context_of_person(tx, person, request.address)
     await credentials.record_audit_entry(tx, person, by, "password_reset.requested")
 
 
@@ -129,12 +129,12 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
         await consume_link(tx, link, person)
         by = credentials.audit_context_of_person(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
-        await passwords.store_password(tx, person, hashed, by, how=purpose)
+        await passwords.store_password(tx, person, hashed, by, method=purpose)
         await service.end_all_sign_ins(tx, person, "password_changed", by)
         await login_attempts.clear_attempts(tx, person)
         if known:
-            facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
-            await security_emails.enqueue_email(tx, person, "password_changed", facts=facts)
+            facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+            await security_emails.enqueue_email(tx, person, "password_changed", detail_lines=facts)
     return person
 
 
@@ -152,5 +152,5 @@ async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:
     locked = await people.get_for_update(tx, person.realm, person.id)
     link = EmailLink(tx.new_id(), locked.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
     await store.insert_link(tx, link)
-    await security_emails.enqueue_email(tx, locked, purpose, link=link.id)
+    await security_emails.enqueue_email(tx, locked, purpose, link_id=link.id)
     return link

@@ -101,15 +101,15 @@ async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, br
 
 
 async def sign_in_by_passkey(
-    db: Database, realm: Realm, binding: bytes, answer: str, browser: Browser, ticket: str = ""
+    db: Database, realm: Realm, challenge_binding: bytes, response_json: str, browser: Browser, ticket: str = ""
 ) -> NewSignIn:
-    """Sign in with a passkey. ``binding``: as given to ``passkeys.authentication_options``.
+    """Sign in with a passkey. ``challenge_binding``: as given to ``passkeys.authentication_options``.
 
     ``ticket``: of the first step, if any, which may have been single sign-on.
     """
     try:
         async with db.write() as tx:
-            person, passkey = await passkeys.verify_passkey(tx, realm, binding, answer)
+            person, passkey = await passkeys.verify_passkey(tx, realm, challenge_binding, response_json)
             method: Method = "provider" if await _is_from_provider(tx, person, ticket) else "passkey"
             entered = await service.begin_sign_in(tx, person, method, browser)
             await _notify_passkey_copy(tx, person, passkey, browser)
@@ -165,12 +165,12 @@ async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, 
 
 
 async def reauthenticate_by_passkey(
-    db: Database, person: Person, sign_in: SignIn, binding: bytes, answer: str, browser: Browser
+    db: Database, person: Person, sign_in: SignIn, challenge_binding: bytes, response_json: str, browser: Browser
 ) -> str:
     """Reauthenticate by passkey; returns the new session secret."""
     try:
         async with db.write() as tx:
-            shown, passkey = await passkeys.verify_passkey(tx, person.realm, binding, answer)
+            shown, passkey = await passkeys.verify_passkey(tx, person.realm, challenge_binding, response_json)
             if shown.id != person.id or not shown.active:
                 raise PasskeyRefused("somebody else's passkey")
             await _notify_passkey_copy(tx, person, passkey, browser)
@@ -190,7 +190,7 @@ async def _try_password(
         source = await _attempt_source(tx, realm, known.person, browser)
         counted = await login_attempts.count_password_attempt(tx, realm, user_name, known.person, source)
     before = signed_in or source.is_known
-    return known, counted, await passwords.verify_password(db.deployment.vault, known, password, there_before=before)
+    return known, counted, await passwords.verify_password(db.deployment.vault, known, password, is_known_source=before)
 
 
 async def _recheck_person(tx: Tx, realm: Realm, stored_password: StoredPassword) -> Person | None:
@@ -232,22 +232,24 @@ async def _code_method(tx: Tx, person: Person, code: str) -> Method | None:
 
 async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None:
     left = (await credentials.get_factors(tx, person)).recovery_codes
-    facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
-    await security_emails.enqueue_email(tx, person, "recovery_code_used", values={"left": str(left)}, facts=facts)
+    facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+    await security_emails.enqueue_email(
+        tx, person, "recovery_code_used", values={"left": str(left)}, detail_lines=facts
+    )
 
 
 async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
     """Notify a person whose passkey's counter decreased, because the passkey may have been copied."""
     if passkey.count_went_back:
-        facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
+        facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
         await security_emails.enqueue_email(
-            tx, person, "passkey_counter_decreased", values={"name": passkey.name}, facts=facts
+            tx, person, "passkey_counter_decreased", values={"name": passkey.name}, detail_lines=facts
         )
 
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
     """Audit a refusal, at most once a minute for each person, and once for all unknown user names."""
-    if not await login_attempts.should_record_refusal(tx, realm, person):
+    if not await login_attempts.claim_refusal_audit(tx, realm, person):
         return
     subject = tx.ids.text(realm.id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}

@@ -123,14 +123,14 @@ def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
     return tx.vault.decrypt(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
 
 
-async def claim_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
+async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
     """Record that an OIDC state was returned; False if it was used before (replay)."""
-    return await store.claim_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
+    return await store.consume_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
 
 
 async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, ip_address: str) -> None:
     """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
-    if not await login_attempts.should_record_refusal(tx, member_realm(partner), None):
+    if not await login_attempts.claim_refusal_audit(tx, member_realm(partner), None):
         return
     subject = tx.ids.text("partner", partner.id)
     details = {"method": "provider", "reason": refused.reason.value}

@@ -38,7 +38,7 @@ async def resolve_person(
     In this order: the person linked to this subject; the person who accepts an invitation in this browser; the member
     provisioned with this externalId; a new member, if the owner allowed it. Email addresses never link accounts.
     """
-    if not await store.lock_provider_version(tx, provider):
+    if not await store.lock_provider_if_unchanged(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     partner = provider.partner
     identity = await store.find_identity(tx, partner, claims.issuer, claims.subject)
@@ -64,7 +64,7 @@ async def resolve_person(
 
 async def link_account(tx: Tx, provider: Provider, claims: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
     """Link a provider account to the signed-in person. Raises SsoRefused."""
-    if not await store.lock_provider_version(tx, provider):
+    if not await store.lock_provider_if_unchanged(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     if not sign_ins.is_recently_authenticated(sign_in, tx.real_now):
         raise SsoRefused(SsoRefusalReason.STATE, "Your request has expired. Start again from your account page.")
@@ -78,7 +78,7 @@ async def link_account(tx: Tx, provider: Provider, claims: IdentityClaims, sign_
         )
 
 
-async def confirm_identity(tx: Tx, provider: Provider, claims: IdentityClaims, person_id: UUID) -> None:
+async def ensure_identity_of_person(tx: Tx, provider: Provider, claims: IdentityClaims, person_id: UUID) -> None:
     """Check that the provider identity belongs to this person. Raises SsoRefused."""
     identity = await store.find_identity(tx, provider.partner, claims.issuer, claims.subject)
     if identity is None or identity.person_id != person_id:
@@ -105,7 +105,7 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
     await security_emails.enqueue_email(tx, person, "identity_unbound")
 
 
-async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
+async def unlink_accounts_if_other_method(tx: Tx, person: Person, by: AuditContext) -> None:
     """Unlink a person's own provider accounts. Raises LastSignInMethodRequired."""
     person = await people.get_for_update(tx, person.realm, person.id)
     factors = await credentials.get_factors(tx, person)
@@ -119,7 +119,7 @@ async def _resolve_new_person(
 ) -> tuple[Person, BoundBy]:
     """The person who signs in through the provider for the first time, and the basis of the link. Raises SsoRefused."""
     realm = member_realm(provider.partner)
-    provisioned = await store.find_provisioned_member(tx, provider.partner, claims.subject)
+    provisioned = await store.find_member_by_external_id(tx, provider.partner, claims.subject)
     if invited is not None and (provisioned is None or provisioned.id == invited.id):
         return await people.get_for_update(tx, realm, invited.id), "invitation"
     if provisioned is not None:
@@ -173,5 +173,7 @@ async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: Bo
         raise SsoRefused(SsoRefusalReason.USED, "You tried to sign in twice at the same time. Please try again.")
     by = credentials.audit_context_of_person(tx, person, browser.address)
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
-    facts = sign_ins.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
-    await security_emails.enqueue_email(tx, person, "identity_bound", values={"issuer": identity.issuer}, facts=facts)
+    facts = sign_ins.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+    await security_emails.enqueue_email(
+        tx, person, "identity_bound", values={"issuer": identity.issuer}, detail_lines=facts
+    )

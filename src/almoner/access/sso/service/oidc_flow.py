@@ -92,9 +92,9 @@ class OidcFlow:
         self._exchange = TokenExchange(outbound, self._directory, self._clock)
 
     async def begin(
-        self, partner: Partner, purpose: Purpose, next_path: str, record: UUID | None = None
+        self, partner: Partner, purpose: Purpose, next_path: str, record_id: UUID | None = None
     ) -> AuthorizationRedirect:
-        """Start a flow. ``record``: the invitation to accept or the sign-in to reauthenticate.
+        """Start a flow. ``record_id``: the invitation to accept or the sign-in to reauthenticate.
 
         Raises SsoRefused, NoSuchProvider.
         """
@@ -104,7 +104,7 @@ class OidcFlow:
         if not provider.enabled:
             raise NoSuchProvider
         metadata = await self._directory.get_metadata(provider)
-        started = state.create_state(provider, purpose, next_path, self._clock.real_now(), record)
+        started = state.create_state(provider, purpose, next_path, self._clock.real_now(), record_id)
         url = exchange.authorization_url(provider, metadata, started, redirect)
         return AuthorizationRedirect(
             url, started.cookie_name, state.encrypt_state(self._db.deployment.vault, partner, started)
@@ -140,7 +140,7 @@ class OidcFlow:
     async def _claim_state(self, callback: CallbackRequest, found: OidcState) -> _ClaimedState:
         """Claim the state; works once. Raises SsoRefused."""
         async with self._db.write() as tx:
-            is_first = await service.claim_state(tx, callback.partner, found.hash, found.started_at)
+            is_first = await service.consume_state(tx, callback.partner, found.hash, found.started_at)
             provider = await service.find(tx, callback.partner)
             redirect = service.redirect_uri(tx, callback.partner)
             secret = service.decrypt_client_secret(tx, provider) if provider else None
@@ -193,7 +193,7 @@ async def _complete_reauthentication(
         raise SsoRefused(
             SsoRefusalReason.NOT_FRESH, "The identity provider did not confirm that you have just signed in."
         )
-    await identities.confirm_identity(tx, provider, claims, sign_in.person_id)
+    await identities.ensure_identity_of_person(tx, provider, claims, sign_in.person_id)
     return sign_in, await sign_ins.record_reauthentication(tx, sign_in)
 
 

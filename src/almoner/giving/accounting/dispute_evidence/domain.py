@@ -76,9 +76,9 @@ class Evidence:
         return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def why_closed(status: DisputeStatus, due_at: datetime | None, evidence: Evidence, now: datetime) -> str:
+def edit_blocked_reason(status: DisputeStatus, due_at: datetime | None, evidence: Evidence, now: datetime) -> str:
     """Why the evidence can be neither changed nor submitted; empty if it can."""
-    if reason := why_kept(evidence):
+    if reason := removal_blocked_reason(evidence):
         return reason
     if status is not DisputeStatus.OPEN:
         return f"This dispute is {status.value}."
@@ -89,12 +89,12 @@ def why_closed(status: DisputeStatus, due_at: datetime | None, evidence: Evidenc
     return ""
 
 
-def why_kept(evidence: Evidence) -> str:
+def removal_blocked_reason(evidence: Evidence) -> str:
     """Why texts and files cannot be removed; empty if they can. Evidence that was never submitted can be removed."""
     return "" if evidence.status in EDITABLE else "The evidence has already been submitted."
 
 
-def why_file_refused(evidence: Evidence, kind: DisputeEvidenceKind, size_bytes: int) -> str:
+def file_rejection_reason(evidence: Evidence, kind: DisputeEvidenceKind, size_bytes: int) -> str:
     """Why a file cannot be added; empty if it can."""
     if any(one.kind == kind for one in evidence.files):
         return "There is already a file of this kind: remove it first."

@@ -52,7 +52,7 @@ class _SubmitEvidence:
 
     async def prepare(self, tx: Tx) -> _SubmitCall | FlowDone[None]:
         """Lock the evidence; done if the provider's response is already recorded."""
-        found = await service.find_submission(tx, self._dispute_id)
+        found = await service.find_pending_submission(tx, self._dispute_id)
         if found is None:
             return FlowDone(None)
         dispute, evidence = found
@@ -87,6 +87,6 @@ class _SubmitEvidence:
         return FlowDone(None)
 
 
-async def submit_evidence(work: EvidenceContext, dispute_id: UUID) -> None:
+async def submit_evidence(context: EvidenceContext, dispute_id: UUID) -> None:
     """Submit the evidence for a dispute, once. Raises ProviderFailure, StorageUnavailable."""
-    await leases.run_leased_flow(work.db, _SubmitEvidence(work, dispute_id))
+    await leases.run_leased_flow(context.db, _SubmitEvidence(context, dispute_id))

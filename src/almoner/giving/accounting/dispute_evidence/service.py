@@ -7,7 +7,7 @@ import msgspec
 
 from almoner.giving.accounting.dispute_evidence import domain, store
 from almoner.giving.accounting.dispute_evidence.domain import Evidence, EvidenceFile
-from almoner.giving.accounting.dispute_evidence.domain import why_kept as why_kept
+from almoner.giving.accounting.dispute_evidence.domain import removal_blocked_reason as removal_blocked_reason
 from almoner.giving.accounting.dispute_evidence.store import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
@@ -34,35 +34,38 @@ async def get(tx: Tx, dispute_id: UUID) -> Evidence:
     return await store.find(tx, dispute_id) or Evidence(dispute_id)
 
 
-def why_closed(tx: Tx, dispute: Dispute, evidence: Evidence) -> str:
+def edit_blocked_reason(tx: Tx, dispute: Dispute, evidence: Evidence) -> str:
     """Why the evidence can be neither changed nor submitted; empty if it can."""
-    return domain.why_closed(dispute.status, dispute.evidence_due_at, evidence, tx.now)
+    return domain.edit_blocked_reason(dispute.status, dispute.evidence_due_at, evidence, tx.now)
 
 
 async def update_texts(
-    tx: Tx, dispute_id: UUID, seen: str, product_description: str | None, explanation: str | None
+    tx: Tx, dispute_id: UUID, expected_version: str, product_description: str | None, explanation: str | None
 ) -> None:
-    """Change the texts. ``seen``: the version that the person changes. Raises DisputeError."""
+    """Change the texts. ``expected_version``: the version that the person changes. Raises DisputeError."""
     evidence = await _lock_editable(tx, dispute_id)
-    _ensure_seen(evidence, seen)
+    _ensure_seen(evidence, expected_version)
     if any(len(text or "") > domain.MAX_TEXT for text in (product_description, explanation)):
         raise DisputeError(f"A text of the evidence may have at most {domain.MAX_TEXT} characters.")
     await store.update_draft(tx, dispute_id, product_description or None, explanation or None)
 
 
-async def clear_texts(tx: Tx, dispute_id: UUID, seen: str) -> None:
-    """Delete the texts, also after the deadline. ``seen``: the version that the person saw. Raises DisputeError."""
+async def clear_texts(tx: Tx, dispute_id: UUID, expected_version: str) -> None:
+    """Delete the texts, also after the deadline. ``expected_version``: the version that the person saw.
+
+    Raises DisputeError.
+    """
     evidence = await _lock_removable(tx, dispute_id)
-    _ensure_seen(evidence, seen)
+    _ensure_seen(evidence, expected_version)
     await store.update_draft(tx, dispute_id, None, None)
 
 
-async def ensure_kind_free(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> None:
+async def ensure_file_addable(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> None:
     """Check that a file can be added, before it is stored; pictures are smaller then. Raises DisputeError."""
     evidence = await get(tx, dispute_id)
-    if reason := why_closed(tx, await disputes.get(tx, dispute_id), evidence):
+    if reason := edit_blocked_reason(tx, await disputes.get(tx, dispute_id), evidence):
         raise DisputeError(reason)
-    if reason := domain.why_file_refused(evidence, kind, 0):
+    if reason := domain.file_rejection_reason(evidence, kind, 0):
         raise DisputeError(reason)
 
 
@@ -71,7 +74,7 @@ async def add_file(
 ) -> None:
     """Add a checked file. Raises DisputeError."""
     evidence = await _lock_editable(tx, dispute_id)
-    if reason := domain.why_file_refused(evidence, kind, file.size):
+    if reason := domain.file_rejection_reason(evidence, kind, file.size):
         raise DisputeError(reason)
     new = EvidenceFile(kind, file_name, file.media_type, file.size, file.sha256, file.key, by, tx.now)
     await store.insert_file(tx, dispute_id, new)
@@ -85,17 +88,20 @@ async def remove_file(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> No
     await store.delete_file(tx, dispute_id, kind)
 
 
-async def request_submission(tx: Tx, dispute_id: UUID, seen: str, by: str) -> None:
-    """Have a worker submit the evidence. ``seen``: the version that the person submits. Raises DisputeError."""
+async def request_submission(tx: Tx, dispute_id: UUID, expected_version: str, by: str) -> None:
+    """Have a worker submit the evidence. ``expected_version``: the version that the person submits.
+
+    Raises DisputeError.
+    """
     evidence = await _lock_editable(tx, dispute_id)
-    _ensure_seen(evidence, seen)
+    _ensure_seen(evidence, expected_version)
     if evidence.is_empty:
         raise DisputeError("There is no evidence yet: add a text or a file first.")
     await store.mark_submitting(tx, dispute_id, by)
     await SUBMIT.enqueue(tx, SubmitEvidence(dispute_id), unique=str(dispute_id))
 
 
-async def find_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] | None:
+async def find_pending_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] | None:
     """The evidence waiting to be submitted, with its dispute; None if it is not waiting."""
     evidence = await store.find(tx, dispute_id)
     if evidence is None or evidence.status != "submitting":
@@ -105,13 +111,13 @@ async def find_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] 
 
 async def record_submitted(tx: Tx, dispute: Dispute) -> None:
     """Record that the provider accepted the evidence; it may also have decided the dispute."""
-    if await store.end_submission(tx, dispute.id, "submitted"):
+    if await store.record_submission_result(tx, dispute.id, "submitted"):
         await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
 
 async def record_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
     """Record that the provider rejected the evidence; an operator may change it and submit it again."""
-    await store.end_submission(tx, dispute.id, "rejected", reason[:500])
+    await store.record_submission_result(tx, dispute.id, "rejected", reason[:500])
 
 
 async def is_overdue(tx: Tx, dispute_id: UUID) -> bool:
@@ -120,9 +126,9 @@ async def is_overdue(tx: Tx, dispute_id: UUID) -> bool:
     return due_at is not None and due_at <= tx.now
 
 
-async def reject_unsent(tx: Tx, dispute_id: UUID, reason: str) -> None:
+async def reject_unsent_evidence(tx: Tx, dispute_id: UUID, reason: str) -> None:
     """Reject evidence that could not be sent to the provider, unless its submission has ended."""
-    if (found := await find_submission(tx, dispute_id)) is not None:
+    if (found := await find_pending_submission(tx, dispute_id)) is not None:
         await record_rejected(tx, found[0], reason)
 
 
@@ -135,7 +141,7 @@ async def _lock_editable(tx: Tx, dispute_id: UUID) -> Evidence:
     """Lock evidence that can be changed. Raises DisputeError."""
     dispute = await disputes.get(tx, dispute_id)
     evidence = await _lock(tx, dispute_id)
-    if reason := why_closed(tx, dispute, evidence):
+    if reason := edit_blocked_reason(tx, dispute, evidence):
         raise DisputeError(reason)
     return evidence
 
@@ -143,7 +149,7 @@ async def _lock_editable(tx: Tx, dispute_id: UUID) -> Evidence:
 async def _lock_removable(tx: Tx, dispute_id: UUID) -> Evidence:
     """Lock evidence whose texts and files can be removed. Raises DisputeError."""
     evidence = await _lock(tx, dispute_id)
-    if reason := why_kept(evidence):
+    if reason := removal_blocked_reason(evidence):
         raise DisputeError(reason)
     return evidence
 

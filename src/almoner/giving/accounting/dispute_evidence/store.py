@@ -90,7 +90,7 @@ async def mark_submitting(tx: Tx, dispute_id: UUID, by: str) -> None:
     )
 
 
-async def end_submission(tx: Tx, dispute_id: UUID, status: EvidenceStatus, reason: str | None = None) -> bool:
+async def record_submission_result(tx: Tx, dispute_id: UUID, status: EvidenceStatus, reason: str | None = None) -> bool:
     """Record the provider's response; False if it is already recorded."""
     return bool(
         await tx.fetchval(

@@ -69,7 +69,7 @@ class DisputeError(Exception):
     """The requested change of a dispute is not possible; the message says why."""
 
 
-class RetryLater(Exception):
+class ConcurrentChangeError(Exception):
     """Another change of the donation is in progress; try again in a moment."""
 
 
@@ -89,10 +89,10 @@ def matches_payment(provider_dispute: ProviderDispute, paid: Money, *, live: boo
     return provider_dispute.live is live and provider_dispute.money.currency == paid.currency
 
 
-def is_plausible_dispute(provider_dispute: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
+def is_plausible_dispute(provider_dispute: ProviderDispute, paid: Money, withdrawn_minor: int, *, live: bool) -> bool:
     """Whether the dispute's amount fits the payment, given what is already refunded or disputed (M5)."""
     # A dispute that was won before we heard of it may have been refunded since.
-    gone = 0 if provider_dispute.status is DisputeStatus.WON else gone_minor
+    gone = 0 if provider_dispute.status is DisputeStatus.WON else withdrawn_minor
     return matches_payment(provider_dispute, paid, live=live) and 0 < provider_dispute.money.minor <= paid.minor - gone
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.disputes import service
-from almoner.giving.accounting.disputes.domain import RetryLater
+from almoner.giving.accounting.disputes.domain import ConcurrentChangeError
 from almoner.giving.checkout.payments.domain import ProviderDispute, ProviderFailure, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -48,10 +48,10 @@ class _RefreshDispute:
 
     async def call(self, _ask: _ProviderCall) -> list[ProviderDispute]:
         """Fetch the disputes from the provider. Raises ProviderFailure."""
-        return await self._context.provider.disputes(self._payment)
+        return await self._context.provider.list_disputes(self._payment)
 
     async def record(self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]) -> FlowDone[None]:
-        """Apply the fetched disputes. Raises RetryLater."""
+        """Apply the fetched disputes. Raises ConcurrentChangeError."""
         kept_as = next((one.payment for one in provider_disputes if one.payment), self._payment)
         await service.apply_provider_state(
             tx, self._context.provider.name, kept_as, provider_disputes, self._context.rules
@@ -59,17 +59,17 @@ class _RefreshDispute:
         return FlowDone(None)
 
 
-async def refresh_disputes(context: DisputeContext, payment: str) -> None:
-    """Fetch a payment's disputes from its provider and apply them. Raises ProviderFailure, RetryLater."""
-    await leases.run_leased_flow(context.db, _RefreshDispute(context, payment))
+async def refresh_disputes(context: DisputeContext, provider_payment: str) -> None:
+    """Fetch a payment's disputes from its provider and apply them. Raises ProviderFailure, ConcurrentChangeError."""
+    await leases.run_leased_flow(context.db, _RefreshDispute(context, provider_payment))
 
 
-async def handle_provider_webhook(context: DisputeContext, payment: str) -> None:
+async def handle_provider_webhook(context: DisputeContext, provider_payment: str) -> None:
     """Handle a webhook about a payment's disputes; a job retries what fails. Raises ProviderUnavailable."""
     try:
-        await refresh_disputes(context, payment)
+        await refresh_disputes(context, provider_payment)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
-    except RetryLater:
+    except ConcurrentChangeError:
         async with context.db.write() as tx:
-            await service.enqueue_refresh(tx, payment, tx.now + RETRY_DELAY)
+            await service.enqueue_refresh(tx, provider_payment, tx.now + RETRY_DELAY)

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.accounting.disputes import flows, service
-from almoner.giving.accounting.disputes.domain import RetryLater
+from almoner.giving.accounting.disputes.domain import ConcurrentChangeError
 from almoner.giving.accounting.disputes.flows import RETRY_DELAY, DisputeContext
 from almoner.giving.accounting.disputes.service import REFRESH, RefreshDisputes
 from almoner.giving.checkout.donations.domain import PAYOUT_RETURNED
@@ -16,10 +16,10 @@ from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailu
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.events.outbox import Event, decode_event_data
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobKind, JobRetry, Result
 
 
 class RecoverLoss(msgspec.Struct, frozen=True):
@@ -41,12 +41,14 @@ class JobDependencies:
 
 tasks: Final = Tasks()
 tasks.periodic("disputes.refresh_open", service.next_refresh_at, service.enqueue_due_refreshes)
-recovery_tasks: Final = TasksWith[DisbursementRules]()
-provider_tasks: Final = TasksWith[JobDependencies]()
+recovery_tasks: Final = TasksWithDependencies[DisbursementRules]()
+provider_tasks: Final = TasksWithDependencies[JobDependencies]()
 
 
 @provider_tasks.job(REFRESH)
-async def refresh_disputes(dependencies: JobDependencies, context: JobContext, job: JobOf[RefreshDisputes]) -> Result:
+async def refresh_disputes(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[RefreshDisputes]
+) -> Result:
     """Refresh the disputes of one payment from the provider."""
     try:
         dispute_context = DisputeContext(context.db, dependencies.provider, dependencies.rules)
@@ -55,7 +57,7 @@ async def refresh_disputes(dependencies: JobDependencies, context: JobContext, j
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:
         return JobRetry(RETRY_DELAY, str(failure))
-    except RetryLater:
+    except ConcurrentChangeError:
         return JobRetry(RETRY_DELAY, "something else is under way with the gift")
     return JobDone()
 
@@ -66,20 +68,20 @@ class _ReturnedDonation(msgspec.Struct):
     id: str
 
 
-@tasks.reacts_to_events(PAYOUT_RETURNED)
+@tasks.on_public_event(PAYOUT_RETURNED)
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the recovery of losses for donations whose disbursement was returned."""
-    gifts = [tx.ids.parse("donation", read_record(event, _ReturnedDonation).id) for event in events]
+    gifts = [tx.ids.parse("donation", decode_event_data(event, _ReturnedDonation).id) for event in events]
     jobs = [RECOVER.new_job(RecoverLoss(gift), unique=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
 
 
 @recovery_tasks.job(RECOVER)
-async def recover_loss(rules: DisbursementRules, context: JobContext, job: JobOf[RecoverLoss]) -> Result:
+async def recover_loss(rules: DisbursementRules, context: JobContext, job: DecodedJob[RecoverLoss]) -> Result:
     """Recover the loss of a donation whose disbursement was returned."""
     try:
         async with context.db.write() as tx:
             await service.recover_loss(tx, job.details.donation, rules)
-    except RetryLater:
+    except ConcurrentChangeError:
         return JobRetry(RETRY_DELAY, "something else is under way with the gift")
     return JobDone()

@@ -12,7 +12,13 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.accounting.disputes import domain, store
-from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeError, DisputeOutcome, RetryLater
+from almoner.giving.accounting.disputes.domain import (
+    AbsorbedLoss,
+    ConcurrentChangeError,
+    Dispute,
+    DisputeError,
+    DisputeOutcome,
+)
 from almoner.giving.accounting.disputes.store import count_for_operators as count_for_operators
 from almoner.giving.accounting.disputes.store import count_open as count_open
 from almoner.giving.accounting.disputes.store import list_for_operators as list_for_operators
@@ -99,7 +105,7 @@ async def apply_provider_state(
 ) -> None:
     """Apply a payment's disputes as the provider reports them; idempotent and independent of order.
 
-    Raises RetryLater while another change of the donation is in progress.
+    Raises ConcurrentChangeError while another change of the donation is in progress.
     """
     known = await _recorded_disputes(tx, provider, payment)
     for one in provider_disputes:
@@ -109,7 +115,7 @@ async def apply_provider_state(
         return
     if (subject := await _lock_subject(tx, provider, payment, rules)) is None:
         reported = {"provider": provider, "payment": payment}
-        tx.after_commit(lambda: _log.error("dispute_payment_unknown", **reported))
+        tx.add_commit_callback(lambda: _log.error("dispute_payment_unknown", **reported))
         return
     known, transfers = (
         await _recorded_disputes(tx, provider, payment),
@@ -129,19 +135,19 @@ async def apply_provider_state(
     ledger.post_at_commit(tx, transfers)
 
 
-async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rules: DisbursementRules) -> Dispute:
+async def record_outcome(tx: Tx, dispute_id: UUID, outcome: DisputeOutcome, rules: DisbursementRules) -> Dispute:
     """Record a dispute's outcome that its provider does not report.
 
-    Raises DisputeError; RetryLater while another change of the donation is in progress.
+    Raises DisputeError; ConcurrentChangeError while another change of the donation is in progress.
     """
-    if not 1 <= len(decided.note or "") <= domain.MAX_NOTE:
+    if not 1 <= len(outcome.note or "") <= domain.MAX_NOTE:
         raise DisputeError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     seen = await get(tx, dispute_id)
     subject = await _lock_subject(tx, seen.provider, seen.provider_payment, rules)
     dispute = await get(tx, dispute_id)
     if dispute.status is not DisputeStatus.OPEN or subject is None:
         raise DisputeError(f"the dispute has already been decided: it is {dispute.status}")
-    ledger.post_at_commit(tx, await _record_ended(tx, subject, dispute, decided))
+    ledger.post_at_commit(tx, await _record_ended(tx, subject, dispute, outcome))
     return await get(tx, dispute_id)
 
 
@@ -155,14 +161,14 @@ async def get(tx: Tx, dispute_id: UUID) -> Dispute:
 async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> None:
     """Recover the loss that we absorbed, after the disbursement with the disputed donation was returned.
 
-    Raises RetryLater while another change of the donation is in progress.
+    Raises ConcurrentChangeError while another change of the donation is in progress.
     """
     gift = await _lock_donation(tx, donation_id, rules)
     if not gift.not_disbursed:
         return  # it has not been returned, or the donation was disbursed again
     transfers: list[LedgerTransfer] = []
-    for lost in await store.unrecovered_losses(tx, donation_id):
-        owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).owed
+    for lost in await store.disputes_with_unrecovered_loss(tx, donation_id):
+        owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).owed_amount
         back, _ = domain.split_loss(lost.money, owed)
         await store.record_recovery(tx, lost.id, back)
         if back:
@@ -183,9 +189,9 @@ async def disputes_of_payments(
     return found
 
 
-async def enqueue_refresh(tx: Tx, payment: str, due: datetime | None = None) -> None:
+async def enqueue_refresh(tx: Tx, provider_payment: str, due: datetime | None = None) -> None:
     """Enqueue a job that refreshes the disputes of a provider's payment."""
-    await REFRESH.enqueue(tx, RefreshDisputes(payment), due=due, unique=payment)
+    await REFRESH.enqueue(tx, RefreshDisputes(provider_payment), due=due, unique=provider_payment)
 
 
 async def next_refresh_at(tx: Tx) -> datetime | None:
@@ -196,7 +202,7 @@ async def next_refresh_at(tx: Tx) -> datetime | None:
 
 async def enqueue_due_refreshes(tx: Tx, limit: int = BATCH) -> int:
     """Enqueue refreshes of open disputes not checked for a day; returns how many."""
-    found = await store.claim_due_refreshes(tx, tx.now - domain.REFRESH_INTERVAL, limit)
+    found = await store.claim_payments_due_for_refresh(tx, tx.now - domain.REFRESH_INTERVAL, limit)
     for payment in found:
         await enqueue_refresh(tx, payment)
     return len(found)
@@ -239,7 +245,7 @@ async def _lock_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) ->
             await disbursements.remove_from_disbursement(tx, donation_id, rules), not_disbursed=True
         )
     except DonationInOtherDisbursement as moved:
-        raise RetryLater from moved
+        raise ConcurrentChangeError from moved
     except DisbursementError:
         return _DisputedDonation(await donations.get_for_update(tx, ALL_PARTNERS, donation_id), not_disbursed=False)
 
@@ -271,7 +277,7 @@ async def _record_opened(
     }
     gone = subject.refunded_minor + debited_minor
     if not domain.is_plausible_dispute(provider_dispute, subject.paid, gone, live=not tx.deployment.sandbox):
-        tx.after_commit(lambda: _log.error("dispute_refused", **reported))
+        tx.add_commit_callback(lambda: _log.error("dispute_refused", **reported))
         if isinstance(subject, _DisputedDonation) and domain.matches_payment(
             provider_dispute, subject.paid, live=not tx.deployment.sandbox
         ):
@@ -300,7 +306,7 @@ async def _record_opened(
     await store.insert(tx, dispute)
     if isinstance(subject, _DisputedDonation):
         await donations.emit_event(tx, DISPUTED, await donations.get(tx, ALL_PARTNERS, subject.donation.id))
-    tx.after_commit(lambda: _log.error("dispute_opened", **reported))
+    tx.add_commit_callback(lambda: _log.error("dispute_opened", **reported))
     return dispute
 
 
@@ -309,7 +315,7 @@ async def _record_ended(
 ) -> list[LedgerTransfer]:
     reported = {"dispute": dispute.provider_dispute, "outcome": decided.outcome}
     if decided.by is None:
-        tx.after_commit(lambda: _log.warning("dispute_ended", **reported))
+        tx.add_commit_callback(lambda: _log.warning("dispute_ended", **reported))
     if isinstance(subject, _DisputedUnallocated):
         return await _end_unallocated(tx, subject.unallocated, dispute, decided)
     return await (_record_lost if decided.outcome == "lost" else _record_won)(tx, subject, dispute, decided)
@@ -328,12 +334,12 @@ async def _record_lost(
 ) -> list[LedgerTransfer]:
     """Close a lost dispute as a refund; returns the transfers.
 
-    We absorb what was already disbursed. Raises RetryLater while a refund is pending.
+    We absorb what was already disbursed. Raises ConcurrentChangeError while a refund is pending.
     """
     donation = gift.donation
     if gift.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
-        raise RetryLater  # the pending refund must be sent or refused first, because the rest depends on it
-    owed = donation.owed if gift.not_disbursed else Money(0, dispute.money.currency)
+        raise ConcurrentChangeError  # the pending refund must be sent or refused first, because the rest depends on it
+    owed = donation.owed_amount if gift.not_disbursed else Money(0, dispute.money.currency)
     of_gift, absorbed = domain.split_loss(dispute.money, owed)
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed))
     refunded = await _release_donation(tx, gift)
@@ -348,7 +354,7 @@ async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
     """Make the donation available for disbursement again, unless something else keeps it; returns it."""
     freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
     if freed.disputed_at is None:
-        await disbursements.enqueue_batch_collection(tx, Partner(freed.partner_id), freed.organisation_id)
+        await disbursements.enqueue_fill_batches(tx, Partner(freed.partner_id), freed.organisation_id)
     return freed
 
 

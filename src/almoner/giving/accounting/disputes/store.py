@@ -116,7 +116,7 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispu
 
 async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID | None, limit: int) -> list[Dispute]:
     """A page of disputes for operators, newest first; open disputes oldest first."""
-    where = keyset.equal({"status": status and status.value})
+    where = keyset.equality_conditions({"status": status and status.value})
     rows = await keyset.rows_after(
         tx, "dispute", _COLUMNS, where, after, limit, oldest_first=status is DisputeStatus.OPEN
     )
@@ -125,10 +125,12 @@ async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID |
 
 async def count_for_operators(tx: Tx, status: DisputeStatus | None, max_count: int) -> int:
     """Count matching disputes, up to one more than ``max_count``."""
-    return await keyset.count_up_to(tx, "dispute", keyset.equal({"status": status and status.value}), max_count)
+    return await keyset.count_up_to(
+        tx, "dispute", keyset.equality_conditions({"status": status and status.value}), max_count
+    )
 
 
-async def close_dispute(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None) -> bool:
+async def close_dispute(tx: Tx, dispute_id: UUID, outcome: DisputeOutcome, loss: AbsorbedLoss | None = None) -> bool:
     """Close a dispute with its outcome; False if it is already closed."""
     return bool(
         await tx.fetchval(
@@ -139,11 +141,11 @@ async def close_dispute(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, loss:
             where id = $1 and status = any($3) returning true
             """,
             dispute_id,
-            decided.outcome,
-            DISPUTE.source_states_of(decided.outcome),
+            outcome.outcome,
+            DISPUTE.source_states_of(outcome.outcome),
             tx.now,
-            decided.by,
-            decided.note,
+            outcome.by,
+            outcome.note,
             loss.absorbed.minor if loss else None,
             loss is not None and loss.disbursed,
         )
@@ -155,7 +157,7 @@ select {_COLUMNS} from dispute where donation_id = $1 and disbursed and recovere
 """
 
 
-async def unrecovered_losses(tx: Tx, donation_id: UUID) -> list[Dispute]:
+async def disputes_with_unrecovered_loss(tx: Tx, donation_id: UUID) -> list[Dispute]:
     """Disputes of the donation that were lost after it was disbursed, and whose loss is not recovered."""
     return [_dispute(row) for row in await tx.fetch(UNRECOVERED, donation_id)]
 
@@ -174,7 +176,7 @@ update dispute d set checked_at = $3 from due where d.id = due.id returning d.pr
 """
 
 
-async def claim_due_refreshes(tx: Tx, checked_before: datetime, limit: int) -> list[str]:
+async def claim_payments_due_for_refresh(tx: Tx, checked_before: datetime, limit: int) -> list[str]:
     """Claim open disputes last refreshed before a given time; returns their payments."""
     return [row["provider_payment"] for row in await tx.fetch(_CLAIM_DUE, checked_before, limit, tx.now)]
 

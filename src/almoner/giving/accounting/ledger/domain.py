@@ -261,22 +261,32 @@ def unallocated_payment_transfers(unallocated_payment_id: UUID, provider: str, m
 
 
 def settlement_transfers(
-    line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None, charged: Money | None = None
+    line_id: UUID,
+    provider: str,
+    gross: Money,
+    fee: Money,
+    fee_organisation_id: UUID | None,
+    charged_fee: Money | None = None,
 ) -> list[LedgerTransfer]:
     """Postings for a payment that the provider paid out to us, minus its fee.
 
-    ``charged_to``: the nonprofit whose donation pays the fee, or the part of it in ``charged``; None for an unallocated
-    payment, whose fee we pay.
+    ``fee_organisation_id``: the nonprofit whose donation pays the fee, or the part of it in ``charged_fee``; None for
+    an unallocated payment, whose fee we pay.
     """
     currency = gross.currency
     moves = [(TransferKind.SETTLED, bank_account(currency), clearing_account(provider, currency), (gross - fee).minor)]
     moves.append(
         (TransferKind.PROVIDER_FEE, fees_account(provider, currency), clearing_account(provider, currency), fee.minor)
     )
-    if charged_to is not None:
-        minor = (fee if charged is None else charged).minor
+    if fee_organisation_id is not None:
+        minor = (fee if charged_fee is None else charged_fee).minor
         moves.append(
-            (TransferKind.FEE_CHARGED, liability_account(charged_to, currency), fees_account(provider, currency), minor)
+            (
+                TransferKind.FEE_CHARGED,
+                liability_account(fee_organisation_id, currency),
+                fees_account(provider, currency),
+                minor,
+            )
         )
     return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
@@ -351,16 +361,18 @@ def unallocated_write_off_transfers(unallocated_payment_id: UUID, provider: str,
     return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def transfers_for_allocating_payment(unallocated_payment_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_payment_applied_transfers(
+    unallocated_payment_id: UUID, provider: str, money: Money
+) -> list[LedgerTransfer]:
     """Postings that move an unallocated payment to a donation."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def request_payment_transfers(payment_id: UUID, applied: Money, over: Money) -> list[LedgerTransfer]:
+def request_payment_transfers(payment_id: UUID, applied: Money, overpaid: Money) -> list[LedgerTransfer]:
     """Postings for a partner's payment of a donation request, and its overpaid part."""
     taken = (TransferKind.REQUEST_PAID, request_clearing_account(applied.currency), applied.minor)
-    left = (TransferKind.REQUEST_OVERPAID, suspense_account(PARTNER_TRANSFERS, over.currency), over.minor)
+    left = (TransferKind.REQUEST_OVERPAID, suspense_account(PARTNER_TRANSFERS, overpaid.currency), overpaid.minor)
     moves = [move for move in (taken, left) if move[2]]
     return [
         LedgerTransfer(kind, payment_id, bank_account(account.currency), account, minor)
@@ -374,10 +386,10 @@ def request_allocation_transfers(donation_id: UUID, organisation_id: UUID, money
     return [LedgerTransfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
 
 
-def overpayment_returned_transfers(payment_id: UUID, over: Money) -> list[LedgerTransfer]:
+def overpayment_returned_transfers(payment_id: UUID, overpaid: Money) -> list[LedgerTransfer]:
     """Postings for an overpayment returned to the partner."""
-    debit, credit = suspense_account(PARTNER_TRANSFERS, over.currency), bank_account(over.currency)
-    return [LedgerTransfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, over.minor)]
+    debit, credit = suspense_account(PARTNER_TRANSFERS, overpaid.currency), bank_account(overpaid.currency)
+    return [LedgerTransfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, overpaid.minor)]
 
 
 def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
@@ -407,7 +419,7 @@ def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money)
     ]
 
 
-def transfers_for_reversed_refund(
+def donation_refund_reversed_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, restored: Money
 ) -> list[LedgerTransfer]:
     """Postings for a donation's refund that failed; ``restored`` is owed to the nonprofit again."""
@@ -432,12 +444,14 @@ def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) ->
 
 
 def dispute_lost_transfers(
-    dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, absorbed: Money
+    dispute_id: UUID, provider: str, organisation_id: UUID | None, charged_to_donation: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """Postings for a lost dispute: ``of_gift`` is the part that the donation pays, ``absorbed`` is ours."""
+    """Postings for a lost dispute: ``charged_to_donation`` is the part that the donation pays, ``absorbed`` is ours."""
     currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
-        moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))
+        moves.append(
+            (TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), charged_to_donation.minor)
+        )
     moves.append((TransferKind.DISPUTE_ABSORBED, fees_account(provider, currency), absorbed.minor))
     credit = disputed_account(provider, currency)
     return [LedgerTransfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]

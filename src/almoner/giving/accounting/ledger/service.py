@@ -9,10 +9,10 @@ from almoner.giving.accounting.ledger.store import find_account as find_account
 from almoner.giving.accounting.ledger.store import find_transfer_range as find_transfer_range
 from almoner.giving.accounting.ledger.store import list_balances as list_balances
 from almoner.giving.accounting.ledger.store import list_day_totals_of_account as list_day_totals_of_account
-from almoner.giving.accounting.ledger.store import list_totals as list_totals
 from almoner.giving.accounting.ledger.store import list_transfers_in_period as list_transfers_in_period
 from almoner.giving.accounting.ledger.store import list_transfers_of_account as list_transfers_of_account
 from almoner.giving.accounting.ledger.store import list_transfers_of_owners as list_transfers_of_owners
+from almoner.giving.accounting.ledger.store import list_trial_balance as list_trial_balance
 from almoner.platform.database.transactions import Tx
 
 
@@ -23,7 +23,7 @@ def post_at_commit(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
     UniqueViolationError if a movement is already posted, CheckViolationError if more would leave an account than it has
     received.
     """
-    tx.add_end_step(_post, transfers)
+    tx.add_before_commit_step(_post, transfers)
 
 
 async def _post(tx: Tx, transfers: list[LedgerTransfer]) -> None:

@@ -117,7 +117,7 @@ async def list_balances(tx: Tx) -> list[AccountBalance]:
     return [_balance(row) for row in rows]
 
 
-async def list_totals(tx: Tx) -> list[AccountTotals]:
+async def list_trial_balance(tx: Tx) -> list[AccountTotals]:
     """The trial balance: totals of the accounts of each kind, currency and provider."""
     rows = await tx.fetch(
         """
@@ -222,14 +222,14 @@ async def find_transfer_range(tx: Tx, since: datetime, until: datetime) -> Trans
 
 
 async def list_transfers_in_period(
-    tx: Tx, since: datetime, until: datetime, after: int, last: int, limit: int
+    tx: Tx, since: datetime, until: datetime, after_id: int, last_id: int, limit: int
 ) -> list[PostedTransfer]:
-    """Transfers of a period in the order of posting, after ``after`` and up to ``last``."""
+    """Transfers of a period in the order of posting, after ``after_id`` and up to ``last_id``."""
     transfers = (
         "select * from ledger_transfer where id > $3 and id <= $4 and posted_at >= $1 and posted_at < $2 "
         "order by id limit $5"
     )
-    rows = await tx.fetch(_POSTED.format(transfers=transfers, order="asc"), since, until, after, last, limit)
+    rows = await tx.fetch(_POSTED.format(transfers=transfers, order="asc"), since, until, after_id, last_id, limit)
     return [_posted(row) for row in rows]
 
 

@@ -208,9 +208,9 @@ def month_before(month: date) -> date:
     return (month - timedelta(days=1)).replace(day=1)
 
 
-def recent_months(this: date, first: date) -> list[date]:
+def reportable_months(current_month: date, first_month: date) -> list[date]:
     """The months that can be reported, newest first; none before the partner's first."""
-    months = [this]
-    while months[-1] > first and len(months) < MONTHS_SHOWN:
+    months = [current_month]
+    while months[-1] > first_month and len(months) < MONTHS_SHOWN:
         months.append(month_before(months[-1]))
     return months

@@ -10,24 +10,24 @@ from almoner.giving.accounting.monthly_reports import service
 from almoner.giving.accounting.monthly_reports.service import MAKE, NOTIFY, BuildReport, NotifyReportRecipient
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 
 _READERS: Final[tuple[Role, ...]] = ("owner", "finance")
 tasks: Final = Tasks()
-tasks.periodic("monthly_reports.mail", service.next_mail_at, service.enqueue_mails)
+tasks.periodic("monthly_reports.mail", service.next_report_email_at, service.enqueue_report_emails)
 
 
 @tasks.job(MAKE)
-async def build_report(context: JobContext, job: JobOf[BuildReport]) -> Result:
+async def build_report(context: JobContext, job: DecodedJob[BuildReport]) -> Result:
     """Build a requested report."""
     async with context.db.write() as tx:
         await service.build_report(tx, job.details.report)
     return JobDone()
 
 
-async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[NotifyReportRecipient]) -> Email | None:
+async def compose_report_email(tx: Tx, mails: MailRenderer, job: DecodedJob[NotifyReportRecipient]) -> Email | None:
     """The email with the report's link, without content; None if the person may not read reports."""
     details = job.details
     partner = Partner(details.partner)
@@ -43,4 +43,6 @@ async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[NotifyReportRecip
     return Email(person.email, f"monthly-report:{details.person}:{details.month}", facts, None, partner.id)
 
 
-notifications: Final = (Notification(NOTIFY, Path(__file__).parent / "mails" / "monthly_report.html", compose_link),)
+notifications: Final = (
+    Notification(NOTIFY, Path(__file__).parent / "mails" / "monthly_report.html", compose_report_email),
+)

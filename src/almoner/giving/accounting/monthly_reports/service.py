@@ -56,7 +56,7 @@ async def list_months(tx: Tx, partner: Partner) -> list[MonthState]:
     """The months that can be reported, newest first."""
     zone = tx.deployment.time_zone
     account = await partners.get(tx, partner)
-    months = domain.recent_months(domain.month_of(tx.now, zone), domain.month_of(account.created_at, zone))
+    months = domain.reportable_months(domain.month_of(tx.now, zone), domain.month_of(account.created_at, zone))
     known = {report.month: report for report in await store.list_since(tx, partner, months[-1])}
     return [MonthState(month, known.get(month)) for month in months]
 
@@ -67,7 +67,7 @@ async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport
     begins_at, ends_at = domain.month_bounds(month, zone)
     if begins_at > tx.now:
         raise MonthNotOver
-    report = await store.request(
+    report = await store.upsert_request(
         tx, MonthlyReport(tx.new_id(), partner.id, month, str(zone), begins_at, ends_at, "pending", None, None, None)
     )
     if report is None:
@@ -111,13 +111,13 @@ async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) ->
     return report
 
 
-async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool) -> None:
+async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, subscribed: bool) -> None:
     """Set whether a person gets the monthly report by email."""
     this = domain.month_of(tx.now, tx.deployment.time_zone)
-    await store.set_report_recipient(tx, partner, person_id, reads=reads, month=domain.month_before(this))
+    await store.set_report_recipient(tx, partner, person_id, subscribed=subscribed, month=domain.month_before(this))
 
 
-async def next_mail_at(tx: Tx) -> datetime | None:
+async def next_report_email_at(tx: Tx) -> datetime | None:
     """When the next monthly emails are due."""
     notified = await store.oldest_notified_month(tx)
     if notified is None:
@@ -127,7 +127,7 @@ async def next_mail_at(tx: Tx) -> datetime | None:
     return domain.month_bounds(month, zone)[1] + CLOSABLE_AFTER
 
 
-async def enqueue_mails(tx: Tx) -> int:
+async def enqueue_report_emails(tx: Tx) -> int:
     """Enqueue last month's report and its email for a batch of recipients; returns how many."""
     month = domain.month_before(domain.month_of(tx.now - CLOSABLE_AFTER, tx.deployment.time_zone))
     readers = await store.claim_report_recipients(tx, month, _BATCH)

@@ -9,10 +9,10 @@ from almoner.giving.accounting.reassignments import service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules, DonationInOtherDisbursement
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails, Result
 
-_REASSIGN_MERGED: Final = JobKind("reassignments.follow_merges", Nothing)
+_REASSIGN_MERGED: Final = JobKind("reassignments.follow_merges", NoDetails)
 _MAX_ATTEMPTS: Final = 3
 """A disbursement may take the donation at the same moment; the next attempt can then remove it."""
 BATCH: Final = 1000
@@ -20,17 +20,17 @@ BATCH: Final = 1000
 
 
 tasks: Final = Tasks()
-rules_tasks: Final = TasksWith[DisbursementRules]()
+rules_tasks: Final = TasksWithDependencies[DisbursementRules]()
 
 
-@tasks.reacts_to(CHANGED)
+@tasks.on_internal_event(CHANGED)
 async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue the reassignment of donations whose nonprofit has changed."""
-    await _REASSIGN_MERGED.enqueue(tx, Nothing(), unique=_REASSIGN_MERGED.name)
+    await _REASSIGN_MERGED.enqueue(tx, NoDetails(), unique=_REASSIGN_MERGED.name)
 
 
 @rules_tasks.job(_REASSIGN_MERGED)
-async def reassign_to_successors(rules: DisbursementRules, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def reassign_to_successors(rules: DisbursementRules, context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
     """Reassign all received donations of a nonprofit to its successor.
 
     Donations that cannot be reassigned, or that are in a sent disbursement, are left to operators; the next import
@@ -39,7 +39,7 @@ async def reassign_to_successors(rules: DisbursementRules, context: JobContext, 
     after: UUID | None = None
     while True:
         async with context.db.read() as tx:
-            found = await service.donations_of_merged_organisations(tx, after, BATCH)
+            found = await service.donation_ids_of_merged_organisations(tx, after, BATCH)
         for donation_id in found:
             for _ in range(_MAX_ATTEMPTS):
                 with suppress(DonationInOtherDisbursement):

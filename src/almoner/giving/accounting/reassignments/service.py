@@ -9,7 +9,7 @@ from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.reassignments import domain, store
 from almoner.giving.accounting.reassignments.domain import Reassignment, ReassignmentGround
 from almoner.giving.accounting.reassignments.store import (
-    donations_of_merged_organisations as donations_of_merged_organisations,
+    donation_ids_of_merged_organisations as donation_ids_of_merged_organisations,
 )
 from almoner.giving.accounting.reassignments.store import newest_reassignment as newest_reassignment
 from almoner.giving.checkout.donations import service as donations

@@ -67,6 +67,6 @@ order by d.id limit $2
 
 
 @across_partners("followers")
-async def donations_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def donation_ids_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Received donations to nonprofits that merged into another, by creation, after the given one."""
     return [row["id"] for row in await tx.fetch(_DONATIONS_OF_MERGED, after, limit)]

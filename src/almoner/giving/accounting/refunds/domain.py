@@ -47,7 +47,7 @@ class Refund:
     provider_refund: str | None = None
 
     @property
-    def is_by_bank(self) -> bool:
+    def is_sent_by_bank(self) -> bool:
         """Whether an operator sends the refund by bank rather than the provider."""
         return self.provider in (PARTNER_TRANSFERS, BANK_TRANSFER)
 
@@ -79,7 +79,7 @@ class ProviderRefundState:
     why: str | None = None
 
 
-class RetryLater(Exception):
+class ConcurrentChangeError(Exception):
     """Another change is in progress; handle the webhook again later."""
 
 
@@ -105,31 +105,33 @@ def refund_amount_of(donation: Donation, minor: int | None) -> Money:
         raise InvalidState("the donation is disputed: the donor's bank decides over its money")
     if donation.refunded is not None and donation.refunded.money.minor > donation.withdrawn_minor:
         raise InvalidState("a lost dispute of the donation is being taken back; try again in a minute")
-    if not donation.left:
+    if not donation.unrefunded_amount:
         gone = donation.refunded is not None and donation.refunded.money == donation.money
         raise InvalidState("all of the donation " + ("is refunded" if gone else "is on its way back") + " already")
     if minor is None:
-        return donation.left
-    if not 1 <= minor <= donation.left.minor:
-        raise IncorrectParams(f"body.amount must be from 1 to {donation.left.minor}, which is left of the donation")
+        return donation.unrefunded_amount
+    if not 1 <= minor <= donation.unrefunded_amount.minor:
+        raise IncorrectParams(
+            f"body.amount must be from 1 to {donation.unrefunded_amount.minor}, which is left of the donation"
+        )
     return Money(minor, donation.money.currency)
 
 
 def ensure_within_support_limit(donation: Donation, limit: int) -> None:
     """Raises Forbidden if more of a donation is refunded, or being refunded, than support may refund."""
-    if donation.money.minor - donation.left.minor > limit:
+    if donation.money.minor - donation.unrefunded_amount.minor > limit:
         raise Forbidden("support may not refund so much of one donation: ask an owner or finance")
 
 
 def nonprofit_share_of(donation: Donation, refund: Money) -> Money:
     """The part of a refund that reduces what is owed to the nonprofit; we pay the rest."""
-    return min(donation.owed, refund)
+    return min(donation.owed_amount, refund)
 
 
 def restored_amount(donation: Donation, refund: Money) -> Money:
     """The amount that is owed to the nonprofit again if the refund fails."""
     without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund.minor)
-    return without.owed - donation.owed
+    return without.owed_amount - donation.owed_amount
 
 
 def ensure_valid_note(note: str) -> None:
@@ -138,9 +140,9 @@ def ensure_valid_note(note: str) -> None:
         raise RefundError(f"a note has 1 to {NOTE_LENGTH} characters")
 
 
-def ensure_valid_reference(name: str) -> None:
+def ensure_valid_reference(reference: str) -> None:
     """Check a refund's reference at the provider. Raises RefundError if it is invalid."""
-    if not 1 <= len(name) <= _NAME_LENGTH:
+    if not 1 <= len(reference) <= _NAME_LENGTH:
         raise RefundError(f"the name of a refund has 1 to {_NAME_LENGTH} characters")
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.refunds import service
-from almoner.giving.accounting.refunds.domain import ProviderRefundState, RetryLater
+from almoner.giving.accounting.refunds.domain import ConcurrentChangeError, ProviderRefundState
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
@@ -69,7 +69,7 @@ class _SendRefund:
     async def call(self, ask: _RefundCall) -> ProviderRefund | RefundRefused:
         """Request the refund; safe to repeat. Raises ProviderFailure."""
         try:
-            return await self._provider.refund(ask.payment, ask.key, ask.money)
+            return await self._provider.refund_payment(ask.payment, ask.key, ask.money)
         except RefundRefused as refused:
             return refused
 
@@ -115,30 +115,30 @@ class _RefreshRefund:
         return await self._context.provider.fetch_refund(*self._named)
 
     async def record(self, tx: Tx, _ask: _StatusCall, refund_state: ProviderRefundState) -> FlowDone[None]:
-        """Apply the fetched state. Raises RetryLater."""
+        """Apply the fetched state. Raises ConcurrentChangeError."""
         await service.apply_provider_state(tx, self._context.provider.name, refund_state)
         return FlowDone(None)
 
 
-async def refresh_refund(context: RefundContext, payment: str, refund: str) -> None:
-    """Refresh the status of a refund from its provider. Raises ProviderFailure, RetryLater."""
-    await leases.run_leased_flow(context.db, _RefreshRefund(context, payment, refund))
+async def refresh_refund(context: RefundContext, provider_payment: str, provider_refund: str) -> None:
+    """Refresh the status of a refund from its provider. Raises ProviderFailure, ConcurrentChangeError."""
+    await leases.run_leased_flow(context.db, _RefreshRefund(context, provider_payment, provider_refund))
 
 
-async def handle_provider_webhook(context: RefundContext, payment: str, refund: str) -> None:
+async def handle_provider_webhook(context: RefundContext, provider_payment: str, provider_refund: str) -> None:
     """Handle a webhook about a refund; a job retries what fails.
 
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        await refresh_refund(context, payment, refund)
+        await refresh_refund(context, provider_payment, provider_refund)
     except NoSuchPayment as failure:
         raise WebhookRefused("the notice names a refund that its provider does not know") from failure
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
-    except RetryLater:
+    except ConcurrentChangeError:
         async with context.db.write() as tx:
-            await service.enqueue_refresh(tx, payment, refund, tx.now + RETRY_DELAY)
+            await service.enqueue_refresh(tx, provider_payment, provider_refund, tx.now + RETRY_DELAY)
 
 
 async def send_refund(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:

@@ -4,17 +4,17 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.giving.accounting.refunds import flows
-from almoner.giving.accounting.refunds.domain import RetryLater
+from almoner.giving.accounting.refunds.domain import ConcurrentChangeError
 from almoner.giving.accounting.refunds.flows import RETRY_DELAY, RefundContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.refunds.service import REFRESH, SEND, RefreshRefund, SendRefund
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.platform.jobs.background_tasks import JobContext, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobRetry, Result
 
-tasks: Final = TasksWith[PaymentProvider]()
-status_tasks: Final = TasksWith[RefundStatusReader]()
+tasks: Final = TasksWithDependencies[PaymentProvider]()
+status_tasks: Final = TasksWithDependencies[RefundStatusReader]()
 """Tasks for providers that report the outcome of refunds."""
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
@@ -22,7 +22,7 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 
 
 @tasks.job(SEND)
-async def send_refund(provider: PaymentProvider, context: JobContext, job: JobOf[SendRefund]) -> Result:
+async def send_refund(provider: PaymentProvider, context: JobContext, job: DecodedJob[SendRefund]) -> Result:
     """Send one refund. A payment that the provider does not know becomes a dead job for an operator."""
     try:
         await flows.send_refund(context.db, provider, job.details.refund)
@@ -34,7 +34,7 @@ async def send_refund(provider: PaymentProvider, context: JobContext, job: JobOf
 
 
 @status_tasks.job(REFRESH)
-async def refresh_refund(reader: RefundStatusReader, context: JobContext, job: JobOf[RefreshRefund]) -> Result:
+async def refresh_refund(reader: RefundStatusReader, context: JobContext, job: DecodedJob[RefreshRefund]) -> Result:
     """Refresh a refund that was pending when a webhook reported a change."""
     try:
         await flows.refresh_refund(RefundContext(context.db, reader), job.details.payment, job.details.refund)
@@ -42,6 +42,6 @@ async def refresh_refund(reader: RefundStatusReader, context: JobContext, job: J
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:
         return JobRetry(RETRY_DELAY, str(failure))
-    except RetryLater:
+    except ConcurrentChangeError:
         return JobRetry(RETRY_DELAY, "a refund of the payment is being sent")
     return JobDone()

@@ -20,21 +20,21 @@ from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.refunds import domain, store
 from almoner.giving.accounting.refunds.domain import (
+    ConcurrentChangeError,
     NoSuchRefund,
     ProviderRefundState,
     Refund,
     RefundError,
     RefundSentEvent,
-    RetryLater,
 )
 from almoner.giving.accounting.refunds.store import count_for_operators as count_for_operators
-from almoner.giving.accounting.refunds.store import count_unsent as count_unsent
-from almoner.giving.accounting.refunds.store import is_unsent as is_unsent
+from almoner.giving.accounting.refunds.store import count_unresolved as count_unresolved
 from almoner.giving.accounting.refunds.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.refunds.store import list_newest as list_newest
+from almoner.giving.accounting.refunds.store import list_unresolved_refunds as list_unresolved_refunds
+from almoner.giving.accounting.refunds.store import needs_resolution as needs_resolution
 from almoner.giving.accounting.refunds.store import refunds_of_donation as refunds_of_donation
 from almoner.giving.accounting.refunds.store import sent_refunds_of_payments as sent_refunds_of_payments
-from almoner.giving.accounting.refunds.store import unsent_refunds as unsent_refunds
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments
@@ -86,19 +86,19 @@ async def begin_refund(
     *,
     started_by: str | None = None,
     note: str | None = None,
-    called: str | None = None,
+    sent_reference: str | None = None,
 ) -> Refund:
     """Start the refund of a received donation: ``minor`` of it, or everything that is left.
 
     The donation leaves its disbursement, if that was not sent; the rest joins the next one once the refund has ended.
-    ``started_by``, ``note``: the operator and the reason; None for the partner. ``called``: the refund's reference if
-    the operator has already sent it; the provider is then not called. Raises NotFound, InvalidState, IncorrectParams,
-    RefundError.
+    ``started_by``, ``note``: the operator and the reason; None for the partner. ``sent_reference``: the refund's
+    reference if the operator has already sent it; the provider is then not called. Raises NotFound, InvalidState,
+    IncorrectParams, RefundError.
     """
     if note is not None:
         domain.ensure_valid_note(note)
-    if called is not None:
-        domain.ensure_valid_reference(called)
+    if sent_reference is not None:
+        domain.ensure_valid_reference(sent_reference)
     domain.refund_amount_of(await donations.get(tx, scope, donation_id), minor)
     try:
         donation = await disbursements.remove_from_disbursement(tx, donation_id, rules)
@@ -110,9 +110,9 @@ async def begin_refund(
     transfers = ledger_domain.donation_refund_started_transfers(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
     )
-    if called is not None:
-        transfers += await _finish_once(tx, donation, refund, called, started_by, note)
-    elif not refund.is_by_bank:
+    if sent_reference is not None:
+        transfers += await _finish_once(tx, donation, refund, sent_reference, started_by, note)
+    elif not refund.is_sent_by_bank:
         await _enqueue_sending(tx, refund)
     ledger.post_at_commit(tx, transfers)
     return await get(tx, refund.id)
@@ -176,30 +176,32 @@ async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
         ledger.post_at_commit(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
 
 
-async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
+async def record_provider_refusal(tx: Tx, refund_id: UUID, reason: str) -> None:
     """Record that the provider refused the refund, so the nonprofit is owed the amount again; idempotent."""
     donation, refund = await lock_with_donation(tx, refund_id)
     if refund.status == "pending":
-        reported = {"refund": tx.ids.text("refund", refund.id), "why": stated}
-        tx.after_commit(lambda: _log.error("refund_refused", **reported))
-        why = stated[: domain.NOTE_LENGTH] or "no reason given"
+        reported = {"refund": tx.ids.text("refund", refund.id), "why": reason}
+        tx.add_commit_callback(lambda: _log.error("refund_refused", **reported))
+        why = reason[: domain.NOTE_LENGTH] or "no reason given"
         await _reverse_refund(tx, donation, refund, None, why)
         facts = {**_facts(tx, refund), "Refund": reported["refund"], "Why": why}
-        for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
-            await security_emails.enqueue_email(tx, officer, "refund_refused", values=_amount_text(refund), facts=facts)
+        for officer in await people.list_with_any_role(tx, OPERATORS, "finance"):
+            await security_emails.enqueue_email(
+                tx, officer, "refund_refused", values=_amount_text(refund), detail_lines=facts
+            )
 
 
 async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefundState) -> None:
     """Apply a refund's state at the provider. A refund that fails after it was sent waits for an operator (M4, M5).
 
-    A failure posts nothing: the amount arrives in a settlement, as a line to clear. Raises RetryLater while it is being
-    sent.
+    A failure posts nothing: the amount arrives in a settlement, as a line to clear. Raises ConcurrentChangeError while
+    it is being sent.
     """
     if (refund_id := await store.find_by_provider_refund(tx, provider, refund_state.id)) is None:
         if await store.has_refund_without_provider_id(tx, provider, refund_state.payment):
-            raise RetryLater
+            raise ConcurrentChangeError
         if refund_state.why is not None:
-            tx.after_commit(
+            tx.add_commit_callback(
                 lambda: _log.warning("unknown_refund_failed", provider_refund=refund_state.id, why=refund_state.why)
             )
         else:
@@ -210,14 +212,16 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
     ours = payment.provider_payment if payment else None
     reported = {"refund": tx.ids.text("refund", refund.id), "why": refund_state.why}
     if (refund_state.money, refund_state.payment, refund_state.live) != (refund.money, ours, not tx.deployment.sandbox):
-        tx.after_commit(
+        tx.add_commit_callback(
             lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=refund_state.id)
         )
     elif refund_state.why and await store.insert_failure(tx, refund.id, refund_state.why[: domain.NOTE_LENGTH]):
-        tx.after_commit(lambda: _log.error("refund_failed", **reported))
+        tx.add_commit_callback(lambda: _log.error("refund_failed", **reported))
         facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": refund_state.why}
-        for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
-            await security_emails.enqueue_email(tx, officer, "refund_failed", values=_amount_text(refund), facts=facts)
+        for officer in await people.list_with_any_role(tx, OPERATORS, "finance"):
+            await security_emails.enqueue_email(
+                tx, officer, "refund_failed", values=_amount_text(refund), detail_lines=facts
+            )
 
 
 async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderRefundState) -> None:
@@ -236,21 +240,21 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
         )
 
 
-async def enqueue_refresh(tx: Tx, payment: str, refund: str, due: datetime) -> None:
+async def enqueue_refresh(tx: Tx, provider_payment: str, provider_refund: str, due: datetime) -> None:
     """Enqueue a job that refreshes a refund from its provider."""
-    await REFRESH.enqueue(tx, RefreshRefund(payment, refund), unique=refund, due=due)
+    await REFRESH.enqueue(tx, RefreshRefund(provider_payment, provider_refund), unique=provider_refund, due=due)
 
 
-async def record_manual_refund(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -> Refund:
+async def record_manual_refund(tx: Tx, refund_id: UUID, provider_refund: str, note: str, by: str) -> Refund:
     """Record that an operator sent the refund by bank or in the provider's dashboard.
 
     Raises NoSuchRefund, RefundError.
     """
     domain.ensure_valid_note(note)
-    domain.ensure_valid_reference(name)
+    domain.ensure_valid_reference(provider_refund)
     donation, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, name, by, note))
+    ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, provider_refund, by, note))
     return await get(tx, refund_id)
 
 
@@ -263,7 +267,7 @@ async def mark_refused(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     return await get(tx, refund_id)
 
 
-async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
+async def resolve_failed_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     """Record how an operator resolved a refused or failed refund.
 
     Raises NoSuchRefund, RefundError.
@@ -274,7 +278,7 @@ async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> 
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
         by_hand = " (recorded manually)" if refund.ended_by else ""
         raise RefundError(f"the refund is {refund.status}{by_hand}: only a failed or returned refund can be resolved")
-    if not await store.close_refused_refund(tx, refund_id, note, by):
+    if not await store.resolve_refused_refund(tx, refund_id, note, by):
         raise RefundError("the refund is already resolved")
     return refund
 
@@ -283,7 +287,7 @@ async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
     """Request again a refund that the worker gave up. Raises NoSuchRefund, RefundError."""
     _, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    if refund.is_by_bank:
+    if refund.is_sent_by_bank:
         raise RefundError(
             "the refund is a bank transfer, which cannot be retried: send it and run `almoner refunds mark-sent`"
         )
@@ -316,14 +320,16 @@ async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | 
     back = domain.restored_amount(donation, refund.money)
     await store.mark_refused(tx, refund.id, back, by, reason)
     await _release_donation(tx, donation, refund)
-    transfers = ledger_domain.transfers_for_reversed_refund(
+    transfers = ledger_domain.donation_refund_reversed_transfers(
         refund.id, refund.provider, donation.organisation_id, refund.money, back
     )
     ledger.post_at_commit(tx, transfers)
     if refund.started_by is None:  # operators who started it see the outcome themselves
-        for person in await people.list_with_roles(tx, member_realm(Partner(donation.partner_id)), "owner", "finance"):
+        for person in await people.list_with_any_role(
+            tx, member_realm(Partner(donation.partner_id)), "owner", "finance"
+        ):
             await security_emails.enqueue_email(
-                tx, person, "refund_not_sent", values=_amount_text(refund), facts=_facts(tx, refund)
+                tx, person, "refund_not_sent", values=_amount_text(refund), detail_lines=_facts(tx, refund)
             )
 
 
@@ -342,7 +348,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
     """Make the rest of the donation available for disbursement after a refund has ended; returns the donation."""
     await queue.delete_dead_jobs(tx, SEND.name, str(refund.id))
-    await disbursements.enqueue_batch_collection(tx, Partner(donation.partner_id), donation.organisation_id)
+    await disbursements.enqueue_fill_batches(tx, Partner(donation.partner_id), donation.organisation_id)
     return await donations.get(tx, ALL_PARTNERS, donation.id)
 
 

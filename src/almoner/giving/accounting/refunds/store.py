@@ -84,18 +84,20 @@ async def list_for_operators(
     tx: Tx, status: RefundStatus | None, provider: str | None, after: UUID | None, limit: int
 ) -> list[Refund]:
     """A page of refunds for operators, newest first; pending refunds oldest first."""
-    where = keyset.equal({"status": status, "provider": provider})
+    where = keyset.equality_conditions({"status": status, "provider": provider})
     rows = await keyset.rows_after(tx, "refund", _COLUMNS, where, after, limit, oldest_first=status == "pending")
     return [_refund(row) for row in rows]
 
 
 async def count_for_operators(tx: Tx, status: RefundStatus | None, provider: str | None, max_count: int) -> int:
     """Count matching refunds, up to one more than ``max_count``."""
-    return await keyset.count_up_to(tx, "refund", keyset.equal({"status": status, "provider": provider}), max_count)
+    return await keyset.count_up_to(
+        tx, "refund", keyset.equality_conditions({"status": status, "provider": provider}), max_count
+    )
 
 
 @across_partners("operators")
-async def is_unsent(tx: Tx, refund_id: UUID) -> bool:
+async def needs_resolution(tx: Tx, refund_id: UUID) -> bool:
     """Whether a refund was refused, or failed after it was sent, and no operator has resolved that."""
     of_one = f"select exists (select {UNSENT} and r.id = $1) or exists (select {FAILED_AFTER_SENT} and r.id = $1)"
     return bool(await tx.fetchval(of_one, refund_id))
@@ -123,7 +125,7 @@ async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | Non
     )
 
 
-async def mark_refused(tx: Tx, refund_id: UUID, given_back: Money, by: str | None, note: str) -> bool:
+async def mark_refused(tx: Tx, refund_id: UUID, restored: Money, by: str | None, note: str) -> bool:
     """Mark a refund as refused; False if its state does not allow it."""
     return bool(
         await tx.fetchval(
@@ -133,7 +135,7 @@ async def mark_refused(tx: Tx, refund_id: UUID, given_back: Money, by: str | Non
             where id = $1 and status = any($5) returning true
             """,
             refund_id,
-            given_back.minor,
+            restored.minor,
             by,
             note,
             REFUND.source_states_of("refused"),
@@ -185,7 +187,7 @@ order by f.reported_at, f.refund_id limit $1
 
 
 @across_partners("operators")
-async def unsent_refunds(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[Refund]:
+async def list_unresolved_refunds(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[Refund]:
     """Refused and failed refunds that wait for an operator, oldest first. ``after``: the last one seen."""
     waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({_OLDEST_FAILED}) f"
     rows = await tx.fetch(
@@ -198,7 +200,7 @@ COUNT_UNSENT: Final = f"select count(*) {UNSENT}"
 
 
 @across_partners("operators")
-async def count_unsent(tx: Tx) -> int:
+async def count_unresolved(tx: Tx) -> int:
     """Count unsent refunds that wait for an operator."""
     return int(await tx.fetchval(f"select ({COUNT_UNSENT}) + (select count(*) {FAILED_AFTER_SENT})"))
 
@@ -246,7 +248,7 @@ async def has_failed(tx: Tx, refund_id: UUID) -> bool:
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 
-async def close_refused_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> bool:
+async def resolve_refused_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> bool:
     """Mark a refused refund as resolved by an operator; False if it is already resolved."""
     return bool(
         await tx.fetchval(

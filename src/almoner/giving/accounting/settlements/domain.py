@@ -64,7 +64,7 @@ _SENTENCES: Final = {
 }
 
 
-class ClearExceptionError(Exception):
+class DismissLineError(Exception):
     """An unbooked report line cannot be cleared; the message says why."""
 
 
@@ -136,7 +136,7 @@ class StoredReportLine:
 
 
 @dataclass(frozen=True, slots=True)
-class UnbookedLine:
+class UnmatchedLine:
     """A report line that is not booked, with its report's reference.
 
     ``booked_in``: the reference of the report whose equal line is booked.

@@ -34,42 +34,44 @@ async def import_report(
     db: Database,
     provider: str,
     content: bytes,
-    report: Callable[[ImportProgress], None] | None = None,
-    record: OnFinished | None = None,
+    on_progress: Callable[[ImportProgress], None] | None = None,
+    on_finished: OnFinished | None = None,
 ) -> Settlement:
     """Import a provider's settlement report; importing it twice has no further effect.
 
-    ``record`` is called in the transaction that finishes it. An import that was interrupted is finished by importing
-    the file again. Raises SettlementReportError, ImportInterrupted.
+    ``on_finished`` is called in the transaction that finishes it. An import that was interrupted is finished by
+    importing the file again. Raises SettlementReportError, ImportInterrupted.
     """
     parsed = await asyncio.to_thread(csv_reports.parse_report, provider, content)  # let the server handle others
-    return await import_parsed_report(db, parsed, report, record)
+    return await import_parsed_report(db, parsed, on_progress, on_finished)
 
 
 async def import_parsed_report(
     db: Database,
-    read: SettlementReport,
-    report: Callable[[ImportProgress], None] | None = None,
-    record: OnFinished | None = None,
+    settlement_report: SettlementReport,
+    on_progress: Callable[[ImportProgress], None] | None = None,
+    on_finished: OnFinished | None = None,
 ) -> Settlement:
     """Import a report that is already parsed."""
     started_at = perf_counter()
     async with db.write() as tx:
         started = tx.now
-        settlement = await service.find_or_create_settlement(tx, read)
-    for start in range(0, len(read.lines), service.BATCH):
-        batch = read.lines[start : start + service.BATCH]
+        settlement = await service.find_or_create_settlement(tx, settlement_report)
+    for start in range(0, len(settlement_report.lines), service.BATCH):
+        batch = settlement_report.lines[start : start + service.BATCH]
         await _with_retries(db, partial(service.book_lines, settlement=settlement, lines=batch))
-        if report:
+        if on_progress:
             done = start + len(batch)
-            report(ImportProgress(done, len(read.lines), done / max(perf_counter() - started_at, 1e-6)))
+            on_progress(
+                ImportProgress(done, len(settlement_report.lines), done / max(perf_counter() - started_at, 1e-6))
+            )
 
     async def finish(tx: Tx) -> Settlement | None:
-        if await service.recheck_exceptions(tx, checked_before=started):
+        if await service.recheck_unmatched_lines(tx, checked_before=started):
             return None
-        settlement = await service.get_settlement(tx, read)
-        if record is not None:
-            await record(tx, settlement)
+        settlement = await service.get_settlement(tx, settlement_report)
+        if on_finished is not None:
+            await on_finished(tx, settlement)
         return settlement
 
     while (finished := await _with_retries(db, finish)) is None:

@@ -9,10 +9,10 @@ from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobKind, JobOf, JobRetry, Nothing, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, Job, JobDone, JobDropped, JobKind, JobRetry, NoDetails, Result
 
-FETCH: Final = JobKind("settlements.fetch", Nothing)
+FETCH: Final = JobKind("settlements.fetch", NoDetails)
 _LIMIT: Final = timedelta(hours=2)
 """A payout of 10,000 payments needs as many calls to Stripe to identify them; each attempt continues where the last
 ended.
@@ -23,14 +23,14 @@ _REPORTED: Final = 500
 _BY: Final = audit.Actor("system", FETCH.name)
 
 tasks: Final = Tasks()
-tasks.periodic("settlements.recheck", service.next_recheck_at, service.recheck_due_exceptions)
+tasks.periodic("settlements.recheck", service.next_recheck_at, service.recheck_due_lines)
 
-report_tasks: Final = TasksWith[PayoutReportSource]()
+report_tasks: Final = TasksWithDependencies[PayoutReportSource]()
 """Tasks for providers that publish their payouts by API."""
 
 
 @report_tasks.job(FETCH, limit=_LIMIT)
-async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: JobOf[Nothing]) -> Result:
+async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: DecodedJob[NoDetails]) -> Result:
     """Book all provider payouts that are not yet booked; a report that fails does not stop the others."""
     failures: list[str] = []
     async with context.db.read() as tx:
@@ -38,12 +38,14 @@ async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: J
     try:
         arrived = await reports.list_payouts(since)
         async with context.db.read() as tx:
-            new = await service.missing_reports(tx, reports.name, arrived)
+            new = await service.missing_report_references(tx, reports.name, arrived)
     except ProviderFailure as failure:
         return _retry_later(job, str(failure))
     for reference in new:
         try:
-            await flows.import_parsed_report(context.db, await reports.fetch_report(reference), record=_audit_import)
+            await flows.import_parsed_report(
+                context.db, await reports.fetch_report(reference), on_finished=_audit_import
+            )
         except (ProviderFailure, ImportInterrupted, SettlementReportError) as failure:
             failures.append(str(failure))
     return _retry_later(job, "; ".join(failures)) if failures else JobDone()
@@ -65,9 +67,9 @@ async def _fetch_due_at(reports: PayoutReportSource, tx: Tx) -> datetime | None:
 
 async def _enqueue_fetch(reports: PayoutReportSource, tx: Tx) -> int:
     """Enqueue an hourly fetch, once there are payments at the provider; returns how many jobs."""
-    if not await service.claim_fetch(tx, reports.name):
+    if not await service.claim_report_fetch(tx, reports.name):
         return 0
-    await FETCH.enqueue(tx, Nothing())
+    await FETCH.enqueue(tx, NoDetails())
     return 1
 
 

@@ -19,7 +19,7 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import domain, store
 from almoner.giving.accounting.settlements.domain import (
-    ClearExceptionError,
+    DismissLineError,
     LineKey,
     LineKind,
     Mismatch,
@@ -30,10 +30,10 @@ from almoner.giving.accounting.settlements.domain import (
     SettlementReportError,
     StoredReportLine,
 )
-from almoner.giving.accounting.settlements.store import find_unbooked_line as find_unbooked_line
+from almoner.giving.accounting.settlements.store import find_unmatched_line as find_unmatched_line
+from almoner.giving.accounting.settlements.store import list_unmatched_lines as list_unmatched_lines
 from almoner.giving.accounting.settlements.store import newest_settlements as newest_settlements
-from almoner.giving.accounting.settlements.store import unbooked_lines as unbooked_lines
-from almoner.giving.accounting.settlements.store import unbooked_sums as unbooked_sums
+from almoner.giving.accounting.settlements.store import unmatched_totals as unmatched_totals
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
@@ -42,7 +42,7 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.failing_rows import process_rows
+from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
 
 BATCH: Final = 100
 """Lines in one transaction. Other payments of the provider and currency wait for it; 500 lines take five times
@@ -96,7 +96,7 @@ class _ReconciledLine:
     def charged(self) -> Money:
         """The part of the fee that is charged to the donation: at most the rest after refunds."""
         donation, fee = self.matched.donation, self.stored.line.fee
-        return min(donation.left, fee) if donation and not self.matched.unallocated else fee
+        return min(donation.unrefunded_amount, fee) if donation and not self.matched.unallocated else fee
 
     @property
     def charged_to(self) -> UUID | None:
@@ -137,9 +137,9 @@ async def get_settlement(tx: Tx, report: SettlementReport) -> Settlement:
     return found
 
 
-async def missing_reports(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
+async def missing_report_references(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
     """Return the references of reports that are not completely imported."""
-    taken = await store.fully_stored_reports(tx, provider, references)
+    taken = await store.fully_stored_references(tx, provider, references)
     return [reference for reference in references if reference not in taken]
 
 
@@ -151,27 +151,29 @@ async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
     return tx.now if looked is None else looked + FETCH_INTERVAL
 
 
-async def claim_fetch(tx: Tx, provider: str) -> bool:
+async def claim_report_fetch(tx: Tx, provider: str) -> bool:
     """Record that a provider's payouts are fetched now; False if they were fetched within the hour."""
-    return await store.claim_fetch(tx, provider, tx.now - FETCH_INTERVAL)
+    return await store.claim_report_fetch(tx, provider, tx.now - FETCH_INTERVAL)
 
 
-async def payments_with_booked_refund(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
+async def payments_with_booked_refund(tx: Tx, provider: str, provider_payments: Sequence[str]) -> set[str]:
     """Return the unallocated payments of a provider that have a booked refund line."""
-    return {name for name, kind in await store.booked_line_kinds(tx, provider, payments_) if kind is LineKind.REFUND}
+    return {
+        name for name, kind in await store.booked_line_kinds(tx, provider, provider_payments) if kind is LineKind.REFUND
+    }
 
 
-async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *, cleared_by: str, note: str) -> None:
+async def dismiss_line(tx: Tx, provider: str, reference: str, key: LineKey, *, dismissed_by: str, note: str) -> None:
     """Clear an unbooked line that an operator knows will never be booked. No money moves.
 
-    ``key``: the line's key. ``note``: the evidence, 1 to 2000 characters. Raises ClearExceptionError.
+    ``key``: the line's key. ``note``: the evidence, 1 to 2000 characters. Raises DismissLineError.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise ClearExceptionError(f"the note must have 1 to {domain.MAX_NOTE} characters")
+        raise DismissLineError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     if (settlement := await store.find_settlement(tx, provider, reference)) is None:
-        raise ClearExceptionError(f"there is no report {reference} from {provider}")
-    if not await store.clear_exception(tx, settlement.id, key, cleared_by, note):
-        raise ClearExceptionError(
+        raise DismissLineError(f"there is no report {reference} from {provider}")
+    if not await store.dismiss_line(tx, settlement.id, key, dismissed_by, note):
+        raise DismissLineError(
             f"report {reference} has no unmatched line for {key[1]} {key[0]}: see `almoner settlements unmatched`"
         )
 
@@ -187,7 +189,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
     ]
     # The other line of this payment or refund may be in another batch, which then checks it.
     keys = {line.key for line in lines}
-    again = await store.lock_exceptions(
+    again = await store.lock_unmatched_lines(
         tx, [one.id for key, one in there.items() if key in keys and one.reason is not None]
     )
     judged_new, judged_again = _reconcile_lines(new, facts), _reconcile_lines(again, facts)
@@ -199,26 +201,24 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
     for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
         await disputes.enqueue_refresh(tx, unknown.stored.line.payment)  # its webhook may have been lost
     if judged_again:
-        await store.update_reconciliation_exceptions(
-            tx, [one.stored for one in judged_again], _line_owners(judged_again)
-        )
+        await store.update_unmatched_lines(tx, [one.stored for one in judged_again], _line_owners(judged_again))
     await _post_booked(tx, _booked_lines([*judged_new, *judged_again]))
 
 
-async def recheck_exceptions(tx: Tx, checked_before: datetime, limit: int = BATCH) -> int:
+async def recheck_unmatched_lines(tx: Tx, checked_before: datetime, limit: int = BATCH) -> int:
     """Try again to book lines that were last checked before a given time; returns their number."""
 
     async def recheck(lines: Sequence[StoredReportLine]) -> None:
         facts = await _load_matches(tx, lines[0].provider, [stored.line for stored in lines])
-        judged = _reconcile_lines(await store.lock_exceptions(tx, [stored.id for stored in lines]), facts)
-        await store.update_reconciliation_exceptions(tx, [one.stored for one in judged], _line_owners(judged))
+        judged = _reconcile_lines(await store.lock_unmatched_lines(tx, [stored.id for stored in lines]), facts)
+        await store.update_unmatched_lines(tx, [one.stored for one in judged], _line_owners(judged))
         await _place_holds(tx, judged)
         await _post_booked(tx, _booked_lines(judged))
 
-    found = await store.exceptions_checked_before(tx, checked_before, limit)
+    found = await store.unmatched_lines_checked_before(tx, checked_before, limit)
     # One provider in each transaction, so that locks are always taken in the same order.
     own = [stored for stored in found if stored.provider == found[0].provider]
-    failed = await process_rows(tx, "settlements.recheck", own, recheck)
+    failed = await process_rows_isolating_failures(tx, "settlements.recheck", own, recheck)
     await store.mark_checked(tx, [stored.id for stored in failed])
     return len(own)
 
@@ -364,9 +364,9 @@ async def next_recheck_at(tx: Tx) -> datetime | None:
     return None if looked is None else _midnight(looked) + _DAY
 
 
-async def recheck_due_exceptions(tx: Tx) -> int:
+async def recheck_due_lines(tx: Tx) -> int:
     """Recheck the unbooked lines that were last checked before today."""
-    return await recheck_exceptions(tx, _midnight(tx.now))
+    return await recheck_unmatched_lines(tx, _midnight(tx.now))
 
 
 def _midnight(moment: datetime) -> datetime:

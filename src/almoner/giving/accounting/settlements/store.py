@@ -17,7 +17,7 @@ from almoner.giving.accounting.settlements.domain import (
     Settlement,
     SettlementReport,
     StoredReportLine,
-    UnbookedLine,
+    UnmatchedLine,
 )
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Tx
@@ -94,7 +94,7 @@ async def insert(tx: Tx, report: SettlementReport) -> None:
     )
 
 
-async def fully_stored_reports(tx: Tx, provider: str, references: Sequence[str]) -> set[str]:
+async def fully_stored_references(tx: Tx, provider: str, references: Sequence[str]) -> set[str]:
     """Return the references of reports whose lines are all stored."""
     rows = await tx.fetch(
         """
@@ -115,7 +115,7 @@ async def last_fetch_at(tx: Tx, provider: str) -> datetime | None:
     return found
 
 
-async def claim_fetch(tx: Tx, provider: str, before: datetime) -> bool:
+async def claim_report_fetch(tx: Tx, provider: str, before: datetime) -> bool:
     """Record that a provider is being queried now; False if another process was faster."""
     return bool(
         await tx.fetchval(
@@ -162,12 +162,14 @@ async def newest_settlements(tx: Tx, limit: int, before: UUID | None = None) -> 
     return [Settlement(*row) for row in rows]
 
 
-async def stored_lines_by_key(tx: Tx, settlement_id: UUID, payments: Sequence[str]) -> dict[LineKey, StoredReportLine]:
+async def stored_lines_by_key(
+    tx: Tx, settlement_id: UUID, provider_payments: Sequence[str]
+) -> dict[LineKey, StoredReportLine]:
     """The lines of a report that are already stored."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
         settlement_id,
-        payments,
+        provider_payments,
     )
     return {stored.line.key: stored for stored in map(_line, rows)}
 
@@ -179,9 +181,9 @@ where provider = $1 and provider_payment = any($2) and status = 'matched' and re
 """
 
 
-async def booked_line_kinds(tx: Tx, provider: str, payments: Sequence[str]) -> set[tuple[str, LineKind]]:
+async def booked_line_kinds(tx: Tx, provider: str, provider_payments: Sequence[str]) -> set[tuple[str, LineKind]]:
     """The provider's payments with booked lines and their kinds; lines of donation refunds by refund."""
-    return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, payments)}
+    return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, provider_payments)}
 
 
 async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> int:
@@ -223,9 +225,7 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mappin
     return int(status.rpartition(" ")[2])
 
 
-async def update_reconciliation_exceptions(
-    tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]
-) -> None:
+async def update_unmatched_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> None:
     """Record a new check of unmatched lines."""
     await tx.execute(
         """
@@ -262,7 +262,7 @@ select {_LINE} from settlement_line where status = 'exception' and checked_at < 
 OLDEST_CHECK: Final = "select min(checked_at) from settlement_line where status = 'exception'"
 
 
-async def exceptions_checked_before(tx: Tx, checked_before: datetime, limit: int) -> list[StoredReportLine]:
+async def unmatched_lines_checked_before(tx: Tx, checked_before: datetime, limit: int) -> list[StoredReportLine]:
     """Unmatched lines that were last checked before a given time, longest ago first."""
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, checked_before, limit)]
 
@@ -277,7 +277,7 @@ from settlement_line l
 """
 
 
-async def unbooked_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[UnbookedLine]:
+async def list_unmatched_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[UnmatchedLine]:
     """Unbooked lines, oldest first, with the references of their reports. ``after``: a line's ID."""
     rows = await tx.fetch(
         f"""
@@ -288,16 +288,16 @@ async def unbooked_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[
         limit,
         after,
     )
-    return [UnbookedLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
+    return [UnmatchedLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
 
 
-async def find_unbooked_line(tx: Tx, line_id: UUID) -> UnbookedLine | None:
+async def find_unmatched_line(tx: Tx, line_id: UUID) -> UnmatchedLine | None:
     """Find one unmatched line."""
     row = await tx.fetchrow(f"{_UNBOOKED} where l.status = 'exception' and l.id = $1", line_id)
-    return UnbookedLine(row["reference"], row["booked_in"], _line(row)) if row else None
+    return UnmatchedLine(row["reference"], row["booked_in"], _line(row)) if row else None
 
 
-async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
+async def unmatched_totals(tx: Tx) -> list[CurrencyTotal]:
     """The totals of unmatched lines by currency."""
     rows = await tx.fetch(
         """
@@ -308,7 +308,7 @@ async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
     return [CurrencyTotal(*row) for row in rows]
 
 
-async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by: str, note: str) -> bool:
+async def dismiss_line(tx: Tx, settlement_id: UUID, key: LineKey, dismissed_by: str, note: str) -> bool:
     """Dismiss an unmatched line, with the operator and the reason; False if it is not unmatched."""
     payment, kind, refund = key
     return bool(
@@ -322,7 +322,7 @@ async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by:
             settlement_id,
             payment,
             kind.value,
-            cleared_by,
+            dismissed_by,
             note,
             tx.now,
             refund,
@@ -330,7 +330,7 @@ async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by:
     )
 
 
-async def lock_exceptions(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
+async def lock_unmatched_lines(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
     """Lock those of these lines that are not booked, in a fixed order, until the transaction ends."""
     rows = await tx.fetch(
         f"""

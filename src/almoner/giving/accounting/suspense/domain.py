@@ -106,7 +106,7 @@ class UnallocatedPayment:
     provider_refund: str | None
 
     @property
-    def is_by_bank(self) -> bool:
+    def is_bank_transfer(self) -> bool:
         """Whether it is a bank transfer, which an operator has to return."""
         return self.provider == BANK_TRANSFER
 
@@ -116,7 +116,7 @@ class UnallocatedPayment:
         return is_posted(self.reason)
 
 
-class OfficerChoice(StrEnum):
+class OperatorChoice(StrEnum):
     """What an operator decided about an unallocated payment."""
 
     REFUND = "refund"
@@ -130,11 +130,11 @@ class OfficerChoice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OfficerDecision:
+class OperatorDecision:
     """An operator's decision about an unallocated payment, with its note."""
 
     unallocated_id: UUID
-    choice: OfficerChoice
+    choice: OperatorChoice
     note: str
     by: str
     at: datetime

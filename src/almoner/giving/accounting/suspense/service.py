@@ -14,8 +14,8 @@ from almoner.giving.accounting.suspense import domain, store
 from almoner.giving.accounting.suspense.domain import (
     BY_RULE,
     NoSuchUnallocatedPayment,
-    OfficerChoice,
-    OfficerDecision,
+    OperatorChoice,
+    OperatorDecision,
     RuleAction,
     UnallocatedPayment,
     UnallocatedPaymentError,
@@ -80,7 +80,7 @@ async def record_unallocated_payment(
     if not await store.insert(tx, held):
         return
     reported = {"provider": provider, "payment": provider_payment.id, "reason": reason.value}
-    tx.after_commit(lambda: _log.error("payment_unallocated", **reported))
+    tx.add_commit_callback(lambda: _log.error("payment_unallocated", **reported))
     if held.is_posted:
         ledger.post_at_commit(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
 
@@ -123,19 +123,19 @@ async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, by: str)
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
     locked = await get_for_update(tx, unallocated_payment_id)
-    if locked.status == "refunding" and locked.is_by_bank:
+    if locked.status == "refunding" and locked.is_bank_transfer:
         raise UnallocatedPaymentError(
             "This refund goes by bank transfer. Send it, then record it with --provider-refund or import the statement."
         )
     if locked.status == "refunding":
         await store.insert_decision(
-            tx, OfficerDecision(unallocated_payment_id, OfficerChoice.RETRY_REFUND, note, by, tx.now)
+            tx, OperatorDecision(unallocated_payment_id, OperatorChoice.RETRY_REFUND, note, by, tx.now)
         )
         await queue.enqueue_jobs(tx, [_refund_job(locked)])
         return locked
     _ensure_undecided(locked)
     _ensure_posted(locked)
-    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.REFUND, note, by, tx.now))
+    await store.insert_decision(tx, OperatorDecision(unallocated_payment_id, OperatorChoice.REFUND, note, by, tx.now))
     ledger.post_at_commit(tx, await _begin_refunds(tx, [locked], by, note))
     return await get(tx, unallocated_payment_id)
 
@@ -154,8 +154,8 @@ async def record_manual_refund(
         _ensure_posted(locked)
         await store.mark_decided(tx, [unallocated_payment_id], "refunding", by, note)
         transfers += ledger_domain.unallocated_refund_started_transfers(locked.id, locked.provider, locked.money)
-    decided = OfficerDecision(
-        unallocated_payment_id, OfficerChoice.RECORD_MANUAL_REFUND, note, by, tx.now, provider_refund
+    decided = OperatorDecision(
+        unallocated_payment_id, OperatorChoice.RECORD_MANUAL_REFUND, note, by, tx.now, provider_refund
     )
     await store.insert_decision(tx, decided)
     try:
@@ -173,7 +173,9 @@ async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) ->
     """Write off an unallocated payment that is not ours. Raises UnallocatedPaymentError."""
     locked = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(locked)
-    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.WRITE_OFF, note, by, tx.now))
+    await store.insert_decision(
+        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.WRITE_OFF, note, by, tx.now)
+    )
     try:
         transfers = await _write_off(tx, [locked], by, note)
     except CheckViolationError as refused:
@@ -193,13 +195,13 @@ async def record_decision_to_apply(tx: Tx, unallocated_payment_id: UUID, note: s
     """
     locked = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(locked)
-    if not locked.is_by_bank or locked.payment_id is None:
+    if not locked.is_bank_transfer or locked.payment_id is None:
         raise UnallocatedPaymentError(
             "Only the first bank transfer with the reference of a donation can be applied to that donation."
         )
     if locked.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
-    await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.APPLY, note, by, tx.now))
+    await store.insert_decision(tx, OperatorDecision(unallocated_payment_id, OperatorChoice.APPLY, note, by, tx.now))
     return locked
 
 
@@ -212,7 +214,7 @@ async def apply_to_donation(
     ledger.post_at_commit(
         tx,
         [
-            *ledger_domain.transfers_for_allocating_payment(
+            *ledger_domain.unallocated_payment_applied_transfers(
                 unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
             ),
             *received,
@@ -270,7 +272,7 @@ async def _finish_refund(
 async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
     """Start refunds; returns the transfers, which the caller posts with all others of its transaction."""
     await store.mark_decided(tx, [held.id for held in due], "refunding", by, note)
-    await queue.enqueue_jobs(tx, [_refund_job(held) for held in due if not held.is_by_bank])
+    await queue.enqueue_jobs(tx, [_refund_job(held) for held in due if not held.is_bank_transfer])
     return [
         transfer
         for held in due

@@ -9,8 +9,8 @@ from asyncpg import Record
 
 from almoner.giving.accounting.suspense.domain import (
     UNALLOCATED_PAYMENT,
-    OfficerChoice,
-    OfficerDecision,
+    OperatorChoice,
+    OperatorDecision,
     UnallocatedPayment,
 )
 from almoner.giving.checkout.payments.domain import UnallocatedReason
@@ -137,7 +137,7 @@ async def list_for_operators(
     tx: Tx, status: str | None, reason: UnallocatedReason | None, after: UUID | None, limit: int
 ) -> list[UnallocatedPayment]:
     """A page of unallocated payments for operators, newest first; undecided ones oldest first."""
-    where = keyset.equal({"status": status, "reason": reason})
+    where = keyset.equality_conditions({"status": status, "reason": reason})
     rows = await keyset.rows_after(
         tx, "unallocated_payment", _COLUMNS, where, after, limit, oldest_first=status == "held"
     )
@@ -146,18 +146,18 @@ async def list_for_operators(
 
 async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedReason | None, max_count: int) -> int:
     """Count matching unallocated payments, up to one more than ``max_count``."""
-    where = keyset.equal({"status": status, "reason": reason})
+    where = keyset.equality_conditions({"status": status, "reason": reason})
     return await keyset.count_up_to(tx, "unallocated_payment", where, max_count)
 
 
-async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:
+async def mark_decided(tx: Tx, unallocated_payment_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:
     """Record a decision on the undecided ones of these payments; returns how many."""
     status = await tx.execute(
         """
         update unallocated_payment set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6
         where id = any($1) and status = any($3)
         """,
-        held_ids,
+        unallocated_payment_ids,
         target,
         UNALLOCATED_PAYMENT.source_states_of(target),
         tx.now,
@@ -226,7 +226,7 @@ async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund: s
     )
 
 
-async def insert_decision(tx: Tx, decided: OfficerDecision) -> None:
+async def insert_decision(tx: Tx, decision: OperatorDecision) -> None:
     """Store an operator's decision with its note."""
     await tx.execute(
         """
@@ -235,16 +235,16 @@ async def insert_decision(tx: Tx, decided: OfficerDecision) -> None:
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
         tx.new_id(),
-        decided.unallocated_id,
-        decided.choice.value,
-        decided.note,
-        decided.by,
-        decided.at,
-        decided.provider_refund,
+        decision.unallocated_id,
+        decision.choice.value,
+        decision.note,
+        decision.by,
+        decision.at,
+        decision.provider_refund,
     )
 
 
-async def list_decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
+async def list_decisions(tx: Tx, unallocated_payment_ids: Sequence[UUID]) -> list[OperatorDecision]:
     """List operators' decisions on these payments, oldest first."""
     rows = await tx.fetch(
         """
@@ -252,6 +252,6 @@ async def list_decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecisi
         from unallocated_payment_decision
         where unallocated_payment_id = any($1) order by id
         """,
-        held_ids,
+        unallocated_payment_ids,
     )
-    return [OfficerDecision(row[0], OfficerChoice(row[1]), *row[2:]) for row in rows]
+    return [OperatorDecision(row[0], OperatorChoice(row[1]), *row[2:]) for row in rows]

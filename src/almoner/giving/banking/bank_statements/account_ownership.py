@@ -14,12 +14,12 @@ _SHORTEST: Final = 6
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 
-def find_ownership_problems(statement: BankStatement, own: Mapping[str, OwnAccount] | None) -> list[str]:
+def find_ownership_problems(statement: BankStatement, own_accounts: Mapping[str, OwnAccount] | None) -> list[str]:
     """Return why the statement is not of one of our accounts; empty if it is."""
-    if own is not None:
-        if _find_own_account(statement, own) is not None:
+    if own_accounts is not None:
+        if _find_own_account(statement, own_accounts) is not None:
             return []
-        known = ", ".join(f"{one.numbers.account} in {currency}" for currency, one in own.items()) or "none"
+        known = ", ".join(f"{one.numbers.account} in {currency}" for currency, one in own_accounts.items()) or "none"
         return [f"this is no account of ours in {statement.currency}: ALMONER_BANK_ACCOUNTS has {known}"]
     account = normalise_account_number(statement.account)
     try:
@@ -30,9 +30,9 @@ def find_ownership_problems(statement: BankStatement, own: Mapping[str, OwnAccou
     return []
 
 
-def canonical_account_number(statement: BankStatement, own: Mapping[str, OwnAccount] | None) -> str:
+def canonical_account_number(statement: BankStatement, own_accounts: Mapping[str, OwnAccount] | None) -> str:
     """Our account's number in its canonical form."""
-    ours = _find_own_account(statement, own) if own is not None else None
+    ours = _find_own_account(statement, own_accounts) if own_accounts is not None else None
     return ours.numbers.account if ours else normalise_account_number(statement.account)
 
 

@@ -13,9 +13,9 @@ from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
     BankStatement,
-    LineReferences,
     NewStatementLine,
     OpenLineReason,
+    ReferencedRecords,
 )
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import ReleasedFileTransfer
@@ -26,16 +26,16 @@ from almoner.platform.database.transactions import Tx
 _RULE: Final = "rule"
 
 
-async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found: object) -> bool:
+async def split_batch_line(tx: Tx, line: BankLine, references: ReferencedRecords, own_match: object) -> bool:
     """Split a locked collective line into one line for each disbursement; False if it is not one.
 
-    ``found``: what the line matches by itself.
+    ``own_match``: what the line matches by itself.
     """
-    if found not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
+    if own_match not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
     moved = line.movement
     ordered = await payment_files.transfers_of_released_files(tx, domain.end_to_end_ids(moved))
-    payments = _referenced_transfers(named) or match_batch_total(moved.text, moved.money, ordered)
+    payments = _referenced_transfers(references) or match_batch_total(moved.reference_text, moved.money, ordered)
     if not payments or sum(one.money.minor for one in payments) != moved.money.minor:
         return False
     parts = [_single_movement(moved, one, rank) for rank, one in enumerate(payments, 1)]
@@ -49,7 +49,7 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     return True
 
 
-def _referenced_transfers(named: LineReferences) -> list[ReleasedFileTransfer]:
+def _referenced_transfers(named: ReferencedRecords) -> list[ReleasedFileTransfer]:
     """The disbursements of released files that a line names one by one, without their amounts."""
     ours = [one for one in named.disbursements if one.id in named.released]
     only = len(ours) == len(named.disbursements) and not (named.requests or named.gifts or named.reports)
@@ -61,15 +61,17 @@ def _referenced_transfers(named: LineReferences) -> list[ReleasedFileTransfer]:
 
 
 def match_batch_total(
-    text: str, money: Money, ordered: Sequence[ReleasedFileTransfer]
+    text: str, money: Money, file_transfers: Sequence[ReleasedFileTransfer]
 ) -> Sequence[ReleasedFileTransfer]:
     """The transfers of the file or batch whose sum equals this amount.
 
-    ``text``: the text of the line. ``ordered``: the transfers of the files that it names. Empty if several combinations
-    fit.
+    ``text``: the text of the line. ``file_transfers``: the transfers of the files that it names. Empty if several
+    combinations fit.
     """
     fits = {
-        frozenset(one.end_to_end_id for one in some): some for some in _candidate_batches(text.lower(), ordered) if some
+        frozenset(one.end_to_end_id for one in some): some
+        for some in _candidate_batches(text.lower(), file_transfers)
+        if some
     }
     fits = {ids: some for ids, some in fits.items() if _total_of(some) == money}
     return next(iter(fits.values())) if len(fits) == 1 else []

@@ -208,7 +208,7 @@ class _StatementReader:
         lines = self._lines(entry, details, whole, sign, reversal=reversal)
         batch = _batch_references(entry, details) if len(lines) == 1 else []
         for part, minor, reference in lines:
-            end_to_end = movements.reference_or_none(element_text_at_path(part, "Refs", "EndToEndId"))
+            end_to_end = movements.clean_reference(element_text_at_path(part, "Refs", "EndToEndId"))
             yield movements.new_movement(
                 booked_on=day,
                 minor=sign * minor,
@@ -235,7 +235,7 @@ class _StatementReader:
         return self._minor(ours[0], "")
 
     def _minor(self, amount: Element, where: str) -> int:
-        found = amount_in_minor_units(amount, self._currency)
+        found = parse_amount(amount, self._currency)
         if isinstance(found, str):
             raise _Unreadable(where + found)
         return found
@@ -257,7 +257,7 @@ class _StatementReader:
     def _lines(
         self, entry: Element, details: Sequence[Element], whole: int, sign: int, *, reversal: bool
     ) -> list[_Line]:
-        named = movements.reference_or_none(element_text_at_path(entry, "AcctSvcrRef"))
+        named = movements.clean_reference(element_text_at_path(entry, "AcctSvcrRef"))
         minors = self._part_amounts(details, sign)
         if len(details) > 1 and sum(one or 0 for one in minors) == whole and all(minors):
             return [
@@ -289,7 +289,7 @@ def _same_way(part: Element, sign: int) -> bool:
 
 def _reference(part: Element | None) -> str | None:
     for name in ("AcctSvcrRef", "AcctSvcrTxId"):
-        if found := movements.reference_or_none(element_text_at_path(part, "Refs", name)):
+        if found := movements.clean_reference(element_text_at_path(part, "Refs", name)):
             return found
     return None
 
@@ -311,7 +311,7 @@ def _counterparty(part: Element | None, *, incoming: bool) -> str | None:
 
 def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
     """The references of an entry that may cover several payments: of our file, the batch and the payments."""
-    if len(parts) == 1 and movements.reference_or_none(element_text_at_path(parts[0], "Refs", "EndToEndId")):
+    if len(parts) == 1 and movements.clean_reference(element_text_at_path(parts[0], "Refs", "EndToEndId")):
         return []
     sources = [
         *find_elements_by_path(entry, "NtryDtls", "Btch"),
@@ -319,14 +319,14 @@ def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
     ]
     names = [element_text_at_path(some, name) for some in sources for name in ("PmtInfId", "MsgId")]
     names += [element_text_at_path(part, "Refs", "EndToEndId") for part in parts]
-    return [one for name in names if (one := movements.reference_or_none(name))]
+    return [one for name in names if (one := movements.clean_reference(name))]
 
 
 def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iterator[str]:
     """All elements that can contain a payer's reference, the reference elements first."""
     references = find_element_by_path(part, "Refs")
     names = [element_text_at_path(references, name) for name in _REFERENCES]
-    yield from (one for name in names if (one := movements.reference_or_none(name)) and one != end_to_end)
+    yield from (one for name in names if (one := movements.clean_reference(name)) and one != end_to_end)
     yield from descendant_texts(find_element_by_path(references, "Prtry"))
     structured = find_elements_by_path(part, "RmtInf", "Strd")
     for one in (
@@ -365,21 +365,21 @@ def _signed(balance: Element | None, currency: str | None, problems: list[str]) 
     amount = find_element_by_path(balance, "Amt")
     if amount is None or currency is None:
         return None
-    minor = amount_in_minor_units(amount, currency)
+    minor = parse_amount(amount, currency)
     if isinstance(minor, str):
         problems.append(f"a balance: {minor}")
         return None
     return minor if element_text_at_path(balance, "CdtDbtInd") != "DBIT" else -minor
 
 
-def amount_in_minor_units(amount: Element, currency: str) -> int | str:
+def parse_amount(element: Element, currency: str) -> int | str:
     """An amount in minor units, or the problem with it."""
-    text = "".join((amount.text or "").split())
+    text = "".join((element.text or "").split())
     try:
         value = Decimal(text)
     except InvalidOperation:
         value = Decimal("nan")
-    return movements.minor_units(value, currency, f"{text[:40] or 'nothing'} {currency}")
+    return movements.to_minor_units(value, currency, f"{text[:40] or 'nothing'} {currency}")
 
 
 def _day(element: Element | None) -> date | None:

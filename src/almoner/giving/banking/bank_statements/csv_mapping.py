@@ -52,7 +52,7 @@ class StatementMapping:
     columns: Mapping[str, ColumnMapping] = field(default_factory=dict)
 
     @property
-    def names(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """The names of the columns that are read."""
         return list(dict.fromkeys(name for one in self.columns.values() for name in one.columns))
 

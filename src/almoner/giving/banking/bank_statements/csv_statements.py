@@ -52,16 +52,16 @@ class _Unreadable(Exception):
     """A row cannot be read; the message says why."""
 
 
-def parse_statement(content: bytes, form: StatementMapping) -> list[BankStatement]:
+def parse_statements(content: bytes, mapping: StatementMapping) -> list[BankStatement]:
     """Parse a file; returns one statement for each account. Raises StatementError if the mapping does not fit it."""
     digest = sha256(content).digest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
-    for number, row in _rows(content, form):
-        if (where := _where(row, form)) is None:
+    for number, row in _rows(content, mapping):
+        if (where := _where(row, mapping)) is None:
             continue
         moved, rejected = found.setdefault(where, ([], []))
         try:
-            if one := _movement(row, form, where[1]):
+            if one := _movement(row, mapping, where[1]):
                 moved.append(one)
         except _Unreadable as why:
             rejected.append(f"line {number}: {why}")
@@ -122,7 +122,7 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
                 yield number, {f"{at}": cell for at, cell in enumerate(cells, 1)}
             elif names:
                 yield number, {name: cells[at] for name, at in names.items() if at < len(cells)}
-            elif (named := _columns_of_heading(cells)).keys() >= set(form.names):
+            elif (named := _columns_of_heading(cells)).keys() >= set(form.column_names):
                 names = named
             else:
                 passed += cells
@@ -131,7 +131,7 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
     except csv.Error as error:
         raise StatementError(f"the file is not valid CSV near line {reader.line_num + form.skip}") from error
     if names is not None and not names:
-        missing = [name for name in form.names if name not in passed] or form.names
+        missing = [name for name in form.column_names if name not in passed] or form.column_names
         raise StatementError(f"the file has no column {', '.join(missing)}")
 
 

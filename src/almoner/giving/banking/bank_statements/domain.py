@@ -18,7 +18,7 @@ from almoner.kit import iso11649
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import MAX_MINOR, Money, currency_exponent
 from almoner.kit.states import Lifecycle
-from almoner.kit.text import typed_code
+from almoner.kit.text import normalise_code_for_search
 
 _BANK_LINE: Final = Lifecycle(
     "bank_statement_line",
@@ -100,7 +100,7 @@ _SENTENCES: Final = {
 }
 
 
-def reopening_refusal(status: LineStatus, matched_as: MatchedAs | None) -> str:
+def reopen_blocked_reason(status: LineStatus, matched_as: MatchedAs | None) -> str:
     """Why a line's dismissal or match cannot be undone; "" if it can."""
     if status == "open":
         return "This line is open."
@@ -133,12 +133,12 @@ class BankMovement:
         return Money(abs(self.minor), self.currency)
 
     @property
-    def text(self) -> str:
+    def reference_text(self) -> str:
         """All texts in which a reference may occur."""
         return " ".join(part for part in (self.end_to_end_id, self.remittance_information) if part)
 
     @property
-    def fact(self) -> tuple[date, int, str, str, str | None, str | None]:
+    def identity_fields(self) -> tuple[date, int, str, str, str | None, str | None]:
         """The non-personal fields that identify a movement after its texts were erased."""
         return self.booked_on, self.minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
@@ -180,7 +180,7 @@ class BankStatement:
     rejected: tuple[str, ...] = ()
 
     @property
-    def days(self) -> tuple[date, date] | None:
+    def date_range(self) -> tuple[date, date] | None:
         """The first and the last day of the statement."""
         days = [one.booked_on for one in self.movements] + ([self.ends_on] if self.ends_on else [])
         return (min(days), max(days)) if days else None
@@ -335,7 +335,7 @@ class MissingProviderPayout:
     candidate_lines: int
 
     @property
-    def why(self) -> str:
+    def explanation(self) -> str:
         """The explanation for operators."""
         return (
             "an unmatched bank statement line refers to it, but has a different amount"
@@ -377,7 +377,7 @@ class StatementGap:
     rejected: Sequence[str] = ()
 
     @property
-    def why(self) -> str:
+    def explanation(self) -> str:
         """The explanation for operators."""
         if self.rejected:
             more = f", and {len(self.rejected) - 1:,} more" if len(self.rejected) > 1 else ""
@@ -386,7 +386,7 @@ class StatementGap:
 
 
 @dataclass(frozen=True, slots=True)
-class LineReferences:
+class ReferencedRecords:
     """Our records that a statement line refers to, and its possible duplicates.
 
     ``matched_targets``: those that other lines are matched to. ``released``: disbursements in released payment files.
@@ -404,7 +404,7 @@ class LineReferences:
 MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
-def line_reference(line: BankLine) -> str:
+def unique_line_reference(line: BankLine) -> str:
     """A unique reference of one line, even if the bank uses one for several lines."""
     return f"{line.movement.reference[: MAX_REFERENCE - 27]}/{encode_uuid(line.id)}"
 
@@ -414,9 +414,9 @@ def normalise_account_number(account: str) -> str:
     return _BETWEEN.sub("", account).upper()
 
 
-def without_rejected_lines(statement: BankStatement, latest: date) -> BankStatement:
-    """The statement without lines that cannot be booked, such as those dated after ``latest``."""
-    found = [(one, _line_problem(one, statement, latest)) for one in statement.movements]
+def reject_unbookable_lines(statement: BankStatement, latest_booking_date: date) -> BankStatement:
+    """The statement without lines that cannot be booked, such as those dated after ``latest_booking_date``."""
+    found = [(one, _line_problem(one, statement, latest_booking_date)) for one in statement.movements]
     rejected = [f"line {position}: {problem}" for position, (_, problem) in enumerate(found, 1) if problem]
     return replace(
         statement,
@@ -462,7 +462,7 @@ def _decimal(minor: int, statement: BankStatement) -> str:
     return f"{Decimal(minor).scaleb(-exponent):.{exponent}f} {statement.currency}"
 
 
-def new_movements(statement: BankStatement, existing_movements: Sequence[BankMovement]) -> list[NewStatementLine]:
+def find_new_lines(statement: BankStatement, existing_movements: Sequence[BankMovement]) -> list[NewStatementLine]:
     """The movements of a statement that are not among the ``existing_movements``.
 
     A bank may repeat a file, or add lines to it. Several equal movements in one file are different movements. Raises
@@ -470,18 +470,18 @@ def new_movements(statement: BankStatement, existing_movements: Sequence[BankMov
     arbitrary.
     """
     # Exact repeats are matched first, so that of several equal movements only those not yet stored are new.
-    same, left = Counter(existing_movements), Counter(one.fact for one in existing_movements)
+    same, left = Counter(existing_movements), Counter(one.identity_fields for one in existing_movements)
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
         if same[one]:
             same[one] -= 1
-            left[one.fact] -= 1
+            left[one.identity_fields] -= 1
         else:
             unsure.append((position, one))
     new: list[tuple[int, BankMovement]] = []
     for position, one in unsure:
-        if left[one.fact] > 0:
-            left[one.fact] -= 1
+        if left[one.identity_fields] > 0:
+            left[one.identity_fields] -= 1
         else:
             new.append((position, one))
     if new and not statement.export:
@@ -516,22 +516,24 @@ def _ensure_nothing_gone(
 
 def donation_request_references(movement: BankMovement) -> list[str]:
     """Donation request references that occur in the movement's texts."""
-    return _donation_request_references(movement.text)
+    return _donation_request_references(movement.reference_text)
 
 
 def _donation_request_references(text: str) -> list[str]:
-    found = _DENSE_REQUEST.findall(typed_code(text))
+    found = _DENSE_REQUEST.findall(normalise_code_for_search(text))
     return list(dict.fromkeys(f"ALM-{one.translate(_MISREAD)}-{other.translate(_MISREAD)}" for one, other in found))
 
 
 def donation_references(movement: BankMovement) -> list[str]:
     """Donors' bank transfer references that occur in the movement's texts."""
-    return iso11649.find_references(movement.text)
+    return iso11649.find_references(movement.reference_text)
 
 
 def end_to_end_ids(movement: BankMovement) -> list[str]:
     """Disbursements' end-to-end IDs that occur in the movement's texts."""
-    found = _END_TO_END.findall(movement.text) or _DENSE_END_TO_END.findall(_BLANKS.sub("", movement.text))
+    found = _END_TO_END.findall(movement.reference_text) or _DENSE_END_TO_END.findall(
+        _BLANKS.sub("", movement.reference_text)
+    )
     return list(dict.fromkeys(one.lower() for one in found))
 
 
@@ -559,18 +561,25 @@ def _references(movement: BankMovement) -> set[str]:
     return {*donation_request_references(movement), *donation_references(movement), *own}
 
 
-def match_movement(movement: BankMovement, named: LineReferences) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
+def match_movement(
+    movement: BankMovement, references: ReferencedRecords
+) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
     """The record that a movement belongs to, or why an operator must decide; only certain matches.
 
     A payment of a request or a donation may have any amount: what exceeds it is held as an unallocated payment
     (settled 5). One person imports statements, so a disbursement that two people did not release in a payment file is
     paid only once people confirm it.
     """
-    things: list[MatchTarget] = [*named.requests, *named.gifts, *named.reports, *named.disbursements]
+    things: list[MatchTarget] = [
+        *references.requests,
+        *references.gifts,
+        *references.reports,
+        *references.disbursements,
+    ]
     if movement.reversal and movement.minor < 0:  # a reversal is never a duplicate of the movement that it reverses
         return OpenLineReason.TAKEN_BACK
-    if named.duplicate is not None:
-        return named.duplicate
+    if references.duplicate is not None:
+        return references.duplicate
     if not things:
         return OpenLineReason.UNKNOWN
     if len(things) > 1:
@@ -579,14 +588,14 @@ def match_movement(movement: BankMovement, named: LineReferences) -> tuple[Match
     if isinstance(found, OpenLineReason):
         return found
     matched_as, thing = found
-    if (matched_as, thing.id) in named.matched_targets:
+    if (matched_as, thing.id) in references.matched_targets:
         return OpenLineReason.MATCHED_BEFORE
     if matched_as == "disbursement" and isinstance(thing, Disbursement):
-        return _outgoing_mismatch(thing, named) or found
+        return _outgoing_mismatch(thing, references) or found
     return found
 
 
-def _outgoing_mismatch(disbursement: Disbursement, named: LineReferences) -> OpenLineReason | None:
+def _outgoing_mismatch(disbursement: Disbursement, named: ReferencedRecords) -> OpenLineReason | None:
     """Why an outgoing movement is not certainly this disbursement. Its return may be reported first."""
     if disbursement.status == "SENT" and disbursement.id not in named.released:
         return OpenLineReason.UNCONFIRMED

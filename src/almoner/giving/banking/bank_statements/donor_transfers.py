@@ -45,7 +45,7 @@ async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
 
     Raises StatementError if the ledger refuses it.
     """
-    payment = await bank_transfers.lock_payment(tx, payment)
+    payment = await bank_transfers.lock_transfer(tx, payment)
     again = payment.status in SETTLED_STATUSES
     found = ProviderPayment(
         id=f"{payment.provider_payment}/{encode_uuid(line.id)}" if again else payment.provider_payment or "",
@@ -71,12 +71,12 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     called, money = line.movement.reference, line.movement.money
     reference = payment.provider_payment or ""
     locked = [one for one in await suspense.lock_by_reference(tx, reference) if one.money == money]
-    payment = await bank_transfers.lock_payment(tx, payment)
+    payment = await bank_transfers.lock_transfer(tx, payment)
     given = [
         one
         for gift in await _donation_ids(tx, payment, reference)
         for one in await refunds.refunds_of_donation(tx, gift)
-        if one.is_by_bank and one.money == money
+        if one.is_sent_by_bank and one.money == money
     ]
     known: list[UnallocatedPayment | Refund] = [*locked, *given]
     if not (going := await _outgoing_refunds(tx, reference, locked, given)):
@@ -95,7 +95,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
         any(one.provider_refund == called for one in known)  # another line was matched to the refund with this name
         or await store.is_reference_booked(tx, line, "donation_refund")
     ):
-        called = domain.line_reference(line)
+        called = domain.unique_line_reference(line)
     if isinstance(back, UnallocatedPayment):
         await suspense.record_refund(tx, back.id, called)
         return await _book_settlement(tx, line, LineKind.REFUND, back.provider_payment)

@@ -54,17 +54,17 @@ async def import_statements(
     content: bytes,
     mapping: StatementMapping | None,
     *,
-    own: Mapping[str, OwnAccount] | None = None,
+    own_accounts: Mapping[str, OwnAccount] | None = None,
     by: str,
-    record: OnFinished,
-    report: Callable[[ImportProgress], None] | None = None,
+    on_finished: OnFinished,
+    on_progress: Callable[[ImportProgress], None] | None = None,
 ) -> ImportProgress:
     """Store the statements in a file and reconcile every open line that can be.
 
-    Importing a file twice has no further effect, and finishes an interrupted import. ``own``: our accounts by currency;
-    without any, only the sandbox accepts statements, of any account. Raises StatementError.
+    Importing a file twice has no further effect, and finishes an interrupted import. ``own_accounts``: our accounts by
+    currency; without any, only the sandbox accepts statements, of any account. Raises StatementError.
     """
-    statements, wrong = await _parse(db, content, mapping, own)
+    statements, wrong = await _parse(db, content, mapping, own_accounts)
     looked = ImportProgress()
     for statement in sorted(statements, key=_oldest_first):
         try:
@@ -81,11 +81,11 @@ async def import_statements(
             looked.matched += await _match_line(db, line_id)
             looked.lines += 1
         looked.per_second = looked.lines / max(perf_counter() - started, 1e-6)
-        if report:
-            report(looked)
+        if on_progress:
+            on_progress(looked)
         after = found[-1]
     async with db.write() as tx:
-        await record(tx, statements, looked)
+        await on_finished(tx, statements, looked)
     return looked
 
 
@@ -99,7 +99,9 @@ async def _parse(
         )
     async with db.read() as tx:
         today = max(tx.now, tx.real_now).date()
-    return await asyncio.to_thread(service.parse_file, content, mapping, own, today)  # let the server handle others
+    return await asyncio.to_thread(
+        service.parse_statement_file, content, mapping, own, today
+    )  # let the server handle others
 
 
 async def preview_statements(
@@ -107,7 +109,7 @@ async def preview_statements(
     content: bytes,
     mapping: StatementMapping | None,
     *,
-    own: Mapping[str, OwnAccount] | None = None,
+    own_accounts: Mapping[str, OwnAccount] | None = None,
     max_count: int,
 ) -> tuple[list[StatementPreview], list[str]]:
     """Return what importing a file would change, and its problems.
@@ -115,7 +117,7 @@ async def preview_statements(
     The first ``max_count`` new lines of each statement are imported in a transaction that is rolled back, so the
     preview follows the same rules. Raises StatementError.
     """
-    statements, wrong = await _parse(db, content, mapping, own)
+    statements, wrong = await _parse(db, content, mapping, own_accounts)
     previews: list[StatementPreview] = []
     with suppress(_RolledBack):
         async with db.write() as tx:
@@ -149,7 +151,7 @@ async def _preview_line(tx: Tx, line_id: UUID) -> PreviewedLine:
         async with tx.savepoint():
             await service.match_open_line(tx, line_id)
     except service.REFUSALS as error:
-        refusal = service.refusal_text(error)
+        refusal = service.booking_error_text(error)
     found = await service.get_details(tx, line_id)
     line, reason = found.line, found.line.reason
     why = refusal or (reason.sentence if reason else found.note if line.status == "dismissed" else None)
@@ -158,12 +160,12 @@ async def _preview_line(tx: Tx, line_id: UUID) -> PreviewedLine:
 
 
 def _oldest_first(one: BankStatement) -> tuple[str, date]:
-    return one.account, one.days[0] if one.days else date.min
+    return one.account, one.date_range[0] if one.date_range else date.min
 
 
 async def _open_lines_page(db: Database, after: UUID | None) -> list[UUID]:
     async with db.read() as tx:
-        return await service.open_line_ids(tx, after)
+        return await service.list_open_line_ids(tx, after)
 
 
 async def _match_line(db: Database, line_id: UUID) -> bool:
@@ -176,10 +178,10 @@ async def _match_line(db: Database, line_id: UUID) -> bool:
         except (DeadlockDetectedError, SerializationError):
             continue
         except service.REFUSALS as error:
-            why, refused = service.refusal_text(error), refused + 1
+            why, refused = service.booking_error_text(error), refused + 1
             if refused == _REFUSED:
                 break
     async with db.write() as tx:
-        if await service.record_refusal(tx, line_id, why):
+        if await service.record_booking_error(tx, line_id, why):
             _log.error("bank_statement_line_refused", line=tx.ids.text("bankline", line_id), why=why)
     return False

@@ -5,13 +5,13 @@ from typing import Final
 
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.banking.bank_statements import store
-from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, LineReferences, MatchProposal
+from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, MatchProposal, ReferencedRecords
 from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import DonationRequest
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementStatus, OperatorFilters
+from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementStatus, OperatorDisbursementFilters
 from almoner.platform.database.transactions import Tx
 
 _LOOKED_AT: Final = 500
@@ -19,10 +19,10 @@ _NEAR: Final = 20
 """A request or disbursement has a similar amount if it differs by at most a twentieth."""
 
 
-async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, max_count: int) -> list[MatchProposal]:
-    """Propose a limited number of matches, most likely first. ``named``: the references in the line."""
+async def propose_matches(tx: Tx, line: BankLine, references: ReferencedRecords, max_count: int) -> list[MatchProposal]:
+    """Propose a limited number of matches, most likely first. ``references``: the references in the line."""
     moved = line.movement
-    found = [*_named_in(moved, named), *await _of_amount(tx, moved)]
+    found = [*_named_in(moved, references), *await _of_amount(tx, moved)]
     found += await _provider_payouts(tx, moved)
     taken = await store.matched_targets(tx, [one.record_id for one in found if one.kind == "disbursement"])
     matched_as = "disbursement_return" if moved.minor > 0 else "disbursement"
@@ -32,7 +32,7 @@ async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, max_cou
     return ranked[:max_count]
 
 
-def _named_in(moved: BankMovement, named: LineReferences) -> list[MatchProposal]:
+def _named_in(moved: BankMovement, named: ReferencedRecords) -> list[MatchProposal]:
     found = [_request(moved, one, is_named=True) for one in named.requests]
     found += [
         MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, True, moved.minor)
@@ -80,14 +80,14 @@ async def _requests(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
 async def _donations(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
     return [
         MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, False, moved.minor)
-        for one in await payments.list_open_of_amount(tx, BANK_TRANSFER, moved.money, _LOOKED_AT)
+        for one in await payments.list_open_by_amount(tx, BANK_TRANSFER, moved.money, _LOOKED_AT)
     ]
 
 
 async def _disbursements(tx: Tx, moved: BankMovement, *statuses: DisbursementStatus) -> list[MatchProposal]:
     found: list[Disbursement] = []
     for status in statuses:
-        filters = OperatorFilters(status=status, money=moved.money)
+        filters = OperatorDisbursementFilters(status=status, money=moved.money)
         found += await disbursements.list_for_operators(tx, filters, None, _LOOKED_AT)
     return [_disbursement(moved, one, is_named=False) for one in found]
 

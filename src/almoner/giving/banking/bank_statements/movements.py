@@ -26,20 +26,20 @@ _LONGEST_REASON: Final = 400
 _DIGEST: Final = 16
 
 
-def reference_or_none(text: str | None) -> str | None:
+def clean_reference(text: str | None) -> str | None:
     """A reference; None for a bank's placeholder such as NONREF."""
     return None if text is None or _NOTHING.fullmatch(text.strip()) else text.strip()
 
 
-def minor_units(value: Decimal, currency: str, stated: str) -> int | str:
-    """An amount in minor units, or the problem with it; ``stated``: as in the file."""
+def to_minor_units(value: Decimal, currency: str, text: str) -> int | str:
+    """An amount in minor units, or the problem with it; ``text``: as in the file."""
     if not value.is_finite() or value < 0 or len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
-        return f"{stated} is not a valid amount"
+        return f"{text} is not a valid amount"
     exponent = EXPONENTS[currency]
     if value > Decimal(MAX_MINOR).scaleb(-exponent):
-        return f"{stated} is more than the ledger can hold"
+        return f"{text} is more than the ledger can hold"
     minor = value.scaleb(exponent)
-    return int(minor) if minor == int(minor) else f"{stated} is not a valid amount in this currency"
+    return int(minor) if minor == int(minor) else f"{text} is not a valid amount in this currency"
 
 
 def new_movement(
@@ -55,14 +55,14 @@ def new_movement(
     reversal: bool = False,
 ) -> BankMovement:
     """Build a movement; without a bank reference, one is derived from its fields."""
-    end_to_end = reference_or_none(end_to_end_id)
+    end_to_end = clean_reference(end_to_end_id)
     stated = list(texts)
     if end_to_end and len(end_to_end) > MAX_END_TO_END:
         stated, end_to_end = [end_to_end, *stated], None
     words = " ".join(" ".join(dict.fromkeys(one for one in stated if one)).split())[:MAX_REMITTANCE_TEXT] or None
     other = " ".join((counterparty or "").split())[:_LONGEST_NAME] or None
     why = " ".join((return_reason or "").split())[:_LONGEST_REASON] or None
-    known = reference_or_none(reference)
+    known = clean_reference(reference)
     if known is None:
         told = "\x00".join(str(one or "") for one in (booked_on, minor, currency, end_to_end, other, words, reversal))
         known = f"{DERIVED}{booked_on:%Y%m%d}-{sha256(told.encode()).hexdigest()[:_DIGEST]}"

@@ -195,7 +195,7 @@ def _minor(text: str, currency: str) -> int | str:
         value = Decimal(plain)
     except InvalidOperation:
         value = Decimal("nan")
-    return movements.minor_units(value, currency, f"{text[:40]} {currency}")
+    return movements.to_minor_units(value, currency, f"{text[:40]} {currency}")
 
 
 def _day(text: str) -> date | None:
@@ -269,7 +269,7 @@ def _references(rest: str) -> tuple[str | None, str | None, str]:
         first = first[kind.end() :]
     customer, _, bank = first.partition("//")
     supplement = " ".join(more.split())
-    named = movements.reference_or_none(bank.partition("  ")[0])
+    named = movements.clean_reference(bank.partition("  ")[0])
     if named is None and _LONG_NUMBER.fullmatch(supplement) and any(one.isdigit() for one in supplement):
         named = supplement
-    return movements.reference_or_none(customer), named, supplement
+    return movements.clean_reference(customer), named, supplement

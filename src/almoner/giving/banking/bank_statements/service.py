@@ -11,7 +11,7 @@ from asyncpg import DataError, IntegrityConstraintViolationError, PostgresError
 
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import SettlementReportError, UnbookedLine
+from almoner.giving.accounting.settlements.domain import SettlementReportError, UnmatchedLine
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import (
     account_ownership,
@@ -34,12 +34,12 @@ from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
     LineDetails,
-    LineReferences,
     MatchedAs,
     MatchProposal,
     MatchTarget,
     MissingProviderPayout,
     OpenLineReason,
+    ReferencedRecords,
     StatementError,
     StatementGap,
     StatementUpload,
@@ -50,9 +50,9 @@ from almoner.giving.banking.bank_statements.store import (
     count_missing_provider_payouts as count_missing_provider_payouts,
 )
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
-from almoner.giving.banking.bank_statements.store import covered_until as covered_until
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
 from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
+from almoner.giving.banking.bank_statements.store import last_covered_days as last_covered_days
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
@@ -95,14 +95,14 @@ _LEAST_REFERENCE: Final = 6
 """The minimum length of a provider's payout reference; a shorter one may occur in a text by chance."""
 
 
-def parse_file(
-    content: bytes, mapping: StatementMapping | None, own: Mapping[str, OwnAccount] | None, today: date
+def parse_statement_file(
+    content: bytes, mapping: StatementMapping | None, own_accounts: Mapping[str, OwnAccount] | None, today: date
 ) -> tuple[list[BankStatement], list[str]]:
     """Parse a file of any format; returns its statements, and all problems.
 
     camt.053, MT940, or CSV with a mapping; packed or not. Raises StatementError if there is no statement to import.
-    ``own``: our accounts by currency; statements of other accounts are refused; None accepts any account, as in the
-    sandbox.
+    ``own_accounts``: our accounts by currency; statements of other accounts are refused; None accepts any account, as
+    in the sandbox.
     """
     wrong: list[str] = []
     found: list[BankStatement] = []
@@ -117,11 +117,11 @@ def parse_file(
         wrong += [f"{where}{problem}" for problem in problems]
         found += some
     believed = []
-    for one in (domain.without_rejected_lines(some, today + timedelta(days=domain.DAYS_AHEAD)) for some in found):
-        whole = [*account_ownership.find_ownership_problems(one, own), *domain.find_statement_problems(one)]
+    for one in (domain.reject_unbookable_lines(some, today + timedelta(days=domain.DAYS_AHEAD)) for some in found):
+        whole = [*account_ownership.find_ownership_problems(one, own_accounts), *domain.find_statement_problems(one)]
         wrong += [f"{one.account}, {one.reference}: {problem}" for problem in whole or one.rejected]
         if not whole:
-            believed.append(replace(one, account=account_ownership.canonical_account_number(one, own)))
+            believed.append(replace(one, account=account_ownership.canonical_account_number(one, own_accounts)))
     if not believed:
         rest = f"\nand {len(wrong) - _REPORTED:,} more" if len(wrong) > _REPORTED else ""
         raise StatementError("\n".join(wrong[:_REPORTED]) + rest if wrong else "The file contains no statement.")
@@ -130,7 +130,7 @@ def parse_file(
 
 def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[BankStatement], list[str]]:
     if mapping is not None:
-        return csv_statements.parse_statement(content, mapping), []
+        return csv_statements.parse_statements(content, mapping), []
     if mt940.is_mt940(content):
         return mt940.parse_statements(content)
     if not content.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00").startswith(b"<"):
@@ -149,12 +149,12 @@ async def store_statement(tx: Tx, statement: BankStatement, *, by: str) -> bool:
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
-    recurrence, parts = await store.statement_parts(tx, statement)
-    if statement.export and (days := statement.days):
+    recurrence, parts = await store.recurrence_and_part(tx, statement)
+    if statement.export and (days := statement.date_range):
         known = await store.exported_movements(tx, account, statement.currency, *days)
     else:
         known = await store.recorded_movements(tx, account, name, recurrence) if parts else []
-    new = domain.new_movements(statement, known)
+    new = domain.find_new_lines(statement, known)
     if new or not parts:
         await store.insert(tx, statement, new, (recurrence, parts + 1), by)
     return bool(new or not parts)
@@ -162,7 +162,7 @@ async def store_statement(tx: Tx, statement: BankStatement, *, by: str) -> bool:
 
 async def statement_line_ids(tx: Tx, statement: BankStatement) -> list[UUID]:
     """The IDs of a statement's stored lines, in its order."""
-    return await store.lines_of_statement(tx, statement.account, statement.reference)
+    return await store.line_ids_of_statement(tx, statement.account, statement.reference)
 
 
 async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
@@ -194,9 +194,9 @@ async def delete_upload(tx: Tx, upload_id: UUID) -> None:
         raise NotFound
 
 
-async def open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
+async def list_open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
     """Unreconciled lines, oldest first, after the given one."""
-    return await store.open_line_ids(tx, after, PAGE_SIZE)
+    return await store.list_open_line_ids(tx, after, PAGE_SIZE)
 
 
 async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None:
@@ -220,14 +220,14 @@ async def record_provider_payout_explanation(tx: Tx, provider: str, reference: s
 
 async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
     """Everything that is unreconciled, oldest first (M7)."""
-    lines = [_unbooked_item(one) for one in await settlements.unbooked_lines(tx, limit)]
-    lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, every=False)]
+    lines = [_unbooked_item(one) for one in await settlements.list_unmatched_lines(tx, limit)]
+    lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, any_status=False)]
     lines += [_missing_provider_payout_item(one) for one in await missing_provider_payouts(tx, limit)]
     lines += [_gap_item(tx, one) for one in await statement_gaps(tx, limit)]
     return sorted(lines, key=lambda one: one.since)[:limit]
 
 
-def _unbooked_item(one: UnbookedLine) -> UnreconciledItem:
+def _unbooked_item(one: UnmatchedLine) -> UnreconciledItem:
     line, why = one.stored.line, one.stored.reason
     name = f"{one.reference} {line.kind} {line.payment}"
     money = line.signed_gross, line.gross.currency
@@ -247,25 +247,27 @@ def _open_line_item(tx: Tx, line: BankLine) -> UnreconciledItem:
 def _missing_provider_payout_item(one: MissingProviderPayout) -> UnreconciledItem:
     paid = one.payout
     return UnreconciledItem(
-        "provider_payout", one.since, one.provider, paid.reference, paid.net_minor, paid.currency, one.why
+        "provider_payout", one.since, one.provider, paid.reference, paid.net_minor, paid.currency, one.explanation
     )
 
 
 def _gap_item(tx: Tx, gap: StatementGap) -> UnreconciledItem:
     name = tx.ids.text("bankstatement", gap.id)
-    return UnreconciledItem("bank_statement", gap.since, gap.account, name, gap.opening_minor, gap.currency, gap.why)
+    return UnreconciledItem(
+        "bank_statement", gap.since, gap.account, name, gap.opening_minor, gap.currency, gap.explanation
+    )
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: unreconciled items and the age of the oldest."""
     lines, reports = await count_unreconciled(tx)
     missing = await statement_gaps(tx, PAGE_SIZE)
-    unbooked = sum(one.lines for one in await settlements.unbooked_sums(tx))
+    unbooked = sum(one.lines for one in await settlements.unmatched_totals(tx))
     telemetry.bank_lines_open.set(lines)
     telemetry.bank_reports_open.set(reports)
     oldest = {
-        "provider_line": [_unbooked_item(one) for one in await settlements.unbooked_lines(tx, 1)],
-        "bank_statement_line": [_open_line_item(tx, one) for one in await list_lines(tx, 1, every=False)],
+        "provider_line": [_unbooked_item(one) for one in await settlements.list_unmatched_lines(tx, 1)],
+        "bank_statement_line": [_open_line_item(tx, one) for one in await list_lines(tx, 1, any_status=False)],
         "provider_payout": [_missing_provider_payout_item(one) for one in await missing_provider_payouts(tx, 1)],
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
@@ -273,18 +275,18 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         telemetry.unreconciled.set_open(kind, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
 
 
-async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) -> None:
+async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: str, *, by: str) -> None:
     """Book an incoming transfer as a statement with this one line would."""
     name = f"simulated-{encode_uuid(tx.new_id())}"
-    moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, words, None)
+    moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, remittance_information, None)
     digest = tx.vault.keyed_hash("bank_statement", name.encode())
     await store_statement(tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), by=by)
-    for line_id in await store.lines_of_statement(tx, _SANDBOX, name):
+    for line_id in await store.line_ids_of_statement(tx, _SANDBOX, name):
         try:
             async with tx.savepoint():
                 await match_open_line(tx, line_id)
         except REFUSALS as refused:
-            await record_refusal(tx, line_id, refusal_text(refused))
+            await record_booking_error(tx, line_id, booking_error_text(refused))
 
 
 async def match_open_line(tx: Tx, line_id: UUID) -> bool:
@@ -302,7 +304,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         return True
     named, is_distinct = await _load_references(tx, line)
     if is_distinct:
-        await store.mark_distinct(tx, line)
+        await store.mark_not_duplicate(tx, line)
     found = domain.match_movement(moved, named)
     if await batch_bookings.split_batch_line(tx, line, named, found):
         return True
@@ -314,11 +316,11 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         await _hold_returned_money(tx, line, named)
     why = found if isinstance(found, OpenLineReason) else await _apply_match(tx, line, *found, BY_RULE)
     if why is not None:
-        await store.mark_line_unmatched(tx, line.id, why)
+        await store.record_open_reason(tx, line.id, why)
     return why is None
 
 
-async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) -> None:
+async def _hold_returned_money(tx: Tx, line: BankLine, named: ReferencedRecords) -> None:
     """Hold returned disbursements whose return no line shows: their donations might be paid twice."""
     for one in named.disbursements:
         if line.movement.minor < 0 and one.status == "RETURNED":
@@ -330,33 +332,33 @@ async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) ->
             )
 
 
-def refusal_text(refused: Exception) -> str:
+def booking_error_text(error: Exception) -> str:
     """The message for operators about an error while booking a line."""
-    if isinstance(refused, PostgresError):
-        if refused.constraint_name in (suspense.UNIQUE_PROVIDER_REFUND, refunds.UNIQUE_PROVIDER_REFUND):
+    if isinstance(error, PostgresError):
+        if error.constraint_name in (suspense.UNIQUE_PROVIDER_REFUND, refunds.UNIQUE_PROVIDER_REFUND):
             return "the bank's reference for this movement is already recorded for another refund: check the reference"
-        return str(refused.args[0])
-    return str(refused)
+        return str(error.args[0])
+    return str(error)
 
 
-async def record_refusal(tx: Tx, line_id: UUID, reason: str) -> bool:
+async def record_booking_error(tx: Tx, line_id: UUID, reason: str) -> bool:
     """Record why booking an open line failed; True if the reason is new."""
     line, refusal = await _lock_line(tx, line_id), reason[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
     if line.status != "open" or line.booking_error == refusal:
         return False
-    await store.mark_line_unmatched(tx, line.id, OpenLineReason.REFUSED, refusal)
+    await store.record_open_reason(tx, line.id, OpenLineReason.REFUSED, refusal)
     return True
 
 
-async def _load_references(tx: Tx, line: BankLine) -> tuple[LineReferences, bool]:
+async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, bool]:
     """The records that a line refers to, and whether all similar lines are certainly other movements."""
     moved = line.movement
     asked = [await donation_requests.find_by_reference(tx, one) for one in domain.donation_request_references(moved)]
     found = await store.referenced_disbursements(tx, domain.end_to_end_ids(moved))
-    similar = await store.similar_movements(tx, line)
+    similar = await store.find_possible_duplicates(tx, line)
     duplicate = domain.duplicate_reason(moved, similar)
     reports = await store.referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
-    named = LineReferences(
+    named = ReferencedRecords(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
         gifts=list(
             (await payments.find_by_provider_payments(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
@@ -388,7 +390,7 @@ async def _apply_match(
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
         if await store.is_reference_booked(tx, line, "request"):
-            called = domain.line_reference(line)
+            called = domain.unique_line_reference(line)
         made = await donation_requests.receive_payment(
             tx, ALL_PARTNERS, thing.id, line.movement.money, called, recorded_by=by
         )
@@ -432,13 +434,13 @@ async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, b
     The rules are the same. Raises NotFound, StatementError.
     """
     line = await _lock_open_line(tx, line_id)
-    payment = await bank_transfers.find_newest_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
+    payment = await bank_transfers.find_newest_transfer(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
         raise StatementError("The donor of this donation did not choose to pay by bank transfer.")
     await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, by)
 
 
-async def assign_line_to_report(tx: Tx, line_id: UUID, provider: str, reference: str, *, by: str) -> None:
+async def assign_line_to_provider_payout(tx: Tx, line_id: UUID, provider: str, reference: str, *, by: str) -> None:
     """Reconcile a line with a provider payout on an operator's decision.
 
     Raises NotFound, StatementError.
@@ -448,7 +450,7 @@ async def assign_line_to_report(tx: Tx, line_id: UUID, provider: str, reference:
         raise StatementError(
             f"There is no settlement report {reference} from {provider}: see `almoner settlements list`."
         )
-    await _assign_checked(tx, line, LineReferences(reports=[report]), by)
+    await _assign_checked(tx, line, ReferencedRecords(reports=[report]), by)
 
 
 async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, by: str) -> None:
@@ -459,10 +461,10 @@ async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UU
     line = await _lock_open_line(tx, line_id)
     disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     released = {disbursement.id} if await payment_files.is_in_released_file(tx, disbursement.id) else frozenset[UUID]()
-    await _assign_checked(tx, line, LineReferences(disbursements=[disbursement], released=released), by)
+    await _assign_checked(tx, line, ReferencedRecords(disbursements=[disbursement], released=released), by)
 
 
-async def _assign_checked(tx: Tx, line: BankLine, named: LineReferences, by: str) -> None:
+async def _assign_checked(tx: Tx, line: BankLine, named: ReferencedRecords, by: str) -> None:
     """Match a line that an operator assigned.
 
     Amount, currency and state must fit all the same. Raises StatementError.
@@ -480,7 +482,7 @@ async def _assign_line(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
     try:
         refused = await _apply_match(tx, line, matched_as, thing, by)
     except REFUSALS as error:
-        raise StatementError(refusal_text(error)) from error
+        raise StatementError(booking_error_text(error)) from error
     if refused is not None:
         raise StatementError(f"The line cannot be matched to this record: {refused.sentence}")
 
@@ -498,7 +500,7 @@ async def reopen_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
     No rule matches the line again. Raises NotFound, StatementError.
     """
     line = await _lock_line(tx, line_id)
-    if why := domain.reopening_refusal(line.status, line.matched_as):
+    if why := domain.reopen_blocked_reason(line.status, line.matched_as):
         raise StatementError(why)
     _ensure_note(note)
     await store.reopen(tx, line.id, by, note)

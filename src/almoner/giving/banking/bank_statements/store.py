@@ -64,12 +64,12 @@ async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def statement_parts(tx: Tx, new: BankStatement) -> tuple[int, int]:
+async def recurrence_and_part(tx: Tx, new: BankStatement) -> tuple[int, int]:
     """The number of this statement among those with its reference, and the number of files with its lines.
 
     Banks reuse references: other days or another sequence number make another statement.
     """
-    first, last = new.days or (None, None)
+    first, last = new.date_range or (None, None)
     row = await tx.fetchrow(
         """
         select recurrence, count(*)::int from bank_statement where account = $1 and reference = $2 group by recurrence
@@ -124,13 +124,13 @@ async def exported_movements(tx: Tx, account: str, currency: str, first: date, l
 
 
 async def insert(
-    tx: Tx, new: BankStatement, lines: Sequence[NewStatementLine], place: tuple[int, int], by: str
+    tx: Tx, new: BankStatement, lines: Sequence[NewStatementLine], recurrence_and_part: tuple[int, int], by: str
 ) -> None:
     """Store a statement, or its new lines.
 
-    ``place``: from ``statement_parts``, including this one.
+    ``recurrence_and_part``: from ``recurrence_and_part``, including this one.
     """
-    statement_id, (first, last) = tx.new_id(), new.days or (None, None)
+    statement_id, (first, last) = tx.new_id(), new.date_range or (None, None)
     await tx.execute(
         """
         insert into bank_statement (id, account, reference, currency, opening_minor, closing_minor, sha256, lines,
@@ -148,11 +148,11 @@ async def insert(
         len(lines),
         by,
         tx.now,
-        place[1],
+        recurrence_and_part[1],
         first,
         last,
         new.export,
-        place[0],
+        recurrence_and_part[0],
         new.sequence,
         new.form,
         new.rejected,
@@ -198,14 +198,14 @@ _OPEN_LINES: Final = (
 )
 
 
-async def open_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def list_open_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Open lines after the given one, oldest first."""
     return [row[0] for row in await tx.fetch(_OPEN_LINES, after, limit)]
 
 
-async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
+async def list_lines(tx: Tx, limit: int, *, any_status: bool) -> list[BankLine]:
     """The oldest open lines, or the newest of all."""
-    where, order = ("", "desc") if every else ("where status = 'open'", "asc")
+    where, order = ("", "desc") if any_status else ("where status = 'open'", "asc")
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
     return [_line(row) for row in rows]
 
@@ -283,7 +283,7 @@ async def list_statements(tx: Tx, after: UUID | None, limit: int) -> list[Import
     return [ImportedStatement(*row) for row in await tx.fetch(_STATEMENTS, after, limit)]
 
 
-async def covered_until(tx: Tx) -> dict[tuple[str, str], date]:
+async def last_covered_days(tx: Tx) -> dict[tuple[str, str], date]:
     """The last day that statements of each account and currency cover."""
     rows = await tx.fetch(
         "select account, currency::text, max(ends_on) from bank_statement where ends_on is not null group by 1, 2"
@@ -343,12 +343,12 @@ stored and reconciled last.
 """
 
 
-async def similar_movements(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
+async def find_possible_duplicates(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
     """Movements that may be duplicates of the line, each with whether it certainly is."""
     return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(_DUPLICATES, line.id)]
 
 
-async def mark_distinct(tx: Tx, line: BankLine) -> None:
+async def mark_not_duplicate(tx: Tx, line: BankLine) -> None:
     """Mark a line as different from similar ones in other statements."""
     await tx.execute(
         """
@@ -412,7 +412,9 @@ async def find_provider_payout(tx: Tx, provider: str, reference: str) -> Provide
     return ProviderPayout(*row) if row else None
 
 
-async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int, minimum: int) -> list[ProviderPayout]:
+async def referenced_provider_payouts(
+    tx: Tx, movement: BankMovement, within_days: int, min_reference_length: int
+) -> list[ProviderPayout]:
     """Provider payouts of the days around a line whose reference is in its text."""
     rows = await tx.fetch(
         """
@@ -423,9 +425,9 @@ async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int,
         group by 1, 2, 3
         """,
         movement.booked_on,
-        days,
-        minimum,
-        movement.text,
+        within_days,
+        min_reference_length,
+        movement.reference_text,
     )
     return [ProviderPayout(*row) for row in rows]
 
@@ -499,7 +501,7 @@ async def count_unreconciled(tx: Tx) -> UnreconciledCounts:
     return UnreconciledCounts(row[0], row[1]) if row else UnreconciledCounts(0, 0)
 
 
-async def lines_of_statement(tx: Tx, account: str, statement: str) -> list[UUID]:
+async def line_ids_of_statement(tx: Tx, account: str, reference: str) -> list[UUID]:
     """The IDs of a statement's lines, in its order."""
     rows = await tx.fetch(
         """
@@ -507,7 +509,7 @@ async def lines_of_statement(tx: Tx, account: str, statement: str) -> list[UUID]
         where s.account = $1 and s.reference = $2 order by l.position
         """,
         account,
-        statement,
+        reference,
     )
     return [row["id"] for row in rows]
 
@@ -546,7 +548,7 @@ async def matched_targets(tx: Tx, record_ids: Sequence[UUID]) -> set[tuple[Match
     return {(row["matched_as"], row["thing"]) for row in rows}
 
 
-async def mark_line_unmatched(tx: Tx, line_id: UUID, reason: OpenLineReason, refusal: str | None = None) -> None:
+async def record_open_reason(tx: Tx, line_id: UUID, reason: OpenLineReason, booking_error: str | None = None) -> None:
     """Record why a locked line stays open."""
     await tx.execute(
         """
@@ -555,7 +557,7 @@ async def mark_line_unmatched(tx: Tx, line_id: UUID, reason: OpenLineReason, ref
         """,
         line_id,
         reason,
-        refusal,
+        booking_error,
     )
 
 

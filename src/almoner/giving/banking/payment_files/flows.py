@@ -40,7 +40,7 @@ class StatusReportResult:
     refused: list[tuple[UUID, str]] = field(default_factory=list)
 
 
-async def import_status_report(db: Database, content: bytes, *, by: str, record: OnFinished) -> StatusReportResult:
+async def import_status_report(db: Database, content: bytes, *, by: str, on_finished: OnFinished) -> StatusReportResult:
     """Confirm paid and return rejected disbursements by a status report; a wrong report changes nothing.
 
     An interrupted import is finished by importing the report again. Raises PaymentFileError.
@@ -56,7 +56,7 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
         async with db.write() as tx:
             if not reported.refused:
                 await service.record_status_report(tx, file, answer, reported.counts, by=by)
-            await record(tx, file, reported.counts)
+            await on_finished(tx, file, reported.counts)
     return reported
 
 

@@ -25,11 +25,11 @@ from almoner.giving.banking.payment_files.domain import (
     PaymentFileError,
     StatusReport,
     TransactionStatus,
-    batch_name,
+    batch_id,
     is_sepa_transfer,
 )
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
-from almoner.kit.bank_text import to_bank_text
+from almoner.kit.bank_text import to_sepa_text
 from almoner.kit.money import Money, currency_exponent
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 from almoner.platform.files import iso20022
@@ -45,18 +45,19 @@ _NAME, _STREET, _BUILDING, _TOWN = 70, 70, 16, 35
 """SEPA's maximum lengths; the schema allows names of 140 characters."""
 
 
-def write_pain001(order: CreditTransferInitiation) -> bytes:
+def write_pain001(transfer_initiation: CreditTransferInitiation) -> bytes:
     """Write a pain.001.001.09 file. Raises PaymentFileError."""
     batches = [
-        _batch(order, sepa, list(some)) for sepa, some in groupby(sorted(order.payments, key=_sort_key), key=_is_sepa)
+        _batch(transfer_initiation, sepa, list(some))
+        for sepa, some in groupby(sorted(transfer_initiation.payments, key=_sort_key), key=_is_sepa)
     ]
-    total, count = _decimal(order.total), str(len(order.payments))
+    total, count = _decimal(transfer_initiation.total), str(len(transfer_initiation.payments))
     head = pain.GroupHeader85(
-        msg_id=order.message_id,
-        cre_dt_tm=_moment(order.created_at),
+        msg_id=transfer_initiation.message_id,
+        cre_dt_tm=_moment(transfer_initiation.created_at),
         nb_of_txs=count,
         ctrl_sum=total,
-        initg_pty=_party(order.own.name, None),
+        initg_pty=_party(transfer_initiation.own.name, None),
     )
     initiation = pain.CustomerCreditTransferInitiationV09(grp_hdr=head, pmt_inf=batches)
     document = pain.Document(cstmr_cdt_trf_initn=initiation)
@@ -80,7 +81,7 @@ def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTra
     total = Money(sum(one.disbursement.money.minor for one in payments), own.single_release_limit.currency)
     level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
     return pain.PaymentInstruction30(
-        pmt_inf_id=batch_name(order.message_id, sepa=sepa),
+        pmt_inf_id=batch_id(order.message_id, sepa=sepa),
         pmt_mtd=pain.PaymentMethod3Code.TRF,
         btch_bookg=False,  # one booking for each, if the bank honours it
         nb_of_txs=str(len(payments)),
@@ -124,7 +125,7 @@ def _address(address: Address) -> Any:
 
 
 def _sent(text: str | None, max_count: int) -> str | None:
-    return to_bank_text(text, max_count) or None if text else None
+    return to_sepa_text(text, max_count) or None if text else None
 
 
 def _account(numbers: AccountNumbers) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccountError
-from almoner.kit.bank_text import unsendable
+from almoner.kit.bank_text import non_sepa_characters
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, currency_exponent
 from almoner.nonprofits.countries.domain import COUNTRIES
 
@@ -48,7 +48,7 @@ def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | 
     problems += [
         f"{name} has characters that banks do not take: {' '.join(wrong)}"
         for name in ("name", *_ADDRESS)
-        if (wrong := unsendable(given.get(name, "")))
+        if (wrong := non_sepa_characters(given.get(name, "")))
     ]
     alone, numbers = _parse_release_limit(given.get("single_approval_limit", "0"), currency), None
     if alone is None:

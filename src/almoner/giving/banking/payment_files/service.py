@@ -73,7 +73,7 @@ class CreatedFile:
     held: list[Disbursement]
 
 
-async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str) -> CreatedFile:
+async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, by: str) -> CreatedFile:
     """Create a file of up to 10,000 sent disbursements in the currency that are in no other file.
 
     ``file`` is None if there are none. Raises PaymentFileError.
@@ -81,12 +81,12 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
         raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
-    sent = await _sent_disbursements(tx, own.single_release_limit.currency)
-    stopped = await store.held_disbursements(tx, [one.id for one in sent])
+    sent = await _sent_disbursements(tx, own_account.single_release_limit.currency)
+    stopped = await store.disbursements_on_hold(tx, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
-    homes = await payee_bank_accounts.current_payees(
-        tx, list({one.organisation_id for one in waiting}), own.single_release_limit.currency
+    homes = await payee_bank_accounts.approved_payees_by_organisation(
+        tx, list({one.organisation_id for one in waiting}), own_account.single_release_limit.currency
     )
     homeless = [one for one in waiting if one.organisation_id not in homes]
     payments = [CreditTransfer(one, homes[one.organisation_id]) for one in waiting if one.organisation_id in homes]
@@ -94,7 +94,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     if not payments:
         return CreatedFile(None, homeless, held)
     file_id = tx.new_id()
-    order = CreditTransferInitiation(domain.message_id_of(file_id), own, tx.now, execution_date, payments)
+    order = CreditTransferInitiation(domain.message_id_of(file_id), own_account, tx.now, execution_date, payments)
     file = _new_file(tx, file_id, order, _render_file(order), by)
     try:
         await store.insert(tx, file, payments)
@@ -170,15 +170,17 @@ async def get(tx: Tx, file_id: UUID) -> PaymentFile:
     return found
 
 
-async def required_confirmation(tx: Tx, disbursement_id: UUID, own: Mapping[str, OwnAccount]) -> RequiredConfirmation:
-    """Who must confirm that the bank paid a disbursement, which is locked. ``own``: our accounts by currency.
+async def required_confirmation(
+    tx: Tx, disbursement_id: UUID, own_accounts: Mapping[str, OwnAccount]
+) -> RequiredConfirmation:
+    """Who must confirm that the bank paid a disbursement, which is locked. ``own_accounts``: our accounts by currency.
 
     Raises NotFound, DisbursementError.
     """
     held, seen = await disbursements.fingerprint_sent_disbursement(tx, disbursement_id)
     if await is_in_released_file(tx, disbursement_id):
         return RequiredConfirmation(held, seen, 0, 0)
-    account = own.get(held.money.currency)
+    account = own_accounts.get(held.money.currency)
     alone = account.single_release_limit.minor if account else 0
     return RequiredConfirmation(held, seen, 1 if held.money.minor <= alone else 2, alone)
 
@@ -241,7 +243,7 @@ async def evaluate_status_report(
 
     Raises PaymentFileError with all inconsistencies; the report must then not be applied.
     """
-    file = await store.find_by_message(tx, status_report.original_message_id)
+    file = await store.find_by_message_id(tx, status_report.original_message_id)
     if file is None or file.status != "released":
         raise PaymentFileError(
             f"The status report is for {status_report.original_message_id!r}, which is not a released file of ours."
@@ -259,18 +261,18 @@ async def evaluate_status_report(
     }
 
 
-async def transfers_of_released_files(tx: Tx, messages: Sequence[str]) -> list[ReleasedFileTransfer]:
+async def transfers_of_released_files(tx: Tx, message_ids: Sequence[str]) -> list[ReleasedFileTransfer]:
     """The payments of released files with these end-to-end IDs."""
     return [
         ReleasedFileTransfer(_batch_name(message, money, scheme, shown), end_to_end, money, came_back)
         for message, end_to_end, scheme, shown, money, came_back in await store.transfers_of_released_files(
-            tx, messages
+            tx, message_ids
         )
     ]
 
 
 def _batch_name(message: str, money: Money, scheme: Scheme, shown: str) -> str:
-    return domain.batch_name(message, sepa=domain.is_sepa_transfer(money.currency, scheme, shown))
+    return domain.batch_id(message, sepa=domain.is_sepa_transfer(money.currency, scheme, shown))
 
 
 async def record_status_report(

@@ -67,9 +67,9 @@ async def find(tx: Tx, file_id: UUID) -> PaymentFile | None:
     return _file(row) if row else None
 
 
-async def find_by_message(tx: Tx, message: str) -> PaymentFile | None:
+async def find_by_message_id(tx: Tx, message_id: str) -> PaymentFile | None:
     """Find the file to which a status report belongs."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where message_id = $1", message)
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where message_id = $1", message_id)
     return _file(row) if row else None
 
 
@@ -94,13 +94,13 @@ async def list_for_operators(
     tx: Tx, status: PaymentFileStatus | None, after: UUID | None, limit: int
 ) -> list[PaymentFile]:
     """The newest files after the given one, without their contents."""
-    where = keyset.equal({"status": status})
+    where = keyset.equality_conditions({"status": status})
     return [_file(row) for row in await keyset.rows_after(tx, "payment_file", _LISTED, where, after, limit)]
 
 
 async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_count: int) -> int:
     """Count files, up to one more than ``max_count``."""
-    return await keyset.count_up_to(tx, "payment_file", keyset.equal({"status": status}), max_count)
+    return await keyset.count_up_to(tx, "payment_file", keyset.equality_conditions({"status": status}), max_count)
 
 
 async def file_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
@@ -151,7 +151,7 @@ select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is
 
 
 @across_partners("banking")
-async def held_disbursements(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def disbursements_on_hold(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Return the disbursements to nonprofits that must not be paid now."""
     return {row[0] for row in await tx.fetch(_HELD_DISBURSEMENTS, disbursement_ids)}
 
@@ -195,7 +195,7 @@ async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
     await tx.execute("update payment_file_transaction set active = false where file_id = $1", file_id)
 
 
-class FileTransfer(NamedTuple):
+class PaymentFileTransfer(NamedTuple):
     """A transfer of a payment file. ``masked_number``: the first characters of the account number."""
 
     disbursement_id: UUID
@@ -207,7 +207,7 @@ class FileTransfer(NamedTuple):
 
 
 @across_partners("banking")
-async def transfers_of_file(tx: Tx, file_id: UUID) -> list[FileTransfer]:
+async def transfers_of_file(tx: Tx, file_id: UUID) -> list[PaymentFileTransfer]:
     """A file's payments: end-to-end ID, account scheme and number, amount, and account holder."""
     rows = await tx.fetch(
         """
@@ -218,7 +218,7 @@ async def transfers_of_file(tx: Tx, file_id: UUID) -> list[FileTransfer]:
         """,
         file_id,
     )
-    return [FileTransfer(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6]) for row in rows]
+    return [PaymentFileTransfer(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6]) for row in rows]
 
 
 class FilePayee(NamedTuple):
@@ -253,7 +253,7 @@ class ReleasedFileTransferRow(NamedTuple):
 
 
 @across_partners("banking")
-async def transfers_of_released_files(tx: Tx, messages: Sequence[str]) -> list[ReleasedFileTransferRow]:
+async def transfers_of_released_files(tx: Tx, message_ids: Sequence[str]) -> list[ReleasedFileTransferRow]:
     """The transfers of released files with these message IDs."""
     rows = await tx.fetch(
         """
@@ -263,7 +263,7 @@ async def transfers_of_released_files(tx: Tx, messages: Sequence[str]) -> list[R
         join disbursement d on d.id = p.disbursement_id join payee_bank_account a on a.id = p.payee_bank_account_id
         where f.message_id = any($1) and f.status = 'released' order by 2
         """,
-        messages,
+        message_ids,
     )
     return [ReleasedFileTransferRow(row[0], row[1], row[2], row[3], Money(row[5], row[6]), row[4]) for row in rows]
 

@@ -35,7 +35,7 @@ class BankDetails:
     numbers: AccountNumbers
 
     @property
-    def rows(self) -> list[tuple[str, str]]:
+    def display_rows(self) -> list[tuple[str, str]]:
         """The account's numbers with their label keys, for display."""
         numbers = self.numbers
         if numbers.scheme == "iban":
@@ -67,12 +67,12 @@ class AwaitedTransfer:
     confirmed_at: datetime | None
 
     @property
-    def shown_reference(self) -> str:
+    def formatted_reference(self) -> str:
         """The reference in groups, for display."""
         return iso11649.format_reference(self.reference)
 
     @property
-    def until(self) -> datetime | None:
+    def expires_at(self) -> datetime | None:
         """When we stop expecting the transfer; None if it was not confirmed."""
         return self.confirmed_at and self.confirmed_at + TRANSFER_LIFETIME
 

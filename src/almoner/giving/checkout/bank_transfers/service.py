@@ -16,19 +16,19 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
 
 
-async def find_awaited_payment(tx: Tx, donation: Donation) -> Payment | None:
+async def find_awaited_transfer(tx: Tx, donation: Donation) -> Payment | None:
     """The awaited bank transfer of a donation, None if it has none."""
-    payment = await payments.newest_attempt(tx, donation.id)
+    payment = await payments.current_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_payable else None
 
 
-async def find_newest_payment(tx: Tx, donation: Donation) -> Payment | None:
+async def find_newest_transfer(tx: Tx, donation: Donation) -> Payment | None:
     """The newest bank transfer of a donation, awaited or not; None if it is paid otherwise."""
-    payment = await payments.newest_attempt(tx, donation.id)
+    payment = await payments.current_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER else None
 
 
-async def lock_payment(tx: Tx, payment: Payment) -> Payment:
+async def lock_transfer(tx: Tx, payment: Payment) -> Payment:
     """A bank transfer with its session and donation, locked until the transaction ends."""
     await sessions.get_for_update(tx, await donations.session_id_of(tx, payment.donation_id))
     await donations.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
@@ -48,7 +48,7 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
     """
     session = await sessions.get_for_update(tx, session_id)
     donation = await donations.find_uncancelled_by_session(tx, session_id)
-    if donation is None or await find_awaited_payment(tx, donation) is None:
+    if donation is None or await find_awaited_transfer(tx, donation) is None:
         return None
     if donation.transfer_confirmed_at is not None:
         return donation
@@ -70,6 +70,6 @@ async def apply_to_donation(tx: Tx, unallocated_payment_id: UUID, note: str, by:
     if meant is not None and meant.money.currency != held.money.currency:  # whatever the reason for holding it
         raise UnallocatedPaymentError(OTHER_CURRENCY)
     try:
-        return await donations.receive_unallocated_payment(tx, held, note, by)
+        return await donations.apply_unallocated_payment(tx, held, note, by)
     except InvalidState as refused:
         raise UnallocatedPaymentError("; ".join(refused.reasons) or refused.message) from refused

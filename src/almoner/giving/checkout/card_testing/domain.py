@@ -110,7 +110,7 @@ class SourceHistory:
     open_since: datetime | None = None
 
     @property
-    def used_budget(self) -> int:
+    def used_attempts(self) -> int:
         """Card attempts in the last hour, including those still possible on open payments."""
         return len(self.declines) + self.open_tries
 
@@ -192,17 +192,17 @@ class EmailCode:
         """Whether the code may still be entered."""
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
-    def check(self, entered: str, right: str, at: datetime) -> CodeResult:
+    def check(self, entered: str, expected: str, at: datetime) -> CodeResult:
         """Check an entered code; an expired one is never reported as right or wrong (H11)."""
         if not (given := extract_digits(entered)):
             return CodeResult.MISSING
         if not self.is_valid_at(at):
             return CodeResult.OVER
-        return CodeResult.RIGHT if compare_digest(given, right) else CodeResult.WRONG
+        return CodeResult.RIGHT if compare_digest(given, expected) else CodeResult.WRONG
 
 
 @dataclass(frozen=True, slots=True)
-class CodeMail:
+class CodeEmail:
     """An email code to be sent, and its partner."""
 
     code: EmailCode
@@ -237,7 +237,7 @@ class RecentDeclines:
     attempts: int
 
 
-def allowed_tries_for(state: VelocityState, limits: CardTestingLimits, at: datetime) -> int:
+def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datetime) -> int:
     """How many cards may be tried on a new payment. Raises RateLimited, CodeRequired."""
     _ensure_below_rate(state.address_attempts, MINUTE, limits.per_minute, at)
     _ensure_below_rate(state.address_attempts, HOUR, limits.per_hour, at)
@@ -245,7 +245,7 @@ def allowed_tries_for(state: VelocityState, limits: CardTestingLimits, at: datet
     pauses = [seen.blocked_until for seen in state.sources if seen.blocked_until and seen.blocked_until > at]
     if pauses:
         raise RateLimited(max(pauses), WaitReason.DECLINED)
-    full = [_budget_exceeded(seen, limits, at) for seen in state.sources if seen.used_budget >= limits.budget]
+    full = [_budget_exceeded(seen, limits, at) for seen in state.sources if seen.used_attempts >= limits.budget]
     if full:
         raise max(full, key=lambda wait: wait.until)
     declined = max(len(seen.declines) for seen in state.sources)
@@ -253,13 +253,13 @@ def allowed_tries_for(state: VelocityState, limits: CardTestingLimits, at: datet
     if limits.asks_for_code and suspicious and not state.code_passed:
         raise CodeRequired
     beside_others = any(seen.open_tries for seen in state.sources)
-    left = limits.budget - max(seen.used_budget for seen in state.sources)
+    left = limits.budget - max(seen.used_attempts for seen in state.sources)
     return min(limits.tries_beside_open if beside_others else limits.first, left)
 
 
-def sources_to_block(visitor: BrowserFingerprint, recent: RecentDeclines, limits: CardTestingLimits) -> list[bytes]:
+def sources_to_block(browser: BrowserFingerprint, recent: RecentDeclines, limits: CardTestingLimits) -> list[bytes]:
     """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
-    counted = zip(visitor.sources, (recent.by_address, recent.by_device), strict=False)
+    counted = zip(browser.sources, (recent.by_address, recent.by_device), strict=False)
     return [source for source, declines in counted if declines >= limits.budget]
 
 
@@ -270,7 +270,7 @@ def is_under_attack(recent: RecentDeclines, limits: CardTestingLimits) -> bool:
     )
 
 
-def source_of_address(address: str) -> str:
+def source_network(address: str) -> str:
     """The address as one source: itself, or its network for IPv6."""
     try:
         parsed = ip_address(address)

@@ -11,7 +11,7 @@ from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import Tasks
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import MailRetryPolicy
 
@@ -19,17 +19,17 @@ _SOON: Final = MailRetryPolicy(timedelta(seconds=20), timedelta(seconds=20), Non
 """The donor is waiting, and the code expires after ten minutes."""
 
 tasks: Final = Tasks()
-tasks.periodic("card_testing.delete_old", service.next_due_at, service.delete_expired_records)
+tasks.periodic("card_testing.delete_old", service.next_deletion_at, service.delete_expired_records)
 
 
-async def compose_code(tx: Tx, _mails: MailRenderer, job: JobOf[SendCode]) -> Email | None:
+async def compose_code(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendCode]) -> Email | None:
     """The email with the code, in the session's language; None if the code has expired."""
     if (found := await service.find_sendable_code(tx, job.details.code)) is None:
         return None
     sent, recipient = found
     session = await sessions.get_for_page(tx, sent.code.session_id)
     facts = {
-        "organisation": (await hosted_page.load_nonprofit(tx, session)).name,
+        "organisation": (await hosted_page.load_nonprofit_profile(tx, session)).name,
         "code": service.email_code_digits(tx, sent.code.id),
     }
     return Email(recipient, f"code:{sent.code.id}", facts, session.language, sent.partner_id)

@@ -16,7 +16,7 @@ from almoner.giving.checkout.card_testing.domain import (
     MAX_CODES_PER_EMAIL,
     BrowserFingerprint,
     CardTestingLimits,
-    CodeMail,
+    CodeEmail,
     CodeResult,
     CodesExhausted,
     EmailCode,
@@ -46,7 +46,7 @@ _log: Final = get_logger("almoner.giving")
 def fingerprint_browser(vault: Vault, ip_address: str, device: bytes | None) -> BrowserFingerprint:
     """The keyed hashes of a browser's address and device cookie."""
     hashed = None if device is None else vault.sign("brakes:device", device)
-    return BrowserFingerprint(vault.sign("brakes:address", domain.source_of_address(ip_address).encode()), hashed)
+    return BrowserFingerprint(vault.sign("brakes:address", domain.source_network(ip_address).encode()), hashed)
 
 
 async def check_velocity(
@@ -59,21 +59,21 @@ async def check_velocity(
     await store.lock_sources(tx, browser.sources)
     most = (limits.per_hour, limits.per_day)
     sight, code_id = await store.load_velocity_state(tx, partner, session_id, browser, _email_hash(tx, email), most)
-    return domain.allowed_tries_for(sight, limits, tx.real_now), code_id
+    return domain.max_card_attempts(sight, limits, tx.real_now), code_id
 
 
 async def record_attempt(
-    tx: Tx, partner: Partner, payment_id: UUID, browser: BrowserFingerprint, allowed: int, code_id: UUID | None
+    tx: Tx, partner: Partner, payment_id: UUID, browser: BrowserFingerprint, max_attempts: int, code_id: UUID | None
 ) -> None:
     """Record which browser started a payment, and use up its code."""
-    await store.insert_attempt(tx, partner, payment_id, browser, allowed)
+    await store.insert_attempt(tx, partner, payment_id, browser, max_attempts)
     if code_id is not None:
-        await store.spend_code(tx, code_id)
+        await store.mark_code_used(tx, code_id)
 
 
-async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, received: PaymentOutcome) -> None:
+async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: PaymentOutcome) -> None:
     """Count a payment's declines once, block their sources, and detect attacks."""
-    suspect = await store.record_payment_outcome(tx, received)
+    suspect = await store.record_payment_outcome(tx, outcome)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
@@ -89,7 +89,7 @@ async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, received: Pa
             "attempts": recent.attempts,
             "until": iso_timestamp(tx.real_now + domain.ALERT_DURATION),
         }
-        tx.after_commit(lambda: _log.error("card_testing_suspected", **reported))
+        tx.add_commit_callback(lambda: _log.error("card_testing_suspected", **reported))
 
 
 async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email: str) -> None:
@@ -132,11 +132,11 @@ async def check_code(tx: Tx, session_id: UUID, email: str, entered: str) -> Code
         return CodeResult.OVER
     answer = code.check(entered, email_code_digits(tx, code.id), tx.real_now)
     if answer in (CodeResult.RIGHT, CodeResult.WRONG):
-        await store.record_code_attempt(tx, code.id, right=answer is CodeResult.RIGHT)
+        await store.record_code_attempt(tx, code.id, correct=answer is CodeResult.RIGHT)
     return answer
 
 
-async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeMail, str] | None:
+async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeEmail, str] | None:
     """A valid code to be sent, with its decrypted email address."""
     sent = await store.find_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):
@@ -150,7 +150,7 @@ def email_code_digits(tx: Tx, code_id: UUID) -> str:
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"
 
 
-async def next_due_at(tx: Tx) -> datetime | None:
+async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next records are a day old and due for deletion."""
     oldest = await store.oldest_record_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - DAY else None

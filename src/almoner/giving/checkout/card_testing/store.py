@@ -14,7 +14,7 @@ from almoner.giving.checkout.card_testing.domain import (
     DAY,
     HOUR,
     BrowserFingerprint,
-    CodeMail,
+    CodeEmail,
     DeclineSource,
     EmailCode,
     PaymentOutcome,
@@ -66,30 +66,30 @@ async def lock_sources(tx: Tx, sources: Sequence[bytes]) -> None:
 
 
 async def load_velocity_state(
-    tx: Tx, partner: Partner, session_id: UUID, visitor: BrowserFingerprint, email: bytes, most: tuple[int, int]
+    tx: Tx, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: bytes, max_rows: tuple[int, int]
 ) -> tuple[VelocityState, UUID | None]:
     """Load what the decision about a new payment depends on, and the code that was entered."""
     row = await tx.fetchrow(
         VELOCITY_STATE,
-        visitor.address,
-        visitor.device,
+        browser.address,
+        browser.device,
         partner.id,
         session_id,
         tx.real_now,
         tx.real_now - HOUR,
         tx.real_now - DAY,
-        *most,
+        *max_rows,
         email,
     )
     assert row is not None, "a select without a table has one row"
     seen = [_source_history(row, "")]
-    if visitor.device is not None:
+    if browser.device is not None:
         seen.append(_source_history(row, "device_"))
     sight = VelocityState(
         tuple(seen),
         tuple(row["begun"] or ()),
         tuple(row["device_begun"] or ()),
-        visitor.device is not None,
+        browser.device is not None,
         row["forced"],
         row["passed"] is not None,
     )
@@ -102,7 +102,9 @@ def _source_history(row: Record, prefix: str) -> SourceHistory:
     return SourceHistory(declines, left_open, row[f"{prefix}blocked_until"], row[f"{prefix}open_since"])
 
 
-async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: BrowserFingerprint, allowed: int) -> None:
+async def insert_attempt(
+    tx: Tx, partner: Partner, payment_id: UUID, browser: BrowserFingerprint, max_attempts: int
+) -> None:
     """Record which browser starts a payment."""
     await tx.execute(
         """
@@ -111,14 +113,14 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Br
         """,
         partner.id,
         payment_id,
-        visitor.address,
-        visitor.device,
-        allowed,
+        browser.address,
+        browser.device,
+        max_attempts,
         tx.real_now,
     )
 
 
-async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSource | None:
+async def record_payment_outcome(tx: Tx, outcome: PaymentOutcome) -> DeclineSource | None:
     """Store the outcome of a payment; returns its source if newly declined cards were reported, or None."""
     row = await tx.fetchrow(
         """
@@ -136,10 +138,10 @@ async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSou
         )
         select partner_id, address_hash, device_hash from attempt where declined < $2
         """,
-        received.payment_id,
-        received.declined,
-        received.paid,
-        received.ended,
+        outcome.payment_id,
+        outcome.declined,
+        outcome.paid,
+        outcome.ended,
         tx.real_now,
     )
     return (
@@ -149,7 +151,7 @@ async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSou
     )
 
 
-async def recent_declines(tx: Tx, partner: Partner, visitor: BrowserFingerprint) -> RecentDeclines:
+async def recent_declines(tx: Tx, partner: Partner, browser: BrowserFingerprint) -> RecentDeclines:
     """Recent declines from the same sources and at the same partner."""
     row = await tx.fetchrow(
         """
@@ -159,8 +161,8 @@ async def recent_declines(tx: Tx, partner: Partner, visitor: BrowserFingerprint)
                (select count(*) from card_attempt where partner_id = $1 and paid and ended_at > $5) as payments
         """,
         partner.id,
-        visitor.address,
-        visitor.device,
+        browser.address,
+        browser.device,
         tx.real_now - HOUR,
         tx.real_now - ALERT_WINDOW,
     )
@@ -295,7 +297,7 @@ async def get_current_code_for_update(tx: Tx, session_id: UUID) -> EmailCode | N
 
 
 @across_partners("link")
-async def find_code(tx: Tx, code_id: UUID) -> CodeMail | None:
+async def find_code(tx: Tx, code_id: UUID) -> CodeEmail | None:
     """A code to send, with its session."""
     row = await tx.fetchrow(
         f"""
@@ -304,10 +306,10 @@ async def find_code(tx: Tx, code_id: UUID) -> CodeMail | None:
         """,
         code_id,
     )
-    return None if row is None else CodeMail(EmailCode(*row[:7]), row["partner_id"])
+    return None if row is None else CodeEmail(EmailCode(*row[:7]), row["partner_id"])
 
 
-async def record_code_attempt(tx: Tx, code_id: UUID, *, right: bool) -> None:
+async def record_code_attempt(tx: Tx, code_id: UUID, *, correct: bool) -> None:
     """Record a right or wrong attempt to enter a locked code."""
     await tx.execute(
         """
@@ -316,12 +318,12 @@ async def record_code_attempt(tx: Tx, code_id: UUID, *, right: bool) -> None:
         where id = $1
         """,
         code_id,
-        right,
+        correct,
         tx.real_now,
     )
 
 
-async def spend_code(tx: Tx, code_id: UUID) -> None:
+async def mark_code_used(tx: Tx, code_id: UUID) -> None:
     """Mark a code as used for a payment."""
     await tx.execute("update donation_email_code set used_at = $2 where id = $1", code_id, tx.real_now)
 

@@ -13,7 +13,7 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.background_tasks import Tasks
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
@@ -22,7 +22,7 @@ tasks: Final = Tasks()
 tasks.periodic("dedications.delete_old", service.next_deletion_at, service.delete_old)
 
 
-async def compose(tx: Tx, mails: MailRenderer, job: JobOf[SendDedication]) -> Email | None:
+async def compose(tx: Tx, mails: MailRenderer, job: DecodedJob[SendDedication]) -> Email | None:
     """The email, in the session's language; None a day after it was requested (real time)."""
     partner, donation_id = Partner(job.details.partner), job.details.donation
     email = await service.find(tx, partner, donation_id)

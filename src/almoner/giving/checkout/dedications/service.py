@@ -36,11 +36,11 @@ async def set_email(tx: Tx, partner: Partner, donation_id: UUID, email: Dedicati
         await store.upsert(tx, partner, donation_id, email)
 
 
-async def request_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
+async def enqueue_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
     """Enqueue the email for a paid donation, unless the recipient has reached the limit."""
     if (email := await store.find(tx, partner, donation_id)) is None:
         return
-    email_id = await requested_emails.request_email(tx, partner, "dedication", email.recipient_email)
+    email_id = await requested_emails.record_email_request(tx, partner, "dedication", email.recipient_email)
     if email_id is None:
         await store.delete(tx, partner, donation_id)
     else:
@@ -49,7 +49,7 @@ async def request_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next stored recipient is deleted."""
-    oldest = await store.oldest_at(tx)
+    oldest = await store.oldest_created_at(tx)
     return None if oldest is None else oldest + domain.KEPT_FOR
 
 

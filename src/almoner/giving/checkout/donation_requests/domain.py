@@ -105,10 +105,10 @@ class RequestPayment:
         return self.money.minor - self.applied_minor
 
 
-def period_start_of(every: Period, now: datetime) -> datetime:
+def period_start_of(period: Period, now: datetime) -> datetime:
     """The start (UTC) of the invoicing period that contains ``now``."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    match every:
+    match period:
         case "day":
             return midnight
         case "week":
@@ -117,11 +117,11 @@ def period_start_of(every: Period, now: datetime) -> datetime:
             return midnight.replace(day=1)
 
 
-def period_end_of(every: Period, now: datetime) -> datetime:
+def period_end_of(period: Period, now: datetime) -> datetime:
     """The end (UTC) of the invoicing period that contains ``now``."""
-    started = period_start_of(every, now)
-    days = {"day": 1, "week": 7, "month": 32}[every]
-    return period_start_of(every, started + days * _DAY)
+    started = period_start_of(period, now)
+    days = {"day": 1, "week": 7, "month": 32}[period]
+    return period_start_of(period, started + days * _DAY)
 
 
 def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
@@ -156,7 +156,7 @@ def payment_reference(request_id: UUID) -> str:
     return f"ALM-{end[:5]}-{end[5:]}"
 
 
-def applied_amount(request: DonationRequest, money: Money) -> int:
+def applied_amount_minor(request: DonationRequest, money: Money) -> int:
     """The part of a transfer that is applied to the request: at most its unpaid amount."""
     return min(money.minor, request.outstanding_minor) if money.currency == request.money.currency else 0
 
@@ -168,10 +168,10 @@ def request_status_of(paid_minor: int, amount_minor: int) -> DonationRequestStat
     return "PAID" if paid_minor == amount_minor else "PARTLY_PAID"
 
 
-def count_covered_donations(available_minor: int, gifts: Iterable[int]) -> int:
+def count_covered_donations(available_minor: int, amounts_minor: Iterable[int]) -> int:
     """How many of these donations the money covers, whole and oldest first."""
     count = 0
-    for minor in gifts:
+    for minor in amounts_minor:
         if minor > available_minor:
             break
         available_minor -= minor

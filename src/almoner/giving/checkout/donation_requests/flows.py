@@ -24,23 +24,23 @@ _log: Final = get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
-class RunResult:
+class InvoicingResult:
     """The result of an invoicing run. ``waiting``: partners and currencies not yet invoiced."""
 
     made: list[DonationRequest] = field(default_factory=list)
     waiting: int = 0
 
 
-OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
+OnFinished = Callable[[Tx, InvoicingResult], Awaitable[None]]
 """Records who started the run."""
 
 
-async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunResult:
+async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> InvoicingResult:
     """Invoice every partner for direct donations of periods that are over.
 
-    ``record`` is called in the transaction that finishes the run.
+    ``on_finished`` is called in the transaction that finishes the run.
     """
-    ran = RunResult()
+    ran = InvoicingResult()
     async with db.read() as tx:
         found = await service.uninvoiced_groups(tx)
     for of in found:
@@ -52,13 +52,13 @@ async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunRe
             created = []
         ran.made += created
         ran.waiting += not created
-    if record is not None:
+    if on_finished is not None:
         async with db.write() as tx:
-            await record(tx, ran)
+            await on_finished(tx, ran)
     return ran
 
 
-async def invoice_partner(db: Database, group: UninvoicedGroup, *, now_asked: bool = False) -> list[DonationRequest]:
+async def invoice_partner(db: Database, group: UninvoicedGroup, *, immediately: bool = False) -> list[DonationRequest]:
     """Invoice one partner's donations of a currency in one or more requests.
 
     Empty if there is nothing to invoice yet.
@@ -68,7 +68,7 @@ async def invoice_partner(db: Database, group: UninvoicedGroup, *, now_asked: bo
     while more:
         try:
             async with db.write() as tx:
-                made, more = await service.fill_request(tx, group, now_asked=now_asked)
+                made, more = await service.fill_request(tx, group, immediately=immediately)
         except NothingToInvoice:
             break
         if made is not None and not made.collecting:
@@ -84,16 +84,16 @@ async def receive_payment(
     bank_reference: str,
     *,
     recorded_by: str,
-    record: Callable[[Tx, RequestPayment], Awaitable[None]] | None = None,
+    on_recorded: Callable[[Tx, RequestPayment], Awaitable[None]] | None = None,
 ) -> RequestPayment:
     """Record a partner's transfer and receive all donations it covers. Raises NotFound, DonationRequestError.
 
-    ``record`` is called in the transaction that books the transfer.
+    ``on_recorded`` is called in the transaction that books the transfer.
     """
     async with db.write() as tx:
         made = await service.receive_payment(tx, scope, request_id, money, bank_reference, recorded_by=recorded_by)
-        if record is not None:
-            await record(tx, made)
+        if on_recorded is not None:
+            await on_recorded(tx, made)
     await allocate_remaining_money(db, made.donation_request_id)
     return made
 
@@ -105,15 +105,15 @@ async def apply_overpayment(
     *,
     note: str,
     decided_by: str,
-    record: Callable[[Tx, RequestPayment], Awaitable[None]],
+    on_recorded: Callable[[Tx, RequestPayment], Awaitable[None]],
 ) -> RequestPayment:
     """Apply the overpaid part of a transfer to another request. Raises NotFound, DonationRequestError.
 
-    ``record`` is called in the transaction that books it.
+    ``on_recorded`` is called in the transaction that books it.
     """
     async with db.write() as tx:
         _, part = await service.apply_overpayment(tx, payment_id, request_id, note=note, decided_by=decided_by)
-        await record(tx, part)
+        await on_recorded(tx, part)
     await allocate_remaining_money(db, part.donation_request_id)
     return part
 

@@ -9,17 +9,17 @@ from uuid import UUID
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.failing_rows import process_rows
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
+from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails, Result
 
-RUN: Final = JobKind("donation_requests.run", Nothing)
+RUN: Final = JobKind("donation_requests.run", NoDetails)
 ALLOCATE: Final = "requests.cover"
 _TRIED: Final = 50
 tasks: Final = Tasks()
 
 
 @tasks.job(RUN)
-async def run_invoicing(context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_invoicing(context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
     """Create donation requests for the direct donations of past periods."""
     await flows.run_invoicing(context.db)
     return JobDone()
@@ -37,16 +37,16 @@ async def _allocate_next(tx: Tx) -> int:
             await service.allocate_payment(tx, request_id)
 
     for request_id in await service.requests_awaiting_allocation(tx, _TRIED):
-        if not await process_rows(tx, ALLOCATE, [request_id], allocate, key=str):
+        if not await process_rows_isolating_failures(tx, ALLOCATE, [request_id], allocate, row_key=str):
             return 1
     return 0
 
 
 async def _enqueue_run(tx: Tx) -> int:
     """Enqueue a job that creates the requests in batches, one transaction each."""
-    await RUN.enqueue(tx, Nothing(), unique=RUN.name)
+    await RUN.enqueue(tx, NoDetails(), unique=RUN.name)
     return 0
 
 
 tasks.periodic(ALLOCATE, _allocation_due_at, _allocate_next)
-tasks.periodic(RUN.name, partial(service.next_run_at, name=RUN.name), _enqueue_run)
+tasks.periodic(RUN.name, partial(service.next_run_at, schedule=RUN.name), _enqueue_run)

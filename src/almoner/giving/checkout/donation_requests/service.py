@@ -62,32 +62,32 @@ def serialise_for_api(tx: Tx, request: DonationRequest) -> DonationRequestRespon
 async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
     """Partners and currencies with donations that are not invoiced yet."""
     found = [UninvoicedGroup(*one) for one in await donations.uninvoiced_groups(tx)]
-    return list(dict.fromkeys([*await store.collecting_groups(tx), *found]))
+    return list(dict.fromkeys([*await store.groups_being_filled(tx), *found]))
 
 
 async def fill_request(
-    tx: Tx, group: UninvoicedGroup, *, now_asked: bool = False, limit: int = BATCH
+    tx: Tx, group: UninvoicedGroup, *, immediately: bool = False, limit: int = BATCH
 ) -> tuple[DonationRequest | None, bool]:
     """Add due donations to the open request; returns it, and whether more are left.
 
     A request is full if the next donation would exceed the maximum amount; that one goes into the next request. None
-    while the total is below the partner's minimum. ``now_asked``: the period ends now, and any amount is invoiced.
+    while the total is below the partner's minimum. ``immediately``: the period ends now, and any amount is invoiced.
     Raises NothingToInvoice; the transaction must then be rolled back.
     """
     partner = Partner(group.partner_id)
     account = await partners.get(tx, partner)
-    locked = await store.lock_collecting_request(tx, partner, group.currency)
+    locked = await store.lock_request_being_filled(tx, partner, group.currency)
     if locked is None:
         ends = (
             tx.now + timedelta(milliseconds=1)
-            if now_asked
+            if immediately
             else domain.period_start_of(account.request_interval, tx.now)
         )
         waiting = await donations.sum_uninvoiced_donations(tx, partner, group.currency, ends)
-        if not waiting or (not now_asked and waiting < domain.minimum_request_minor(account, group.currency)):
+        if not waiting or (not immediately and waiting < domain.minimum_request_minor(account, group.currency)):
             return None, False
         await store.insert(tx, partner, domain.new_request(tx.new_id(), group, ends, account.request_due_days, tx.now))
-        if (locked := await store.lock_collecting_request(tx, partner, group.currency)) is None:
+        if (locked := await store.lock_request_being_filled(tx, partner, group.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - locked.money.minor
     count, money, full = await donations.add_to_request(
@@ -116,9 +116,9 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
         "Donations": f"{request.donations:,}",
         "Request": tx.ids.text("donationrequest", request.id),
     }
-    for person in await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner", "finance"):
+    for person in await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner", "finance"):
         await security_emails.enqueue_email(
-            tx, person, "donation_request", values={"amount": facts["Amount"]}, facts=facts
+            tx, person, "donation_request", values={"amount": facts["Amount"]}, detail_lines=facts
         )
 
 
@@ -138,7 +138,7 @@ async def receive_payment(
     locked = await _lock(tx, scope, request_id)
     if locked.collecting:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
-    applied = domain.applied_amount(locked, money)
+    applied = domain.applied_amount_minor(locked, money)
     over = Money(money.minor - applied, money.currency)
     status: RequestPaymentStatus = "held" if over else "booked"
     created = RequestPayment(tx.new_id(), locked.id, money, applied, bank_reference, status, tx.now, recorded_by)
@@ -180,7 +180,7 @@ async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTra
     )
     covered = sum(one.money.minor for one in received)
     await store.record_allocation(
-        tx, donation_request, donation_request.allocated_minor + covered, more=count == _ALLOCATION_BATCH
+        tx, donation_request, donation_request.allocated_minor + covered, has_more=count == _ALLOCATION_BATCH
     )
     return [
         move
@@ -225,7 +225,7 @@ async def apply_overpayment(
     if target.collecting:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
     over = Money(locked.overpaid_minor, locked.money.currency)
-    if not (applied := domain.applied_amount(target, over)):
+    if not (applied := domain.applied_amount_minor(target, over)):
         raise DonationRequestError("the request has no open amount in this currency")
     status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
     part = RequestPayment(
@@ -241,15 +241,15 @@ async def apply_overpayment(
     return replace(locked, status="applied"), part
 
 
-async def next_run_at(tx: Tx, name: str) -> datetime | None:
+async def next_run_at(tx: Tx, schedule: str) -> datetime | None:
     """When invoicing runs next: the midnight (UTC) after the oldest uninvoiced donation.
 
-    ``name``: of the schedule, which does not run twice for one midnight.
+    ``schedule``: of the schedule, which does not run twice for one midnight.
     """
     oldest = await donations.oldest_uninvoiced_at(tx)
     if oldest is None:
         return None
-    ran = await store.last_run_at(tx, name)
+    ran = await store.last_run_at(tx, schedule)
     return domain.period_end_of("day", max(oldest, ran) if ran else oldest)
 
 

@@ -73,7 +73,7 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
     return True
 
 
-async def lock_collecting_request(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
+async def lock_request_being_filled(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
     """The request to which donations are being added, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
@@ -87,7 +87,7 @@ async def lock_collecting_request(tx: Tx, partner: Partner, currency: str) -> Do
 
 
 @across_partners("sweep")
-async def collecting_groups(tx: Tx) -> list[UninvoicedGroup]:
+async def groups_being_filled(tx: Tx) -> list[UninvoicedGroup]:
     """Partners and currencies whose requests are being filled, or were when a process crashed."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
     return [UninvoicedGroup(*row) for row in rows]
@@ -147,9 +147,9 @@ async def list_page(
 ) -> tuple[list[DonationRequest], int]:
     """One page in reading order, and the exact total."""
     if sort == "dueAt":
-        rows, total = await lists.list_sorted_page(tx, partner, LIST, _COLUMNS, page_, _BY_DUE_DATE)
+        rows, total = await lists.list_sorted_partner_page(tx, partner, LIST, _COLUMNS, page_, _BY_DUE_DATE)
     else:
-        rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
+        rows, total = await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page_)
     return [_request(row) for row in rows], total
 
 
@@ -193,13 +193,13 @@ async def record_paid_amount(
         raise LookupError(f"donation request {donation_request.id} is {donation_request.status}")
 
 
-async def record_allocation(tx: Tx, donation_request: DonationRequest, allocated_minor: int, *, more: bool) -> None:
+async def record_allocation(tx: Tx, donation_request: DonationRequest, allocated_minor: int, *, has_more: bool) -> None:
     """Record how much of a locked request's money was allocated to donations."""
     await tx.execute(
         "update donation_request set allocated_minor = $2, allocating = $3 where id = $1",
         donation_request.id,
         allocated_minor,
-        more,
+        has_more,
     )
 
 

@@ -34,7 +34,9 @@ async def create_donation(tx: Tx, session: DonationSession, details: DonationDet
         return await _change_details(tx, session, promised, details)
     shown = account.shares_donor_details
     covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, details, tx.now)
-    subscription_id = await donation_subscriptions.begin(tx, session, details, None, donor_shown=shown)
+    subscription_id = await donation_subscriptions.create_or_update_pending(
+        tx, session, details, None, donor_shown=shown
+    )
     donation = domain.new_hosted_donation(
         tx.new_id(), session, details, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=subscription_id
     )
@@ -44,7 +46,7 @@ async def create_donation(tx: Tx, session: DonationSession, details: DonationDet
     return created
 
 
-async def restore_donation(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
+async def find_or_recreate_donation(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
     """The session's donation for a payment that arrived; a new one if it was cancelled.
 
     An existing Gift Aid declaration still covers it, whatever the amount; a new donation needs one that is valid now.
@@ -89,7 +91,9 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, det
         tx, partner, promised.user_id, promised.organisation_id, details, made, current
     )
     former_id, shown = promised.subscription_id, promised.donor_shown
-    subscription_id = await donation_subscriptions.begin(tx, session, details, former_id, donor_shown=shown)
+    subscription_id = await donation_subscriptions.create_or_update_pending(
+        tx, session, details, former_id, donor_shown=shown
+    )
     chosen = replace(details, declarer=None, frequency="one_time", agreement=None, dedication_email=None)
     if (domain.donation_details_of(promised), former_id, current) != (chosen, subscription_id, covered):
         await store.update_details(tx, promised.id, details, covered, subscription_id)
@@ -118,9 +122,9 @@ async def _covering_declaration(
     if not gift_aid_declarations_domain.is_eligible(currency, await organisations.get(tx, partner, organisation_id)):
         return None
     if details.declarer is not None and details.frequency != "one_time":
-        return await gift_aid_declarations.declare_for_regular_donation(
+        return await gift_aid_declarations.find_or_create_for_regular_donation(
             tx, partner, details.declarer, organisation_id, current
         )
     if details.declarer is not None:
-        return await gift_aid_declarations.declare_for_donation(tx, partner, details.declarer, made, current)
-    return await gift_aid_declarations.find_covering(tx, partner, user_id, made, current)
+        return await gift_aid_declarations.find_or_create_for_donation(tx, partner, details.declarer, made, current)
+    return await gift_aid_declarations.find_covering_declaration(tx, partner, user_id, made, current)

@@ -34,7 +34,7 @@ class DirectDonationRequest:
     metadata: Mapping[str, str] | None
 
 
-async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Donation:
+async def create(tx: Tx, partner: Partner, request: DirectDonationRequest) -> Donation:
     """Create a direct donation.
 
     Raises AccountPaused, PartnerUserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations,
@@ -42,28 +42,28 @@ async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Don
     """
     account = await partners.get(tx, partner)
     account.ensure_not_paused()
-    user = await _find_user(tx, partner, change.user_id)
-    organisation = await _recipient(tx, partner, change.organisation_id, user)
-    if change.metadata and (found := metadata_rules.find_metadata_problems(change.metadata)):
+    user = await _find_user(tx, partner, request.user_id)
+    organisation = await _recipient(tx, partner, request.organisation_id, user)
+    if request.metadata and (found := metadata_rules.find_metadata_problems(request.metadata)):
         raise domain.InvalidMetadata(*found)
-    _ensure_accepted(change.money.currency, account.settlement_currencies, organisation)
+    _ensure_accepted(request.money.currency, account.settlement_currencies, organisation)
     user_id = user.id if user else None
-    named = await _requested_declaration(tx, partner, change.gift_aid_id, user_id)
+    named = await _requested_declaration(tx, partner, request.gift_aid_id, user_id)
     created = domain.new_direct_donation(
         tx.new_id(),
         partner.id,
         organisation.id,
         user_id,
-        change.money,
-        change.donor,
-        dict(change.metadata or {}),
+        request.money,
+        request.donor,
+        dict(request.metadata or {}),
         tx.now,
         donor_shown=account.shares_donor_details,
-        gift_aid_id=await _gift_aid_for(tx, account, organisation, change.money.currency, named, user_id, tx.now),
+        gift_aid_id=await _gift_aid_for(tx, account, organisation, request.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, created)
     await service.emit_event(tx, domain.CREATED, created)
-    await verifications.apply_test_value(tx, partner, change.organisation_id or "")
+    await verifications.apply_test_value(tx, partner, request.organisation_id or "")
     return created
 
 
@@ -96,7 +96,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
 
 def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Organisation) -> None:
     if not organisation.donation_currencies:
-        raise domain.CannotAcceptDonations(organisation.donation_refusal)
+        raise domain.CannotAcceptDonations(organisation.donation_refusal_reason)
     domain.ensure_settlement_currency(currency, settles)
     domain.ensure_currency_receivable(currency, organisation.donation_currencies)
 
@@ -116,7 +116,7 @@ async def _gift_aid_for(
     """
     if not gift_aid_declarations_domain.is_eligible(currency, organisation):
         return None
-    found = named or await gift_aid_declarations.find_covering(tx, Partner(account.id), user_id, made)
+    found = named or await gift_aid_declarations.find_covering_declaration(tx, Partner(account.id), user_id, made)
     if found is None and account.requires_gift_aid:
         raise domain.GiftAidMissing
     return found

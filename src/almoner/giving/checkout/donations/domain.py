@@ -109,7 +109,7 @@ class CannotAcceptDonations(BadRequest):
     message = "This organisation cannot accept donations; only nonprofits that are active in their register can"
 
 
-class TooManyTries(InvalidState):
+class TooManyCardAttempts(InvalidState):
     message = "Too many cards were tried in this session; create a new session"
 
 
@@ -207,13 +207,13 @@ class Donation:
     dedication: str | None = None
 
     @property
-    def left(self) -> Money:
+    def unrefunded_amount(self) -> Money:
         """The amount that is neither refunded nor being refunded."""
         refunded = self.refunded.money.minor if self.refunded else 0
         return Money(self.money.minor - max(self.withdrawn_minor, refunded), self.money.currency)
 
     @property
-    def owed(self) -> Money:
+    def owed_amount(self) -> Money:
         """The amount that is owed or was paid to the nonprofit: the amount minus fee and refunds."""
         arrived = self.settlement.money if self.settlement else self.money
         return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
@@ -476,15 +476,15 @@ def donation_details_of(donation: Donation) -> DonationDetails:
     )
 
 
-def ensure_currency_receivable(currency: str, received: tuple[str, ...]) -> None:
+def ensure_currency_receivable(currency: str, receivable_currencies: tuple[str, ...]) -> None:
     """Check that the organisation can receive this currency.
 
     Raises CannotAcceptDonations if it receives none, WrongTargetCurrency.
     """
-    if not received:
+    if not receivable_currencies:
         raise CannotAcceptDonations
-    if currency not in received:
-        raise WrongTargetCurrency(f"the organisation receives {', '.join(received)}, not {currency}")
+    if currency not in receivable_currencies:
+        raise WrongTargetCurrency(f"the organisation receives {', '.join(receivable_currencies)}, not {currency}")
 
 
 def ensure_settlement_currency(currency: str, currencies: tuple[str, ...]) -> None:

@@ -39,7 +39,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderUnavailable,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import FutureUse, OffSessionCharge, PaymentOrder, PaymentProvider
+from almoner.giving.checkout.payments.ports import FutureUseConsent, OffSessionCharge, PaymentOrder, PaymentProvider
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession, SessionExpired
 from almoner.giving.subscriptions.donation_subscriptions import domain as donation_subscriptions_domain
@@ -108,16 +108,16 @@ class _PaymentFlow:
             max_attempts=payment.max_attempts,
             save_for=await self._future_use(tx, donation) if donation.subscription_id else None,
         )
-        return ProviderCall(payment.id, lambda: self._provider.create(order))
+        return ProviderCall(payment.id, lambda: self._provider.create_payment(order))
 
-    async def _future_use(self, tx: Tx, donation: Donation) -> FutureUse | None:
+    async def _future_use(self, tx: Tx, donation: Donation) -> FutureUseConsent | None:
         """The donor's agreement to later charges of the payment method; None without one."""
         assert donation.subscription_id is not None, "asked of gifts of plans alone"
         found = await donation_subscriptions.find_agreement(tx, donation.subscription_id)
         if found is None or donation.email is None:
             return None
         agreement, _ = found
-        return FutureUse(agreement.text, agreement.version, donation.email)
+        return FutureUseConsent(agreement.text, agreement.version, donation.email)
 
     async def start(self, tx: Tx, payment: Payment) -> ProviderCall | None:
         """The call that starts an attempt; None if it must not be paid any more and the provider does not know it."""
@@ -139,7 +139,7 @@ class _PaymentFlow:
             or subscription.status not in donation_subscriptions_domain.CHARGED_STATUSES
             or tx.deployment.issuer_day_at(tx.now) > last_day
         )
-        if over and await payments.cancel_uncalled(tx, payment.id):
+        if over and await payments.cancel_unsent(tx, payment.id):
             return None
         if not over and payment.called_at is None:
             (await partners.get(tx, Partner(subscription.partner_id))).ensure_not_paused()
@@ -160,7 +160,7 @@ class _PaymentFlow:
         live = not tx.deployment.sandbox
         if over:
             return ProviderCall(payment.id, lambda: self._find_charge(charge, live=live))
-        await payments.mark_called(tx, payment.id)
+        await payments.mark_sent_to_provider(tx, payment.id)
         return ProviderCall(payment.id, lambda: self._charge(charge, live=live))
 
     async def _charge(self, charge: OffSessionCharge, *, live: bool) -> ProviderPayment:
@@ -176,11 +176,11 @@ class _PaymentFlow:
 
     def fetch(self, payment: str) -> ProviderCall:
         """The call that fetches a payment."""
-        return ProviderCall(None, lambda: self._provider.fetch(payment))
+        return ProviderCall(None, lambda: self._provider.fetch_payment(payment))
 
     def cancel(self, payment: Payment, provider_payment: str) -> ProviderCall:
         """The call that cancels an unpaid attempt."""
-        return ProviderCall(payment.id, lambda: self._provider.cancel(provider_payment))
+        return ProviderCall(payment.id, lambda: self._provider.cancel_payment(provider_payment))
 
     async def apply_answer(self, tx: Tx, provider_payment: ProviderPayment) -> None:
         """Count declined cards against card testing (H6), and apply the answer to the donation.
@@ -217,7 +217,7 @@ class _StartPayment(_PaymentFlow):
         """Create the donation and its attempt; returns the next call, until there is a payment page."""
         session = await sessions.get_for_update(tx, self._session_id)
         donation = await service.find_uncancelled_by_session(tx, session.id)
-        payment = await payments.newest_attempt(tx, donation.id) if donation else None
+        payment = await payments.current_attempt(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
             return await self._attempt(tx, session)
         if not payment.is_payable or donation.transfer_confirmed_at is not None:
@@ -252,9 +252,9 @@ class _StartPayment(_PaymentFlow):
         donation = await service.create_donation(tx, session, self._gift)
         if self._way == BANK_TRANSFER:
             return await self._transfer(tx, session, donation)
-        allowed = MAX_TRIES - await payments.count_card_tries(tx, donation.id)
+        allowed = MAX_TRIES - await payments.count_card_attempts(tx, donation.id)
         if allowed < 1:
-            raise domain.TooManyTries
+            raise domain.TooManyCardAttempts
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         taken = tuple(code for code in organisation.donation_currencies if code in self._provider.currencies)
@@ -310,7 +310,7 @@ class _RefreshPayment(_PaymentFlow):
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """The call that fetches an attempt which may be paid: the donor's, even if we ended it, then the newest."""
         known = await service.load_session_donation(tx, self._session_id)
-        newest = await payments.newest_attempt(tx, known.donation.id) if known.donation else None
+        newest = await payments.current_attempt(tx, known.donation.id) if known.donation else None
         if self._payment_id is not None and newest is not None and newest.status not in SETTLED_STATUSES:
             other, self._payment_id = await payments.find(tx, self._payment_id), None
             if other is not None and other.provider_payment and other.provider != BANK_TRANSFER:
@@ -399,14 +399,14 @@ class _PayLaterDonation(_PaymentFlow):
             raise NotFound
         subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
         donation = await service.get_for_update(tx, ALL_PARTNERS, self._donation_id)
-        payment = await payments.newest_attempt(tx, donation.id)
+        payment = await payments.current_attempt(tx, donation.id)
         if donation.status != "REQUESTED_PAYMENT" or payment is None or payment.status in SETTLED_STATUSES:
             return FlowDone(None)
         if payment.is_payable:
             started = payment.provider_payment is not None or payment.off_session
             return FlowDone(payment.url) if started else await self.create(tx, payment, donation)
         (await partners.get(tx, Partner(donation.partner_id))).ensure_not_paused()
-        donation = await service.set_amount(tx, donation, subscription)
+        donation = await service.apply_subscription_amount(tx, donation, subscription)
         payment = await payments.create_attempt(
             tx, self._provider.name, donation.id, donation.money, payment.description, payment.language, MAX_TRIES
         )
@@ -467,7 +467,7 @@ async def start_payment(
 
     Without ``url`` the state says why: PAID, HELD. A second call with the same donation returns the same page; with
     another amount it cancels the first payment and creates a new one. Raises NotFound, AccountPaused, SessionExpired,
-    SessionCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
+    SessionCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyCardAttempts, ProviderUnavailable.
 
     ``browser``: the donor's; the card testing limits may raise RateLimited or CodeRequired. None skips them, as in
     simulations.
@@ -477,7 +477,7 @@ async def start_payment(
     )
 
 
-async def pay_later_donation(context: PaymentContext, donation_id: UUID) -> str | None:
+async def start_later_donation_payment(context: PaymentContext, donation_id: UUID) -> str | None:
     """The page where the donor pays an open date of a subscription; None if it is paid or over.
 
     Raises NotFound, AccountPaused, ProviderUnavailable.

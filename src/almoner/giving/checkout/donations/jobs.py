@@ -20,8 +20,8 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 from almoner.kit.errors import AccountPaused
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import leases, queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobKind, JobRetry, Result
 
 RETRY_DELAY: Final = timedelta(minutes=1)
 _PAUSE_RETRY: Final = timedelta(hours=1)
@@ -45,10 +45,10 @@ class DeletePaymentMethod(msgspec.Struct, frozen=True):
 
 FORGET_PAYMENT_METHOD: Final = JobKind("donations.delete_payment_method", DeletePaymentMethod)
 tasks: Final = Tasks()
-provider_tasks: Final = TasksWith[JobDependencies]()
+provider_tasks: Final = TasksWithDependencies[JobDependencies]()
 
 
-@tasks.reacts_to(PAYMENT_METHOD_REPLACED)
+@tasks.on_internal_event(PAYMENT_METHOD_REPLACED)
 async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodReplacedEvent]) -> None:
     """Enqueue the deletion of replaced payment methods."""
     jobs = [
@@ -62,7 +62,7 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
 
 @provider_tasks.job(FORGET_PAYMENT_METHOD)
 async def delete_payment_method(
-    dependencies: JobDependencies, _context: JobContext, job: JobOf[DeletePaymentMethod]
+    dependencies: JobDependencies, _context: JobContext, job: DecodedJob[DeletePaymentMethod]
 ) -> Result:
     """Have the provider delete a saved payment method."""
     if job.details.provider != dependencies.provider.name:
@@ -75,7 +75,7 @@ async def delete_payment_method(
 
 
 @provider_tasks.job(CANCEL_PAYMENT)
-async def cancel_payment(dependencies: JobDependencies, context: JobContext, job: JobOf[CancelPayment]) -> Result:
+async def cancel_payment(dependencies: JobDependencies, context: JobContext, job: DecodedJob[CancelPayment]) -> Result:
     """Cancel a payment attempt that must not be paid."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
@@ -86,7 +86,7 @@ async def cancel_payment(dependencies: JobDependencies, context: JobContext, job
 
 
 @provider_tasks.job(FINISH_PAYMENT)
-async def finish_payment(dependencies: JobDependencies, context: JobContext, job: JobOf[FinishPayment]) -> Result:
+async def finish_payment(dependencies: JobDependencies, context: JobContext, job: DecodedJob[FinishPayment]) -> Result:
     """Charge a saved payment method, or finish a call that a crash left unrecorded (I5)."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
@@ -115,7 +115,7 @@ async def _recover_lost_calls(tx: Tx) -> int:
     return len(lost)
 
 
-tasks.periodic("donations.cancel_abandoned", service.next_due_at, service.cancel_abandoned_donations)
+tasks.periodic("donations.cancel_abandoned", service.next_cancellation_at, service.cancel_abandoned_donations)
 tasks.periodic("donations.erase_donors", service.next_erasure_at, service.erase_donors)
 tasks.periodic("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
 # Not more often: lists are exact without it, but slow down as the totals become stale.

@@ -59,7 +59,7 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
     organisation = await organisations.get(tx, partner, subscription.organisation_id)
     if not gift_aid_declarations_domain.is_eligible(subscription.money.currency, organisation):
         return None
-    return await gift_aid_declarations.find_covering(tx, partner, subscription.user_id, tx.now)
+    return await gift_aid_declarations.find_covering_declaration(tx, partner, subscription.user_id, tx.now)
 
 
 async def set_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:

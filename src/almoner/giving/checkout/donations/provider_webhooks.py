@@ -19,14 +19,14 @@ _log: Final = get_logger("almoner.giving")
 
 def webhook_routes(
     context: PaymentContext,
-    disputed: Callable[[str], Awaitable[None]],
-    refunded: Callable[[str, str], Awaitable[None]] | None = None,
-    set_up: Callable[[ProviderEvent], Awaitable[bool]] | None = None,
+    handle_dispute: Callable[[str], Awaitable[None]],
+    handle_refund: Callable[[str, str], Awaitable[None]] | None = None,
+    handle_setup: Callable[[ProviderEvent], Awaitable[bool]] | None = None,
 ) -> list[BaseRoute]:
     """The webhook route, for wiring to mount.
 
-    ``disputed`` handles webhooks about a payment's disputes, ``refunded`` those about its refunds, ``set_up`` those
-    about a page for saving a payment method; it returns False if the page is not ours.
+    ``handle_dispute`` handles webhooks about a payment's disputes, ``handle_refund`` those about its refunds,
+    ``handle_setup`` those about a page for saving a payment method; it returns False if the page is not ours.
     """
 
     async def handle_webhook(request: Request) -> Response:
@@ -42,7 +42,7 @@ def webhook_routes(
     async def act_on(event: ProviderEvent) -> None:
         match event.subject:
             case "setup":
-                own = set_up is not None and await set_up(event)
+                own = handle_setup is not None and await handle_setup(event)
             case "payment_method":
                 own = await flows.refresh_payment_method(context, event.payment)
             case _:
@@ -50,9 +50,9 @@ def webhook_routes(
         if not own:
             _log.info("webhook_ignored", provider=context.provider.name, notice=event.id, type=event.type)
         elif event.subject == "dispute":  # after the payment, which may have changed as well
-            await disputed(event.payment)
-        elif event.subject == "refund" and refunded is not None:
-            await refunded(event.payment, event.refund)
+            await handle_dispute(event.payment)
+        elif event.subject == "refund" and handle_refund is not None:
+            await handle_refund(event.payment, event.refund)
 
     return [Route("/callbacks/{provider}", handle_webhook, methods=["POST"])]
 

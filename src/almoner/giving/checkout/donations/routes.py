@@ -22,7 +22,7 @@ from almoner.giving.checkout.donations.schemas import (
     DonationResponse,
     DonationsQuery,
     donation_response,
-    filters_of,
+    parse_filters,
 )
 from almoner.kit.errors import Forbidden
 from almoner.kit.money import Money
@@ -44,7 +44,7 @@ async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[D
     if query.email is not None and not call.caller.has_scope(PERSONAL):
         raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query), query.sort)
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(call.tx, query), query.sort)
     return call.list_response(
         page,
         rows,

@@ -94,7 +94,7 @@ class DonationsQuery(PageQuery):
     )
 
 
-def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
+def parse_filters(tx: Tx, query: DonationsQuery) -> DonationFilters:
     """The filters in a query. Raises IncorrectParams for invalid IDs."""
     reasons = []
 

@@ -15,7 +15,7 @@ from almoner.giving.checkout.dedications import service as dedications
 from almoner.giving.checkout.donations import domain, schemas, store, store_lists, store_money, store_requests
 from almoner.giving.checkout.donations.creation import change_donor as change_donor
 from almoner.giving.checkout.donations.creation import create_donation as create_donation
-from almoner.giving.checkout.donations.creation import restore_donation
+from almoner.giving.checkout.donations.creation import find_or_recreate_donation
 from almoner.giving.checkout.donations.domain import (
     AddedDonations,
     DisbursementBatch,
@@ -26,16 +26,18 @@ from almoner.giving.checkout.donations.domain import (
 )
 from almoner.giving.checkout.donations.later_donations import FINISH_PAYMENT as FINISH_PAYMENT
 from almoner.giving.checkout.donations.later_donations import FinishPayment as FinishPayment
+from almoner.giving.checkout.donations.later_donations import apply_subscription_amount as apply_subscription_amount
 from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
 from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
-from almoner.giving.checkout.donations.later_donations import set_amount as set_amount
 from almoner.giving.checkout.donations.schemas import DonationResponse as DonationResponse
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
 from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donations.store_lists import list_page as list_page
-from almoner.giving.checkout.donations.store_money import list_unpaid_balances as list_unpaid_balances
 from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement
+from almoner.giving.checkout.donations.store_money import (
+    unpaid_balances_of_organisation as unpaid_balances_of_organisation,
+)
 from almoner.giving.checkout.donations.store_requests import lock_unpaid_of_request as lock_unpaid_of_request
 from almoner.giving.checkout.donations.store_requests import oldest_uninvoiced_at as oldest_uninvoiced_at
 from almoner.giving.checkout.donations.store_requests import sum_uninvoiced_donations as sum_uninvoiced_donations
@@ -104,7 +106,7 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, is_patch=True)):
         raise domain.InvalidMetadata(*found)
     if (donation := await store.get_for_update(tx, partner, donation_id)) is None:
         raise NotFound
@@ -118,7 +120,7 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
 async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
     """The session's donation and checkout state, from the database only."""
     donation = await store.find_newest_by_session(tx, session_id)
-    return domain.session_donation_of(donation, await payments.newest_attempt(tx, donation.id) if donation else None)
+    return domain.session_donation_of(donation, await payments.current_attempt(tx, donation.id) if donation else None)
 
 
 async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin:
@@ -136,7 +138,7 @@ async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
 async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     """The provider's ID of an unpaid donation's payment. Raises NotFound, InvalidState."""
     donation = await get(tx, partner, donation_id)
-    payment = await payments.newest_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
+    payment = await payments.current_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
     if payment is None or not payment.is_payable or payment.provider_payment is None:
         raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
     return payment.provider_payment
@@ -166,7 +168,7 @@ async def apply_provider_state(
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
     if provider_payment.attempts > payment.attempts:
-        await payments.record_card_tries(tx, payment, provider_payment.attempts)
+        await payments.record_card_attempts(tx, payment, provider_payment.attempts)
     if payment.status in SETTLED_STATUSES:
         return
     match provider_payment.status:
@@ -276,7 +278,7 @@ async def _record_unallocated(
     if payment is not None:
         await payments.update_attempt_status(tx, payment, "held", provider_payment)
     if provider_payment.payment_method is not None:
-        await donation_subscriptions.release_payment_method(tx, provider, provider_payment.payment_method)
+        await donation_subscriptions.request_payment_method_deletion(tx, provider, provider_payment.payment_method)
     await suspense.record_unallocated_payment(tx, provider, provider_payment, payment, reason)
 
 
@@ -290,7 +292,7 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
     return confirmed
 
 
-async def receive_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPayment, note: str, by: str) -> Donation:
+async def apply_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPayment, note: str, by: str) -> Donation:
     """Apply an unallocated bank transfer to its donation, on an operator's decision.
 
     The donation is settled at once. If it was cancelled meanwhile, a new one is created. Raises InvalidState.
@@ -302,14 +304,14 @@ async def receive_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPa
     donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
     if await payments.list_payable_attempts(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
-    donation = await restore_donation(tx, session, donation, unallocated_payment.money)
+    donation = await find_or_recreate_donation(tx, session, donation, unallocated_payment.money)
     payment = await payments.create_attempt(
         tx, source.provider, donation.id, unallocated_payment.money, source.description, source.language, 1
     )
     await payments.mark_paid(tx, payment)
     if (received := await store.mark_received(tx, donation.id, payment.id)) is None:
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
-    await sessions.complete_by_officer(tx, session, donation.id)
+    await sessions.complete_by_operator(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await mark_settled(tx, {received.id: unallocated_payment.money})
@@ -319,8 +321,10 @@ async def receive_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPa
 
 async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
     """Cancel donations unpaid after 24 h, or 30 days for bank transfers; returns how many."""
-    cancelled = await store.cancel_abandoned_donations(tx, tx.now - domain.ABANDONED_AFTER, limit, awaited=False)
-    cancelled += await store.cancel_abandoned_donations(tx, tx.now - TRANSFER_LIFETIME, limit, awaited=True)
+    cancelled = await store.cancel_abandoned_donations(
+        tx, tx.now - domain.ABANDONED_AFTER, limit, awaiting_transfer=False
+    )
+    cancelled += await store.cancel_abandoned_donations(tx, tx.now - TRANSFER_LIFETIME, limit, awaiting_transfer=True)
     if cancelled:
         await outbox.emit_events(
             tx, domain.CANCELLED, [(one.partner_id, serialise_for_api(tx, one)) for one in cancelled]
@@ -339,14 +343,14 @@ async def cancel_later_donation(tx: Tx, donation_id: UUID) -> None:
         await _enqueue_live_cancels(tx, [donation_id])
 
 
-async def has_live_payment(tx: Tx, donation_id: UUID) -> bool:
+async def has_payment_in_progress(tx: Tx, donation_id: UUID) -> bool:
     """Whether a donation is being paid right now."""
     return bool(await payments.list_payable_attempts(tx, [donation_id]))
 
 
-async def next_due_at(tx: Tx) -> datetime | None:
+async def next_cancellation_at(tx: Tx) -> datetime | None:
     """When the next unpaid donation is due to be cancelled."""
-    unpaid, awaited = await store.oldest_unpaid_at(tx)
+    unpaid, awaited = await store.oldest_unpaid_and_awaited_at(tx)
     due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_LIFETIME)
     return min((one for one in due if one), default=None)
 
@@ -361,7 +365,7 @@ async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
-    oldest = await store.next_erasure_at(tx)
+    oldest = await store.oldest_cancelled_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER
 
 
@@ -388,10 +392,10 @@ async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Don
     return {donation.id: donation for donation in await store_money.lock_donations(tx, donation_ids)}
 
 
-async def mark_settled(tx: Tx, nets: Mapping[UUID, Money]) -> None:
+async def mark_settled(tx: Tx, net_amounts: Mapping[UUID, Money]) -> None:
     """Record the settled amounts of locked donations and notify partners (settled 5)."""
-    settled = await store_money.mark_settled(tx, list(nets), list(nets.values()))
-    if len(settled) != len(nets):
+    settled = await store_money.mark_settled(tx, list(net_amounts), list(net_amounts.values()))
+    if len(settled) != len(net_amounts):
         raise LookupError("a donation to be settled does not wait for it")
     await _emit_all(tx, domain.SETTLED, settled)
 
@@ -401,9 +405,9 @@ async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
     return await store_money.unpaid_balances(tx)
 
 
-async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch, max_total_minor: int = MAX_MINOR) -> bool:
+async def has_undisbursed_donations(tx: Tx, batch: DisbursementBatch, max_total_minor: int = MAX_MINOR) -> bool:
     """Whether a batch has settled donations in no disbursement that fit into ``max_total_minor``."""
-    return await store_money.has_unpaid_donations(tx, Partner(batch.partner_id), batch, max_total_minor)
+    return await store_money.has_undisbursed_donations(tx, Partner(batch.partner_id), batch, max_total_minor)
 
 
 async def add_to_disbursement(

@@ -66,7 +66,7 @@ with made as (
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19, $20, $21, $22,
             $23, $24)
     returning partner_id
-) {counters.increment_sql(LIST, "partner_id", "from made")}
+) {counters.increment_list_total_sql(LIST, "partner_id", "from made")}
 """
 
 
@@ -313,16 +313,18 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
 
 
 @across_partners("sweep")
-async def cancel_abandoned_donations(tx: Tx, before: datetime, limit: int, *, awaited: bool) -> list[Donation]:
+async def cancel_abandoned_donations(
+    tx: Tx, before: datetime, limit: int, *, awaiting_transfer: bool
+) -> list[Donation]:
     """Cancel up to ``limit`` unpaid hosted donations, oldest first, skipping locked ones (S4).
 
-    ``awaited``: donations whose bank transfer was confirmed before ``before``; else donations created before it without
-    a confirmed transfer.
+    ``awaiting_transfer``: donations whose bank transfer was confirmed before ``before``; else donations created before
+    it without a confirmed transfer.
     """
-    due = "transfer_confirmed_at" if awaited else "created_at"
+    due = "transfer_confirmed_at" if awaiting_transfer else "created_at"
     # Donations of a subscription's due dates expire by the rules of the subscription.
     unpaid = "type = 'hosted' and transfer_confirmed_at is null and subscription_due_on is null"
-    which = "transfer_confirmed_at is not null" if awaited else unpaid
+    which = "transfer_confirmed_at is not null" if awaiting_transfer else unpaid
     rows = await tx.fetch(
         f"""
         with due as materialized (
@@ -340,7 +342,7 @@ async def cancel_abandoned_donations(tx: Tx, before: datetime, limit: int, *, aw
 
 
 @across_partners("sweep")
-async def oldest_unpaid_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def oldest_unpaid_and_awaited_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
     row = await tx.fetchrow(
         """
@@ -403,7 +405,7 @@ async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> Erased
 
 
 @across_partners("sweep")
-async def next_erasure_at(tx: Tx) -> datetime | None:
+async def oldest_cancelled_at(tx: Tx) -> datetime | None:
     """When the oldest cancelled donation with a donor was cancelled."""
     sql = f"select cancelled_at from donation where {_FORGOTTEN} order by cancelled_at limit 1"
     found: datetime | None = await tx.fetchval(sql)

@@ -70,12 +70,12 @@ async def list_page(
     """One page in reading order and the exact total, in one statement. A list sorted by amount has no filters."""
     if sort == "amount":
         columns, shown = store.BASE_COLUMNS, "shares_donor_details"
-        rows, total = await lists.list_sorted_page(
-            tx, partner, store.LIST, columns, page_, _BY_AMOUNT, of_partner=shown
+        rows, total = await lists.list_sorted_partner_page(
+            tx, partner, store.LIST, columns, page_, _BY_AMOUNT, extra_partner_column=shown
         )
     elif filters == DonationFilters():
         columns, shown = store.BASE_COLUMNS, "shares_donor_details"
-        rows, total = await lists.list_page(tx, partner, store.LIST, columns, page_, of_partner=shown)
+        rows, total = await lists.list_partner_page(tx, partner, store.LIST, columns, page_, extra_partner_column=shown)
     elif filters.session_id is not None or filters.email is not None:
         rows, total = await _page_of_few(tx, partner, page_, filters)
     else:

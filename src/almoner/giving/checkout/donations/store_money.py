@@ -23,7 +23,7 @@ async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]
     return [donation_from_row(row) for row in await tx.fetch(_LOCK_DONATIONS, sorted(donation_ids))]
 
 
-async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
+async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], net_amounts: Sequence[Money]) -> list[Donation]:
     """Store the settled amount of each donation; skips donations that are not waiting for settlement."""
     rows = await tx.fetch(
         f"""
@@ -33,8 +33,8 @@ async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Mone
         returning {_RETURNED}
         """,
         donation_ids,
-        [net.minor for net in nets],
-        [net.currency for net in nets],
+        [net.minor for net in net_amounts],
+        [net.currency for net in net_amounts],
         tx.now,
     )
     return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
@@ -66,7 +66,7 @@ where partner_id = $1 and organisation_id = $2 and {_PAYABLE} order by 3
 """
 
 
-async def list_unpaid_balances(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+async def unpaid_balances_of_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """Like ``unpaid_balances``, for one partner and nonprofit."""
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
@@ -79,7 +79,7 @@ select coalesce((
 """
 
 
-async def has_unpaid_donations(tx: Tx, partner: Partner, batch: DisbursementBatch, max_total_minor: int) -> bool:
+async def has_undisbursed_donations(tx: Tx, partner: Partner, batch: DisbursementBatch, max_total_minor: int) -> bool:
     """Whether a batch has settled donations without a disbursement, within ``max_total_minor``."""
     return bool(await tx.fetchval(HAS_UNPAID, partner.id, batch.organisation_id, batch.currency, max_total_minor))
 

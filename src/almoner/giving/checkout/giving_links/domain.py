@@ -98,7 +98,7 @@ class Recipient:
     flagged: bool
 
     @property
-    def problem(self) -> str | None:
+    def ineligibility_reason(self) -> str | None:
         """Why it cannot receive donations by a giving link; None if it can."""
         if not self.receives:
             return "cannot accept donations: they go to nonprofits that their register lists as active"
@@ -108,7 +108,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class OptOut:
     """A nonprofit's opt-out of giving links. ``reason``: the nonprofit's reason, as recorded by an operator."""
 
     organisation_id: UUID
@@ -118,7 +118,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FundraisingProgress:
     """The amount raised through a link in its currency, minus refunds, and the number of donors."""
 
     raised_minor: int

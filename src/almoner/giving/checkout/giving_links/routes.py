@@ -36,8 +36,8 @@ _IMAGE: Final = UploadDeclaration(
 _ERRORS: Final = (OrganisationNotFound, CategoryNotFound, CannotAcceptDonations, InvalidMetadata)
 
 
-def giving_link_routes(payable: Collection[str] | None) -> Routes:
-    """The endpoints. ``payable``: the currencies that donors can pay in here, None without a way."""
+def giving_link_routes(payable_currencies: Collection[str] | None) -> Routes:
+    """The endpoints. ``payable_currencies``: the currencies that donors can pay in here, None without a way."""
     routes = Routes("Giving links")
 
     @routes.get("/v1/giving-links", key=SECRET, scope="giving_links:read")
@@ -52,7 +52,7 @@ def giving_link_routes(payable: Collection[str] | None) -> Routes:
     @routes.post("/v1/giving-links", key=SECRET, scope="giving_links:write", errors=(*_ERRORS, SlugTaken))
     async def create_giving_link(call: ApiCall, body: GivingLinkBody) -> GivingLinkResponse:
         """Create a giving link: a permanent page on which donors give, without code on your side."""
-        created = await service.create(call.tx, call.partner, body.to_input(), body.slug, payable)
+        created = await service.create(call.tx, call.partner, body.to_input(), body.slug, payable_currencies)
         return giving_link_response(call.tx, created)
 
     @routes.get("/v1/giving-links/{id}", key=SECRET, scope="giving_links:read")
@@ -63,7 +63,7 @@ def giving_link_routes(payable: Collection[str] | None) -> Routes:
     @routes.patch("/v1/giving-links/{id}", key=SECRET, scope="giving_links:write", errors=_ERRORS)
     async def update_giving_link(call: ApiCall, id: GivingLinkId, body: GivingLinkPatch) -> GivingLinkResponse:
         """Change a giving link, or switch it off. Its address stays."""
-        changed = await service.update(call.tx, call.partner, id, body.to_input(), payable)
+        changed = await service.update(call.tx, call.partner, id, body.to_input(), payable_currencies)
         return giving_link_response(call.tx, changed)
 
     @routes.post(
@@ -71,7 +71,7 @@ def giving_link_routes(payable: Collection[str] | None) -> Routes:
     )
     async def set_giving_link_image(call: ApiCall, id: GivingLinkId, upload: CheckedFile) -> GivingLinkResponse:
         """Upload the picture of a giving link: JPEG, PNG or HEIC, at most 5 MiB."""
-        changed = await service.set_image(call.tx, call.partner, id, images.image_of_upload(upload))
+        changed = await service.set_image(call.tx, call.partner, id, images.read_checked_image(upload))
         return giving_link_response(call.tx, changed)
 
     return routes

@@ -122,7 +122,7 @@ class GivingLinkInput:
 
     values: Mapping[str, Any]
 
-    def value(self, name: str, current: Any) -> Any:
+    def value_or(self, name: str, current: Any) -> Any:
         """The new value of a member, or the current one."""
         return self.values.get(name, current)
 

@@ -7,13 +7,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.giving.checkout.giving_links import domain, store
-from almoner.giving.checkout.giving_links.domain import GivingLink, Recipient, Refusal
+from almoner.giving.checkout.giving_links.domain import GivingLink, OptOut, Recipient
 from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
 from almoner.giving.checkout.giving_links.store import find_by_slug as find_by_slug
 from almoner.giving.checkout.giving_links.store import find_progress as find_progress
+from almoner.giving.checkout.giving_links.store import list_opt_outs as list_opt_outs
 from almoner.giving.checkout.giving_links.store import list_page as list_page
 from almoner.giving.checkout.giving_links.store import list_recipients as list_recipients
-from almoner.giving.checkout.giving_links.store import list_refusals as list_refusals
 from almoner.giving.checkout.hosted_page.domain import find_amount_problems
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import ONE_TIME
@@ -54,13 +54,13 @@ _LISTS: Final = frozenset({"organisation_ids", "currencies", "frequencies", "all
 
 
 async def create(
-    tx: Tx, partner: Partner, link_input: GivingLinkInput, slug: str | None, payable: Collection[str] | None
+    tx: Tx, partner: Partner, link_input: GivingLinkInput, slug: str | None, payable_currencies: Collection[str] | None
 ) -> GivingLink:
-    """Create a link. ``payable``: the currencies that donors can pay in here.
+    """Create a link. ``payable_currencies``: the currencies that donors can pay in here.
 
     Raises IncorrectParams, OrganisationNotFound, CategoryNotFound, CannotAcceptDonations, SlugTaken, InvalidMetadata.
     """
-    if (held := await store.count(tx, partner)) >= domain.MAX_LINKS:
+    if (held := await store.lock_and_count(tx, partner)) >= domain.MAX_LINKS:
         raise IncorrectParams(f"there are already {held} giving links, which is the maximum")
     blank = GivingLink(
         tx.new_id(),
@@ -83,7 +83,7 @@ async def create(
         created_at=tx.now,
         updated_at=tx.now,
     )
-    made = await _changed(tx, partner, blank, link_input, payable)
+    made = await _changed(tx, partner, blank, link_input, payable_currencies)
     if slug is not None:
         if not await store.insert(tx, partner, made):
             raise domain.SlugTaken(f"body.slug '{slug}'")
@@ -103,11 +103,11 @@ async def get(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
 
 
 async def update(
-    tx: Tx, partner: Partner, link_id: UUID, link_input: GivingLinkInput, payable: Collection[str] | None
+    tx: Tx, partner: Partner, link_id: UUID, link_input: GivingLinkInput, payable_currencies: Collection[str] | None
 ) -> GivingLink:
     """Change a giving link. Raises NotFound, and what ``create`` raises except SlugTaken."""
     before = await _lock(tx, partner, link_id)
-    changed = await _changed(tx, partner, before, link_input, payable)
+    changed = await _changed(tx, partner, before, link_input, payable_currencies)
     if changed == before:
         return before
     changed = replace(changed, updated_at=tx.now)
@@ -134,13 +134,13 @@ async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, by: str) -
     if not 1 <= len(reason) <= _LONGEST_REASON:
         raise IncorrectParams(f"the note must have 1 to {_LONGEST_REASON:,} characters")
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    return await store.insert_refusal(tx, Refusal(organisation.id, reason, by, tx.now))
+    return await store.insert_opt_out(tx, OptOut(organisation.id, reason, by, tx.now))
 
 
 async def allow_nonprofit(tx: Tx, organisation_id: UUID) -> bool:
     """Allow giving links for a nonprofit again; False if they are already allowed. Raises NotFound."""
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    return await store.delete_refusal(tx, organisation.id)
+    return await store.delete_opt_out(tx, organisation.id)
 
 
 async def _lock(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
@@ -210,7 +210,7 @@ async def _whom(
 async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
     """Check that the link's organisations accept donations. Raises CannotAcceptDonations, IncorrectParams."""
     recipients: Sequence[Recipient] = await store.list_recipients(tx, partner, link.organisation_ids)
-    refused = [(one, one.problem) for one in recipients if one.problem is not None]
+    refused = [(one, one.ineligibility_reason) for one in recipients if one.ineligibility_reason is not None]
     if refused:
         raise domain.CannotAcceptDonations(
             *(f"{tx.ids.text('organisation', one.named)} {problem}" for one, problem in refused)
@@ -249,7 +249,7 @@ def _metadata(before: GivingLink, given: Any) -> Any:
     """Merge the metadata as everywhere; null removes all. Raises InvalidMetadata."""
     if given is None:
         return None
-    if found := metadata_rules.find_metadata_problems(given, merged=True):
+    if found := metadata_rules.find_metadata_problems(given, is_patch=True):
         raise domain.InvalidMetadata(*found)
     merged = metadata_rules.merge_metadata(before.metadata or {}, given)
     if found := metadata_rules.find_metadata_problems(merged):

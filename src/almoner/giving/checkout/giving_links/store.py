@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.giving_links.domain import GivingLink, Progress, Recipient, Refusal
+from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, OptOut, Recipient
 from almoner.giving.checkout.sessions.domain import DonationOptions
 from almoner.nonprofits.organisations.domain import donation_currencies_of_country
 from almoner.platform.database.across_partners import across_partners
@@ -120,7 +120,7 @@ async def find_by_slug(tx: Tx, slug: str) -> GivingLink | None:
     return _link(row) if row else None
 
 
-async def count(tx: Tx, partner: Partner) -> int:
+async def lock_and_count(tx: Tx, partner: Partner) -> int:
     """Count the partner's giving links; locks the partner, so that none is added meanwhile."""
     await tx.execute("select from partner where id = $1 for no key update", partner.id)
     found: int = await tx.fetchval("select count(*) from giving_link where partner_id = $1", partner.id)
@@ -178,7 +178,7 @@ async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[U
     ]
 
 
-async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> Progress:
+async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> FundraisingProgress:
     """The amount raised through a link in a currency, minus refunds."""
     row = await tx.fetchrow(
         """
@@ -192,10 +192,10 @@ async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) 
         currency,
     )
     assert row is not None
-    return Progress(row["raised"], row["donors"])
+    return FundraisingProgress(row["raised"], row["donors"])
 
 
-async def insert_refusal(tx: Tx, refusal: Refusal) -> bool:
+async def insert_opt_out(tx: Tx, refusal: OptOut) -> bool:
     """Store an opt-out; False if the organisation already has one."""
     made = await tx.fetchval(
         """
@@ -210,7 +210,7 @@ async def insert_refusal(tx: Tx, refusal: Refusal) -> bool:
     return bool(made)
 
 
-async def delete_refusal(tx: Tx, organisation_id: UUID) -> bool:
+async def delete_opt_out(tx: Tx, organisation_id: UUID) -> bool:
     """Delete an opt-out; False if there is none."""
     lifted = await tx.fetchval(
         "delete from giving_link_refusal where organisation_id = $1 returning true", organisation_id
@@ -218,7 +218,7 @@ async def delete_refusal(tx: Tx, organisation_id: UUID) -> bool:
     return bool(lifted)
 
 
-async def list_refusals(tx: Tx, limit: int) -> list[Refusal]:
+async def list_opt_outs(tx: Tx, limit: int) -> list[OptOut]:
     """The newest opt-outs."""
     rows = await tx.fetch(
         """
@@ -227,4 +227,4 @@ async def list_refusals(tx: Tx, limit: int) -> list[Refusal]:
         """,
         limit,
     )
-    return [Refusal(*row) for row in rows]
+    return [OptOut(*row) for row in rows]

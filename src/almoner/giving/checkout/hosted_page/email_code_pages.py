@@ -109,11 +109,11 @@ class EmailCodePages:
         problem: str | None = None,
         notice: FormNotice | None = None,
     ) -> Response:
-        return self.views.code_page(
+        return self.views.email_code_page(
             opened.giving,
             form.email,
             action=f"/give/{opened.name}/code",
-            back=f"/give/{opened.name}",
+            back_url=f"/give/{opened.name}",
             csrf=opened.visit.csrf,
             status=status,
             problem=problem,

@@ -18,7 +18,7 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation
 from almoner.giving.checkout.giving_links import service as giving_links
-from almoner.giving.checkout.giving_links.domain import GivingLink, Progress, is_slug
+from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, is_slug
 from almoner.giving.checkout.hosted_page import device_cookie, prefill, service
 from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
 from almoner.giving.checkout.hosted_page.ports import Checkout, Disclosures
@@ -71,7 +71,7 @@ class OpenedLink:
         """The partner that owns the link."""
         return Partner(self.link.partner_id)
 
-    def address(self, **changed: str) -> str:
+    def page_url(self, **changed: str) -> str:
         """The page's URL with its prefilled values and some changed parameters."""
         kept = {**prefill.preserved_parameters(self.request.query_params), **changed}
         return f"{self.path}?{urlencode(kept)}" if kept else self.path
@@ -113,8 +113,8 @@ class GivingLinkPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route("/g/{slug}", self.page, methods=["GET", "POST"]),
-            Route("/g/{slug}/dialog", self.dialog, methods=["GET"]),
+            Route("/g/{slug}", self.show_or_submit, methods=["GET", "POST"]),
+            Route("/g/{slug}/dialog", self.show_in_frame, methods=["GET"]),
             Route("/g/{slug}/qr.{kind}", self.qr_code, methods=["GET"]),
         ]
 
@@ -122,9 +122,9 @@ class GivingLinkPages:
         """The page for an unknown link."""
         return self.views.message_page(request, "unknown", status, "link")
 
-    async def page(self, request: Request) -> Response:
+    async def show_or_submit(self, request: Request) -> Response:
         """Handle every method of this path."""
-        return await (self.send if request.method == "POST" else self.show)(request)
+        return await (self.submit if request.method == "POST" else self.show)(request)
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
@@ -132,7 +132,7 @@ class GivingLinkPages:
         return await self._show(request)
 
     @with_error_pages
-    async def dialog(self, request: Request) -> Response:
+    async def show_in_frame(self, request: Request) -> Response:
         """Show the page in a frame, on sites that the link allows. Links open in the whole window."""
         return await self._show(request, framed=True)
 
@@ -156,10 +156,10 @@ class GivingLinkPages:
         return self._form(giving, context, typed, shared=shared)
 
     @with_error_pages
-    async def send(self, request: Request) -> Response:
+    async def submit(self, request: Request) -> Response:
         """Create the session and proceed to payment, or show the form with its problems."""
         form = await forms.read_form(request)
-        typed = DonationForm.from_form(form)
+        typed = DonationForm.from_fields(form)
         try:
             async with self._db.read() as tx:
                 opened = await self._open(tx, request)
@@ -171,7 +171,7 @@ class GivingLinkPages:
             if not link_sessions.is_same_origin(request, self._origin):
                 again = FormNotice("give.again", alert=True)
                 return self._form(giving, context, typed, status=403, notice=again)
-            gift = self._give.details_of(giving, typed)
+            gift = self._give.parse_details(giving, typed)
             if not isinstance(gift, DonationDetails):
                 return self._form(giving, context, typed, status=422, problems=gift)
             if wait := self._wait(request):
@@ -235,8 +235,8 @@ class GivingLinkPages:
             of = await categories.list_by_organisation(tx, opened.partner, [found.id])
             if link.category_id not in {one.id for one in of.get(found.id, [])}:
                 raise NotFound
-        if found.problem is not None:
-            [name] = (await organisations.readable_names(tx, opened.partner, [found.id])).values()
+        if found.ineligibility_reason is not None:
+            [name] = (await organisations.display_names(tx, opened.partner, [found.id])).values()
             raise LinkClosed("closed", name, opened.account)
         return found.id
 
@@ -250,7 +250,7 @@ class GivingLinkPages:
             raise LinkClosed("closed", cause.name, opened.account)
         if currency not in offered:
             header = opened.request.headers.get("accept-language")
-            currency = service.currency_for(offered, header, tx.now.date())
+            currency = service.default_currency(offered, header, tx.now.date())
         session = DonationSession(
             tx.new_id(),
             link.partner_id,
@@ -275,12 +275,12 @@ class GivingLinkPages:
         link, session, query = opened.link, giving.session, opened.request.query_params
         assert session.currency is not None, "it was chosen"
         language = self.views.language(giving)
-        progress: Progress | None = None
+        progress: FundraisingProgress | None = None
         if link.shows_progress and len(link.currencies) == 1:
             progress = await giving_links.find_progress(tx, opened.partner, link.id, session.currency)
         organisation = self._ids.text("organisation", session.organisation_id)
         hidden = {"organisation": organisation, "currency": session.currency}
-        if reference := prefill.reference_of(query.get("reference", "")):
+        if reference := prefill.clean_reference(query.get("reference", "")):
             hidden["reference"] = reference
         image = link.image_key or giving.cause.logo
         several = link.category_id is not None or len(link.organisation_ids) > 1
@@ -296,9 +296,9 @@ class GivingLinkPages:
             if image
             else None,
             hidden=hidden,
-            others=opened.address() if several else None,
+            others=opened.page_url() if several else None,
             currencies=[
-                (code, opened.address(**named, currency=code))
+                (code, opened.page_url(**named, currency=code))
                 for code in giving.cause.receives
                 if code != session.currency
             ],
@@ -326,14 +326,14 @@ class GivingLinkPages:
             self._give.amounts_of(giving),
             self._checkout.tariff,
             form,
-            transfer=(giving.session.currency or "") in self._checkout.accounts,
+            offers_transfer=(giving.session.currency or "") in self._checkout.accounts,
             action=context.action,
             csrf="",
             status=status,
             problems=problems or {},
             notice=notice,
             link=context,
-            shared=shared,
+            shared_request=shared,
         )
 
     def _wait(self, request: Request) -> int | None:
@@ -343,7 +343,7 @@ class GivingLinkPages:
 
     async def _make_session(self, opened: OpenedLink, giving: SessionView, reference: str) -> SessionView:
         """Store the session of the form. Raises LinkClosed if the link or the nonprofit was closed meanwhile."""
-        named = prefill.reference_of(reference)
+        named = prefill.clean_reference(reference)
         metadata = {**({"reference": named} if named else {}), **(giving.session.metadata or {})} or None
         async with self._db.write() as tx:
             opened = await self._open(tx, opened.request)
@@ -360,7 +360,7 @@ class GivingLinkPages:
                 expires_at=tx.now + LIFETIME,
                 metadata=metadata,
             )
-            await sessions.create_from_link(tx, session)
+            await sessions.create_from_giving_link(tx, session)
         return replace(giving, session=session)
 
     async def _proceed(
@@ -383,7 +383,7 @@ class GivingLinkPages:
         else:
             found, more = await self._named(tx, opened, text), False
         allowed = await giving_links.list_recipients(tx, opened.partner, [one.id for one in found])
-        open_ids = {one.id for one in allowed if one.problem is None}
+        open_ids = {one.id for one in allowed if one.ineligibility_reason is None}
         language = self._pages.language(opened.language)
         searched = text or more or number > 1 or len(opened.link.organisation_ids) > _SEARCHED_FROM
         context: dict[str, Any] = {
@@ -396,10 +396,10 @@ class GivingLinkPages:
             "query": text,
             "searched": searched or opened.link.category_id is not None,
             "found": [self._card(opened, one, language) for one in found if one.id in open_ids],
-            "earlier": opened.address(q=text, page=str(number - 1)) if number > 1 else None,
-            "further": opened.address(q=text, page=str(number + 1)) if more else None,
+            "earlier": opened.page_url(q=text, page=str(number - 1)) if number > 1 else None,
+            "further": opened.page_url(q=text, page=str(number + 1)) if more else None,
             "partner_links": opened.account.public_links,
-            "comma": formats.comma(language.locale),
+            "comma": formats.list_separator(language.locale),
             "framed_by": opened.link.allowed_origins if framed else (),
             "framed": framed,
         }
@@ -420,7 +420,7 @@ class GivingLinkPages:
         network = network_of_client(opened.request.client.host) if opened.request.client else ""
         if text and self._limiter.count_call(_SEARCHING, network, tx.real_now.timestamp()).retry_after is not None:
             text = ""
-        results = await organisations.list_receiving_in_category(
+        results = await organisations.list_donatable_in_category(
             tx, opened.partner, opened.link.category_id, text, start, _PAGE
         )
         return results.organisations, results.total > start + _PAGE and number < _LAST_PAGE
@@ -433,7 +433,7 @@ class GivingLinkPages:
             "place": [part for part in (city, one.state, country) if part],
             "register": one.registry_code,
             "number": one.registry_number,
-            "url": opened.address(organisation=self._ids.text("organisation", one.id)),
+            "url": opened.page_url(organisation=self._ids.text("organisation", one.id)),
         }
 
     def _closed(self, request: Request, closed: LinkClosed) -> Response:

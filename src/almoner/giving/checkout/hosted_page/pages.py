@@ -26,14 +26,14 @@ from almoner.giving.checkout.donations.domain import (
     CheckoutState,
     DonationDetails,
     SessionDonation,
-    TooManyTries,
+    TooManyCardAttempts,
     WrongTargetCurrency,
 )
 from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cookie, service
 from almoner.giving.checkout.hosted_page.ports import Checkout, LegalNotice
-from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem
+from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem_key
 from almoner.giving.checkout.hosted_page.service import SessionView
-from almoner.giving.checkout.hosted_page.views import EmailForm, FormNotice, HostedPageViews, redirect_to
+from almoner.giving.checkout.hosted_page.views import FormNotice, HostedPageViews, ReceiptAddressForm, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionCompleted, SessionExpired
 from almoner.giving.subscriptions.agreements import service as agreements
@@ -52,13 +52,13 @@ _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, an
 _FORM_COOKIE_SECONDS: Final = 2 * 3600  # keeps requests small; later the donor types again
 
 
-class ErrorPages(Protocol):
+class SupportsErrorPages(Protocol):
     """Pages with views that can show errors."""
 
     views: HostedPageViews
 
 
-S = TypeVar("S", bound=ErrorPages)
+S = TypeVar("S", bound=SupportsErrorPages)
 Handler = Callable[[S, Request], Awaitable[Response]]
 
 
@@ -92,12 +92,12 @@ def with_error_pages(handler: Handler[S]) -> Handler[S]:
             return redirect_to(f"/give/{request.path_params['id']}/thanks")
         except AccountPaused:  # while handling the form
             return self.views.message_page(request, "paused", 409, "info")
-        except TooManyTries:
+        except TooManyCardAttempts:
             return self.views.message_page(request, "tries", 410, "lock")
         except ServiceUnavailable:
             return self.views.message_page(request, "broken", 503, "clock")
         except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            return self.views.unexpected_error(request, error)
+            return self.views.unexpected_error_page(request, error)
 
     return answer
 
@@ -120,9 +120,9 @@ class DonationPages:
         """Starlette routes."""
         return [
             Route("/give", self.open_link, methods=["GET"]),
-            Route("/give/{id}", self.donation_form, methods=["GET", "POST"]),
+            Route("/give/{id}", self.show_or_submit_form, methods=["GET", "POST"]),
             Route("/give/{id}/return", self.handle_provider_return, methods=["GET"]),
-            Route("/give/{id}/thanks", self.thanks, methods=["GET", "POST"]),
+            Route("/give/{id}/thanks", self.show_thanks, methods=["GET", "POST"]),
         ]
 
     def not_found_page(self, request: Request, status: int) -> Response:
@@ -144,7 +144,7 @@ class DonationPages:
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
-    async def donation_form(self, request: Request) -> Response:
+    async def show_or_submit_form(self, request: Request) -> Response:
         """Handle every method of this path."""
         return await (self.submit_form if request.method == "POST" else self.show_form)(request)
 
@@ -171,7 +171,7 @@ class DonationPages:
             raise SessionExpired
         if not giving.accepts_donations:
             return await self._gift(opened)
-        typed = DonationForm.from_form(posted)
+        typed = DonationForm.from_fields(posted)
         gift = self.read_details(opened, typed)
         if not isinstance(gift, DonationDetails):
             return self._form(opened, typed, status=422, problems=gift)
@@ -187,24 +187,24 @@ class DonationPages:
 
     def read_details(self, opened: OpenedSession, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
-        return self.details_of(opened.giving, form)
+        return self.parse_details(opened.giving, form)
 
-    def details_of(self, giving: SessionView, form: DonationForm) -> DonationDetails | Problems:
+    def parse_details(self, view: SessionView, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in a form for this view, with what the donor agreed to, or the form's problems."""
-        language = self.views.language(giving)
+        language = self.views.language(view)
         gift = form.parse(
-            self.amounts_of(giving),
+            self.amounts_of(view),
             language.locale,
             self._checkout.tariff,
-            aid=giving.offers_gift_aid,
-            frequencies=giving.session.frequencies,
-            designations=giving.session.options.designations,
-            dedication=giving.session.options.dedication,
+            offers_gift_aid=view.offers_gift_aid,
+            frequencies=view.session.frequencies,
+            designations=view.session.options.designations,
+            offers_dedication=view.session.options.dedication,
         )
         if not isinstance(gift, DonationDetails) or gift.frequency == "one_time":
             return gift
         today = self._db.deployment.issuer_day_at(self._clock.now())
-        agreed = agreements.agreement_of(language, giving.cause.name, gift.money, gift.frequency, today)
+        agreed = agreements.agreement_of(language, view.cause.name, gift.money, gift.frequency, today)
         return replace(gift, agreement=agreed)
 
     async def proceed_to_payment(self, opened: OpenedSession, form: DonationForm, details: DonationDetails) -> Response:
@@ -289,7 +289,7 @@ class DonationPages:
         return self._after(OpenedSession(request, name, visit, giving), gift)
 
     @with_error_pages
-    async def thanks(self, request: Request) -> Response:
+    async def show_thanks(self, request: Request) -> Response:
         """The thank-you page of a paid donation.
 
         A form on it corrects an address to which the receipt could not be delivered.
@@ -300,13 +300,13 @@ class DonationPages:
         donation = opened.giving.gift.donation
         if opened.giving.gift.state is not CheckoutState.PAID or donation is None:
             return redirect_to(f"/give/{opened.name}")
-        form = EmailForm(f"/give/{opened.name}/thanks", opened.visit.csrf)
+        form = ReceiptAddressForm(f"/give/{opened.name}/thanks", opened.visit.csrf)
         if request.method == "GET":
             return self.views.thanks_page(opened.giving, donation, form)
         if (posted := await self.read_form(opened)) is None:
             return self.views.thanks_page(opened.giving, donation, form, status=403)
         typed = clean_email_address(str(posted.get("email", "")))
-        if problem := email_problem(typed):
+        if problem := email_problem_key(typed):
             form = replace(form, typed=typed[:MAX_LENGTH], problem=problem)
             return self.views.thanks_page(opened.giving, donation, form, status=422)
         async with self._db.write() as tx:
@@ -341,14 +341,14 @@ class DonationPages:
     async def _load(self, request: Request, session_id: UUID) -> SessionView:
         """Load the session; chooses its language and currency if they are not set."""
         async with self._db.read() as tx:
-            found = service.limit_currencies(await service.load_session(tx, session_id), self._checkout.currencies)
+            found = service.limit_currencies(await service.load_session_view(tx, session_id), self._checkout.currencies)
         undecided = found.session.language is None or found.session.currency is None
-        giving = service.choose_language_currency(
+        giving = service.with_default_language_and_currency(
             found, request.headers.get("accept-language"), self._pages.catalogues, self._clock.now().date()
         )
         if undecided and found.status == "open" and not link_sessions.is_speculative_request(request):
             async with self._db.write() as tx:
-                giving = await service.store_language_currency(tx, giving)
+                giving = await service.store_language_and_currency(tx, giving)
         request.state.language = giving.session.language  # later errors are shown in this language
         return giving
 
@@ -422,7 +422,7 @@ class DonationPages:
         """The page for an unallocated payment: a bank transfer may still be accepted, a card payment is refunded."""
         assert giving.gift.donation is not None, "it has a payment"
         async with self._db.read() as tx:
-            by_bank = await bank_transfers.find_newest_payment(tx, giving.gift.donation) is not None
+            by_bank = await bank_transfers.find_newest_transfer(tx, giving.gift.donation) is not None
         return self.views.session_message_page(giving, "transfer_held" if by_bank else "held", 200, "info")
 
     async def _started(self, opened: OpenedSession, form: DonationForm) -> Response:
@@ -456,7 +456,7 @@ class DonationPages:
             self.amounts_of(opened.giving),
             self._checkout.tariff,
             form,
-            transfer=(opened.giving.session.currency or "") in self._checkout.accounts,
+            offers_transfer=(opened.giving.session.currency or "") in self._checkout.accounts,
             action=f"/give/{opened.name}",
             csrf=opened.visit.csrf,
             status=status,
@@ -473,9 +473,9 @@ class DonationPages:
         """Whether an attempt that was in progress at expiry may still finish (settled 5)."""
         return self._clock.now() < giving.session.grace_ends_at()
 
-    def amounts_of(self, giving: SessionView) -> domain.DonationAmounts:
+    def amounts_of(self, view: SessionView) -> domain.DonationAmounts:
         """The amounts that a donor can choose."""
-        session = giving.session
+        session = view.session
         return domain.donation_amounts_for(session.currency or service.FALLBACK_CURRENCY, session.options)
 
 

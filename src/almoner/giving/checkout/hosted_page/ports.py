@@ -38,9 +38,9 @@ class Checkout:
     """The payment functions that the pages need, assembled by wiring.
 
     ``origin``: scheme, host and port of the provider's pages. ``begin``: creates the donation and its payment; the
-    result's payment URL is the provider's page. Raises SessionExpired, SessionCompleted, TooManyTries, RateLimited,
-    CodeRequired, ServiceUnavailable. ``handle_provider_return``: refreshes the payment, also the given attempt; raises
-    ServiceUnavailable. ``tariff``: the provider's fee. ``currencies``: those that it accepts.
+    result's payment URL is the provider's page. Raises SessionExpired, SessionCompleted, TooManyCardAttempts,
+    RateLimited, CodeRequired, ServiceUnavailable. ``handle_provider_return``: refreshes the payment, also the given
+    attempt; raises ServiceUnavailable. ``tariff``: the provider's fee. ``currencies``: those that it accepts.
 
     ``accounts``: our own by currency. ``transfer``: like ``begin``, for a bank transfer to one of them; the payment URL
     is our page with the details.

@@ -31,7 +31,7 @@ def preserved_parameters(query: Mapping[str, str]) -> dict[str, str]:
     return {name: clean_text(query[name])[:MAX_LENGTH] for name in _KEPT if query.get(name)}
 
 
-def reference_of(text: str) -> str:
+def clean_reference(text: str) -> str:
     """The partner's cleaned reference; empty if it is not valid."""
     cleaned = clean_text(text)
     return cleaned if len(cleaned) <= _MAX_REFERENCE else ""

@@ -33,7 +33,7 @@ Problems = dict[str, str]
 """Catalogue keys of the problems by field ID, in the order of the page."""
 
 
-def email_problem(email: str) -> str | None:
+def email_problem_key(email: str) -> str | None:
     """The catalogue key of an email address's problem."""
     if not email:
         return "give.problem.email.missing"
@@ -73,32 +73,32 @@ class DonationForm(msgspec.Struct, frozen=True):
     recipient_message: str = ""
 
     @classmethod
-    def from_form(cls, form: Mapping[str, object]) -> "DonationForm":
+    def from_fields(cls, fields: Mapping[str, object]) -> "DonationForm":
         """The form from the posted fields."""
         return cls(
-            amount=_clean(form.get("amount")),
-            typed=_clean(form.get("typed")),
-            first_name=_clean(form.get("first_name")),
-            last_name=_clean(form.get("last_name")),
-            email=_clean(form.get("email")),
-            anonymous=form.get("anonymous") == "yes",
-            contact=form.get("contact") == "yes",
-            cover=form.get("cover") == "yes",
-            message=_clean(form.get("message"), lines=True),
-            gift_aid=form.get("gift_aid") == "yes",
-            title=_clean(form.get("title")),
-            house=_clean(form.get("house")),
-            road=_clean(form.get("road")),
-            city=_clean(form.get("city")),
-            postcode=_postcode(_clean(form.get("postcode"))),
-            way=TRANSFER if form.get("way") == TRANSFER else "",
-            frequency=_clean(form.get("frequency")),
-            another=form.get("another") == "yes",
-            designation=_clean(form.get("designation")),
-            dedication=_clean(form.get("dedication")),
-            recipient_name=_clean(form.get("recipient_name")),
-            recipient_email=_clean(form.get("recipient_email")),
-            recipient_message=_clean(form.get("recipient_message"), lines=True),
+            amount=_clean(fields.get("amount")),
+            typed=_clean(fields.get("typed")),
+            first_name=_clean(fields.get("first_name")),
+            last_name=_clean(fields.get("last_name")),
+            email=_clean(fields.get("email")),
+            anonymous=fields.get("anonymous") == "yes",
+            contact=fields.get("contact") == "yes",
+            cover=fields.get("cover") == "yes",
+            message=_clean(fields.get("message"), lines=True),
+            gift_aid=fields.get("gift_aid") == "yes",
+            title=_clean(fields.get("title")),
+            house=_clean(fields.get("house")),
+            road=_clean(fields.get("road")),
+            city=_clean(fields.get("city")),
+            postcode=_postcode(_clean(fields.get("postcode"))),
+            way=TRANSFER if fields.get("way") == TRANSFER else "",
+            frequency=_clean(fields.get("frequency")),
+            another=fields.get("another") == "yes",
+            designation=_clean(fields.get("designation")),
+            dedication=_clean(fields.get("dedication")),
+            recipient_name=_clean(fields.get("recipient_name")),
+            recipient_email=_clean(fields.get("recipient_email")),
+            recipient_message=_clean(fields.get("recipient_message"), lines=True),
         )
 
     def chosen_frequency(self, frequencies: Sequence[DonationFrequency]) -> DonationFrequency | None:
@@ -111,18 +111,18 @@ class DonationForm(msgspec.Struct, frozen=True):
         self,
         amounts: DonationAmounts,
         locale: Locale,
-        tariff: FeeSchedule,
+        fee_schedule: FeeSchedule,
         *,
-        aid: bool = False,
+        offers_gift_aid: bool = False,
         frequencies: Sequence[DonationFrequency] = ONE_TIME,
         designations: Collection[str] = (),
-        dedication: bool = False,
+        offers_dedication: bool = False,
     ) -> DonationDetails | Problems:
         """The donation details, or every problem of the form.
 
-        ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts. ``frequencies``:
-        among which the donor chooses. ``designations``: what it may be for; a single one needs no choice.
-        ``dedication``: it may be dedicated; where it may not, nothing that was typed for that counts.
+        ``offers_gift_aid``: the page offers gift aid; where it does not, nothing that was typed for it counts.
+        ``frequencies``: among which the donor chooses. ``designations``: what it may be for; a single one needs no
+        choice. ``offers_dedication``: it may be dedicated; where it may not, nothing that was typed for that counts.
         """
         problems: Problems = {}
         frequency = self.chosen_frequency(frequencies)
@@ -139,15 +139,15 @@ class DonationForm(msgspec.Struct, frozen=True):
         problems |= self._donor_problems(locale)
         if len(self.message) > MAX_MESSAGE:
             problems["message"] = "give.problem.message.too_long"
-        if dedication:
+        if offers_dedication:
             problems |= self._dedication_problems()
-        if declares := aid and self.gift_aid:
+        if declares := offers_gift_aid and self.gift_aid:
             found = self._aid_problems()  # it asks for both names, in better words
             problems = _in_order(problems | found)
         if problems or isinstance(minor, str) or frequency is None:
             return problems
         gift = Money(minor, amounts.currency)
-        total = tariff.gross_up(gift) if self.cover and self.way != TRANSFER else gift
+        total = fee_schedule.gross_up(gift) if self.cover and self.way != TRANSFER else gift
         return DonationDetails(
             money=total,
             first_name=self.first_name,
@@ -160,8 +160,8 @@ class DonationForm(msgspec.Struct, frozen=True):
             declarer=self._declarer() if declares else None,
             frequency=frequency,
             designation=designation,
-            dedication=(self.dedication or None) if dedication else None,
-            dedication_email=self._dedication_email() if dedication else None,
+            dedication=(self.dedication or None) if offers_dedication else None,
+            dedication_email=self._dedication_email() if offers_dedication else None,
         )
 
     def _dedication_problems(self) -> Problems:
@@ -174,7 +174,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             problems["recipient_name"] = "give.problem.recipient_name.missing"
         if told and not self.recipient_email:
             problems["recipient_email"] = "give.problem.recipient_email.missing"
-        elif told and (problem := email_problem(self.recipient_email)):
+        elif told and (problem := email_problem_key(self.recipient_email)):
             problems["recipient_email"] = problem
         for field in ("dedication", "recipient_name"):
             if len(getattr(self, field)) > MAX_NAME:
@@ -196,7 +196,7 @@ class DonationForm(msgspec.Struct, frozen=True):
         for field, value in (("first_name", self.first_name), ("last_name", self.last_name)):
             if len(value) > MAX_LENGTH:
                 problems[field] = f"give.problem.{field}.too_long"
-        if problem := email_problem(self.email):
+        if problem := email_problem_key(self.email):
             problems["email"] = problem
         return problems
 
@@ -267,4 +267,4 @@ def _in_order(problems: Problems) -> Problems:
 
 
 def _clean(value: object, *, lines: bool = False) -> str:
-    return clean_text(value, lines=lines) if isinstance(value, str) else ""
+    return clean_text(value, keep_line_breaks=lines) if isinstance(value, str) else ""

@@ -51,12 +51,12 @@ class NonprofitProfile:
     description: str = ""
 
     @property
-    def mission(self) -> str:
+    def description_excerpt(self) -> str:
         """The beginning of its description."""
         return shorten(self.description, _MISSION_LENGTH, placeholder=" …")
 
     @property
-    def monogram(self) -> str:
+    def initials(self) -> str:
         """One or two initials of the name."""
         words = [word for word in self.name.split() if word[0].isalpha()] or [self.name]
         return "".join(word[0] for word in words[:2]).upper()
@@ -100,11 +100,11 @@ class SessionView:
         )
 
 
-async def load_session(tx: Tx, session_id: UUID) -> SessionView:
+async def load_session_view(tx: Tx, session_id: UUID) -> SessionView:
     """Load everything that the page shows. Raises NotFound."""
     session = await sessions.get_for_page(tx, session_id)
     gift = await donations.load_session_donation(tx, session.id)
-    attempts = await payments.count_card_tries(tx, gift.donation.id) if gift.donation else 0
+    attempts = await payments.count_card_attempts(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
     subscription_id = gift.donation.subscription_id if gift.donation else None
     subscription = (
@@ -114,7 +114,7 @@ async def load_session(tx: Tx, session_id: UUID) -> SessionView:
         session,
         partner,
         session.status_at(tx.now),
-        await load_nonprofit(tx, session),
+        await load_nonprofit_profile(tx, session),
         gift,
         attempts >= MAX_TRIES,
         subscription.next_donation_at if subscription else None,
@@ -130,17 +130,17 @@ async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> b
 async def has_regular_donation(tx: Tx, session: DonationSession, email: str) -> bool:
     """Whether a donor with this email address already donates regularly to the session's nonprofit."""
     partner = Partner(session.partner_id)
-    found = await donation_subscriptions.find_live_of_donor(tx, partner, email, session.organisation_id)
+    found = await donation_subscriptions.find_ongoing_of_donor(tx, partner, email, session.organisation_id)
     return found is not None
 
 
-def limit_currencies(giving: SessionView, currencies: Collection[str]) -> SessionView:
+def limit_currencies(view: SessionView, currencies: Collection[str]) -> SessionView:
     """The view with only the currencies that the payment provider accepts."""
-    received = tuple(code for code in giving.cause.receives if code in currencies)
-    return replace(giving, cause=replace(giving.cause, receives=received))
+    received = tuple(code for code in view.cause.receives if code in currencies)
+    return replace(view, cause=replace(view.cause, receives=received))
 
 
-async def load_nonprofit(tx: Tx, session: DonationSession) -> NonprofitProfile:
+async def load_nonprofit_profile(tx: Tx, session: DonationSession) -> NonprofitProfile:
     """The nonprofit of a session. Raises NotFound."""
     return await nonprofit_profile_of(tx, Partner(session.partner_id), session.organisation_id)
 
@@ -162,39 +162,40 @@ async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) 
     )
 
 
-def choose_language_currency(
-    giving: SessionView, accept_language: str | None, catalogues: TranslationCatalogues, today: date
+def with_default_language_and_currency(
+    view: SessionView, accept_language: str | None, catalogues: TranslationCatalogues, today: date
 ) -> SessionView:
     """The view with a default language and currency if none was chosen (settled 4).
 
     The donor's language if it is offered, else English; the currency of the donor's region if the nonprofit receives
     it, else US dollars.
     """
-    session = giving.session
+    session = view.session
     language = (
         session.language or languages.negotiate_language(accept_language, catalogues.offered_languages) or FALLBACK
     )
-    currency = session.currency or currency_for(giving.cause.receives, accept_language, today)
-    return replace(giving, session=replace(session, language=language, currency=currency))
+    currency = session.currency or default_currency(view.cause.receives, accept_language, today)
+    return replace(view, session=replace(session, language=language, currency=currency))
 
 
-async def store_language_currency(tx: Tx, giving: SessionView) -> SessionView:
+async def store_language_and_currency(tx: Tx, view: SessionView) -> SessionView:
     """Store the chosen language and currency, unless another visit chose first."""
-    session = giving.session
+    session = view.session
     if session.language is None or session.currency is None:
         raise ValueError("choose before settling")
     return replace(
-        giving, session=await sessions.store_language_currency(tx, session.id, session.language, session.currency)
+        view,
+        session=await sessions.store_language_and_currency_if_unset(tx, session.id, session.language, session.currency),
     )
 
 
-def currency_for(offered: Sequence[str], accept_language: str | None, today: date) -> str:
+def default_currency(currencies: Sequence[str], accept_language: str | None, today: date) -> str:
     """The currency of the donor's region if it is offered, else US dollars, else the first that is."""
-    fallback = FALLBACK_CURRENCY if FALLBACK_CURRENCY in offered or not offered else offered[0]
+    fallback = FALLBACK_CURRENCY if FALLBACK_CURRENCY in currencies or not currencies else currencies[0]
     for tag in languages.preferred_language_tags(accept_language):
         if (region := languages.region_of(tag)) is not None:
             currency = formats.currency_of_region(region, today)
-            return currency if currency is not None and currency in offered else fallback
+            return currency if currency is not None and currency in currencies else fallback
     return fallback
 
 

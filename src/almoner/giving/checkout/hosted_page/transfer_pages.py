@@ -25,9 +25,9 @@ class TransferPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [Route("/give/{id}/transfer", self.transfer, methods=["GET", "POST"])]
+        return [Route("/give/{id}/transfer", self.show_or_confirm, methods=["GET", "POST"])]
 
-    async def transfer(self, request: Request) -> Response:
+    async def show_or_confirm(self, request: Request) -> Response:
         """Handle every method of this path."""
         return await (self.confirm if request.method == "POST" else self.show)(request)
 
@@ -63,7 +63,7 @@ class TransferPages:
         if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:
-            payment = await bank_transfers.find_awaited_payment(tx, gift.donation)
+            payment = await bank_transfers.find_awaited_transfer(tx, gift.donation)
         if payment is None:
             return None
         if (pay_to := self._accounts.get(payment.money.currency)) is None:

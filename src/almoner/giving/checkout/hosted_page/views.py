@@ -54,7 +54,7 @@ class FormNotice:
     seconds: int = 0
 
     @property
-    def wait(self) -> tuple[str, int]:
+    def wait_message(self) -> tuple[str, int]:
         """The message key and rounded-up number for the remaining wait."""
         minutes = ceil(self.seconds / 60)
         if minutes <= _MOST_MINUTES:
@@ -98,13 +98,13 @@ class LinkContext:
     framed_by: tuple[str, ...] = ()
 
     @property
-    def share(self) -> int:
+    def progress_percent(self) -> int:
         """The share of the goal that was raised, in percent."""
         return min(100, 100 * (self.raised_minor or 0) // self.goal_minor) if self.goal_minor else 0
 
 
 @dataclass(frozen=True, slots=True)
-class EmailForm:
+class ReceiptAddressForm:
     """The form that corrects a receipt's address. ``problem``: the key of the entered address's problem."""
 
     action: str
@@ -121,64 +121,66 @@ class HostedPageViews:
         self._notices = notices
         self._provider_origin = provider_origin
 
-    def language(self, giving: SessionView) -> Language:
+    def language(self, view: SessionView) -> Language:
         """The language of a session's pages."""
-        return self._pages.language(giving.session.language)
+        return self._pages.language(view.session.language)
 
     def donation_form_page(
         self,
-        giving: SessionView,
+        view: SessionView,
         amounts: DonationAmounts,
-        tariff: FeeSchedule,
+        fee_schedule: FeeSchedule,
         form: DonationForm,
         *,
-        transfer: bool,
+        offers_transfer: bool,
         action: str,
         csrf: str,
         status: int,
         problems: Problems,
         notice: FormNotice | None,
         link: LinkContext | None = None,
-        shared: Request | None = None,
+        shared_request: Request | None = None,
     ) -> Response:
-        """The form. ``transfer``: the donor may pay by bank transfer instead. ``link``: the giving link that shows it.
+        """The form. ``offers_transfer``: the donor may pay by bank transfer instead.
 
-        ``shared``: the request, for a page that is identical for all visitors.
+        ``link``: the giving link that shows it.
+
+        ``shared_request``: the request, for a page that is identical for all visitors.
         """
-        language = self.language(giving)
+        language = self.language(view)
         context: dict[str, Any] = {
-            **_amounts_context(giving, amounts, tariff, language),
-            "cause": _nonprofit_context(giving, language),
-            "brand": branding.brand_of(giving.partner),
-            "partner_links": giving.partner.public_links,
+            **_amounts_context(view, amounts, fee_schedule, language),
+            "cause": _nonprofit_context(view, language),
+            "brand": branding.brand_of(view.partner),
+            "partner_links": view.partner.public_links,
             "typed": form,
             "names": _names(form, language),
             "problems": _in_order(problems, language),
             "notice": notice,
-            "transfer": transfer and "one_time" in giving.session.frequencies,
-            "frequencies": self._frequency_choices(giving, form, language),
+            "transfer": offers_transfer and "one_time" in view.session.frequencies,
+            "frequencies": self._frequency_choices(view, form, language),
             "regular_notices": []
-            if giving.session.frequencies == ONE_TIME
-            else self.legal_notices(giving, language, regular=True),
+            if view.session.frequencies == ONE_TIME
+            else self.legal_notices(view, language, regular=True),
             "frequency_problem": next((key for field, key in problems.items() if field.startswith("frequency-")), None),
             "another": "another" in problems or form.another,
             "action": action,
             "csrf": csrf,
-            "aid": _gift_aid_context(giving, form, language) if giving.offers_gift_aid else None,
+            "aid": _gift_aid_context(view, form, language) if view.offers_gift_aid else None,
             "link": link,
             "currency_names": {
                 code: formats.currency_name(code, language.locale) for code, _ in (link.currencies if link else ())
             },
         }
-        context |= {"form_targets": self._targets(giving), "framed_by": link.framed_by if link is not None else ()}
-        if shared is not None:
-            return self._pages.render_shared_page(shared, "gift.html", language, **context)
+        context |= {"form_targets": self._targets(view), "framed_by": link.framed_by if link is not None else ()}
+        if shared_request is not None:
+            return self._pages.render_shared_page(shared_request, "gift.html", language, **context)
         page = self._pages.render_page("gift.html", language, status=status, script=True, **context)
         return _with_retry_after(page, notice)
 
-    def legal_notices(self, giving: SessionView, language: Language, *, regular: bool) -> list[tuple[str, str]]:
+    def legal_notices(self, view: SessionView, language: Language, *, regular: bool) -> list[tuple[str, str]]:
         """The place and text of each of the operator's notices for the nonprofit's country."""
-        country = giving.cause.country_code
+        country = view.cause.country_code
         return [
             (one.state or formats.country_name(country, language.locale) or country, one.text)
             for one in self._notices
@@ -201,15 +203,15 @@ class HostedPageViews:
         ]
 
     def waiting_page(
-        self, giving: SessionView, donation: Donation, again: str, pay_url: str | None, *, unpaid: bool = False
+        self, view: SessionView, donation: Donation, retry_url: str, pay_url: str | None, *, unpaid: bool = False
     ) -> Response:
         """The page shown until the provider confirms the payment."""
         kind, later = ("waiting.unpaid", "waiting.unpaid.next") if unpaid else ("waiting", "waiting.later")
-        return self._not_yet(giving, donation, kind, later, again, pay_url)
+        return self._not_yet(view, donation, kind, later, retry_url, pay_url)
 
-    def awaited_transfer_page(self, giving: SessionView, donation: Donation, again: str) -> Response:
+    def awaited_transfer_page(self, view: SessionView, donation: Donation, retry_url: str) -> Response:
         """The page shown while a bank transfer is awaited."""
-        return self._not_yet(giving, donation, "transfer.sent", None, again, None)
+        return self._not_yet(view, donation, "transfer.sent", None, retry_url, None)
 
     def _not_yet(
         self, giving: SessionView, donation: Donation, kind: str, later: str | None, again: str, pay_url: str | None
@@ -231,17 +233,17 @@ class HostedPageViews:
         )
 
     def transfer_page(
-        self, giving: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
+        self, view: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
     ) -> Response:
         """The page with the transfer details and reference, or with the note that the transfer is awaited."""
-        language, reported = self.language(giving), epc_qr_payload(transfer)
+        language, reported = self.language(view), epc_qr_payload(transfer)
         return self._pages.render_page(
             "transfer.html",
             language,
             status=403 if notice else 200,
-            cause=_nonprofit_context(giving, language),
-            brand=branding.brand_of(giving.partner),
-            partner_links=giving.partner.public_links,
+            cause=_nonprofit_context(view, language),
+            brand=branding.brand_of(view.partner),
+            partner_links=view.partner.public_links,
             transfer=transfer,
             qr=_qr(reported) if reported else None,
             notice=notice,
@@ -252,13 +254,13 @@ class HostedPageViews:
         )
 
     def thanks_page(
-        self, giving: SessionView, donation: Donation, form: EmailForm | None = None, *, status: int = 200
+        self, view: SessionView, donation: Donation, form: ReceiptAddressForm | None = None, *, status: int = 200
     ) -> Response:
         """The page after the payment was received.
 
         ``form``: only in the donor's own browser, where name and address are shown.
         """
-        language, named = self.language(giving), form is not None
+        language, named = self.language(view), form is not None
         undelivered = form is not None and donation.receipt_delivery == "undeliverable"
         return self._pages.render_page(
             "thanks.html",
@@ -267,15 +269,15 @@ class HostedPageViews:
             form=form if undelivered else None,
             problems={"email": form.problem} if form is not None and form.problem else {},
             notice="give.again" if status == 403 else None,
-            cause=_nonprofit_context(giving, language),
-            brand=branding.brand_of(giving.partner),
-            partner_links=giving.partner.public_links,
+            cause=_nonprofit_context(view, language),
+            brand=branding.brand_of(view.partner),
+            partner_links=view.partner.public_links,
             donation=donation,
             reference=self._pages.deployment.ids.text("donation", donation.id),
             masked_email=mask_email(donation.email or ""),
             follow_url=self._follow_url(donation) if named else None,
             named=named,
-            next_donation_at=giving.next_donation_at,
+            next_donation_at=view.next_donation_at,
         )
 
     def _follow_url(self, donation: Donation) -> str:
@@ -283,21 +285,21 @@ class HostedPageViews:
         token = self._pages.deployment.vault.page_token(GIFT_PAGE_PURPOSE, donation.id)
         return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
-    def closed_page(self, giving: SessionView) -> Response:
+    def closed_page(self, view: SessionView) -> Response:
         """The page if the link accepts no donations: the partner is paused, or the nonprofit cannot receive them."""
-        kind = "paused" if giving.partner.is_paused else "closed"
-        return self.session_message_page(giving, kind, 409, "info")
+        kind = "paused" if view.partner.is_paused else "closed"
+        return self.session_message_page(view, kind, 409, "info")
 
-    def session_message_page(self, giving: SessionView, kind: str, status: int, icon: str) -> Response:
+    def session_message_page(self, view: SessionView, kind: str, status: int, icon: str) -> Response:
         """A page with only a message, in the session's language."""
-        language = self.language(giving)
+        language = self.language(view)
         return self._pages.render_message(
             f"give.{kind}",
             language,
             status=status,
             icon=icon,
-            partner_links=giving.partner.public_links,
-            organisation=giving.cause.name,
+            partner_links=view.partner.public_links,
+            organisation=view.cause.name,
         )
 
     def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
@@ -311,38 +313,38 @@ class HostedPageViews:
         seconds = (wait.until - self._pages.deployment.clock.real_now()).total_seconds()
         return FormNotice(_WAITS[wait.why], alert=True, seconds=max(1, ceil(seconds)))
 
-    def code_page(
+    def email_code_page(
         self,
-        giving: SessionView,
+        view: SessionView,
         email: str,
         *,
         action: str,
-        back: str,
+        back_url: str,
         csrf: str,
         status: int,
         problem: str | None,
         notice: FormNotice | None,
     ) -> Response:
         """The form for the code that was sent to the donor's email address."""
-        language = self.language(giving)
+        language = self.language(view)
         page = self._pages.render_page(
             "code.html",
             language,
             status=status,
-            form_targets=self._targets(giving),
-            cause=_nonprofit_context(giving, language),
-            brand=branding.brand_of(giving.partner),
-            partner_links=giving.partner.public_links,
+            form_targets=self._targets(view),
+            cause=_nonprofit_context(view, language),
+            brand=branding.brand_of(view.partner),
+            partner_links=view.partner.public_links,
             email=mask_email(email),
             problems={"code": problem} if problem else {},
             notice=notice,
             action=action,
-            back=back,
+            back=back_url,
             csrf=csrf,
         )
         return _with_retry_after(page, notice)
 
-    def unexpected_error(self, request: Request, error: Exception) -> Response:
+    def unexpected_error_page(self, request: Request, error: Exception) -> Response:
         """The page after an unexpected error, which is logged."""
         return ServerErrorResponse(self.message_page(request, "broken", 500, "info"), error)
 
@@ -383,11 +385,11 @@ def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, obj
     cause = giving.cause
     return {
         "name": cause.name,
-        "monogram": cause.monogram,
+        "monogram": cause.initials,
         "logo": cause.logo,
         "place": cause.location_parts(language.locale),
-        "comma": formats.comma(language.locale),
-        "mission": cause.mission,
+        "comma": formats.list_separator(language.locale),
+        "mission": cause.description_excerpt,
         "register": cause.register,
         "number": cause.number,
     }
@@ -410,15 +412,15 @@ def _amounts_context(
         "currency_name": formats.currency_name(currency, locale),
         "symbol": formats.currency_symbol(currency, locale),
         "digits": currency_exponent(currency),
-        "tariff": tariff.share_and_fixed(currency),
+        "tariff": tariff.rate_and_fixed_minor(currency),
         "fee": _fee(tariff, currency, language),
     }
 
 
 def _fee(tariff: FeeSchedule, currency: str, language: Language) -> tuple[str, int, float]:
     """The provider's fee: its percentage as text, the fixed part in minor units, and the percentage as a number."""
-    share, fixed = tariff.share_and_fixed(currency)
-    return formats.format_share(share, language.locale), fixed, share
+    share, fixed = tariff.rate_and_fixed_minor(currency)
+    return formats.format_percentage(share, language.locale), fixed, share
 
 
 def _names(form: DonationForm, language: Language) -> list[tuple[str, str, str, str]]:

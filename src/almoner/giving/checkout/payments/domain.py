@@ -236,18 +236,18 @@ class FeeSchedule:
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
 
-    def share_and_fixed(self, currency: str) -> tuple[float, int]:
+    def rate_and_fixed_minor(self, currency: str) -> tuple[float, int]:
         """The fee as a percentage of the payment, and the fixed part in minor units."""
         return self.basis_points / _WHOLE, self.fixed_minor.get(currency, 0)
 
-    def gross_up(self, gift: Money) -> Money:
+    def gross_up(self, net: Money) -> Money:
         """The smallest payment that leaves this amount after the fee. Raises MoneyError."""
-        whole = gift.minor + self.fixed_minor.get(gift.currency, 0)
+        whole = net.minor + self.fixed_minor.get(net.currency, 0)
         # Rounding moves the fee by at most half a unit, so the result is this or slightly more.
-        least = max(gift.minor, (whole * _WHOLE - _WHOLE // 2) // (_WHOLE - self.basis_points))
-        total = Money(least, gift.currency)
-        while total - self.fee_for(total) < gift:
-            total = Money(total.minor + 1, gift.currency)
+        least = max(net.minor, (whole * _WHOLE - _WHOLE // 2) // (_WHOLE - self.basis_points))
+        total = Money(least, net.currency)
+        while total - self.fee_for(total) < net:
+            total = Money(total.minor + 1, net.currency)
         return total
 
 

@@ -19,7 +19,7 @@ from almoner.kit.money import Money
 
 
 @dataclass(frozen=True, slots=True)
-class FutureUse:
+class FutureUseConsent:
     """The donor's consent to later charges; also shown on the provider's page.
 
     ``text``: in the page's language. ``version``: the text's. ``email``: the payment method owner's.
@@ -47,7 +47,7 @@ class PaymentOrder:
     callback_url: str
     language: str
     max_attempts: int
-    save_for: FutureUse | None = None
+    save_for: FutureUseConsent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class SetupOrder:
     reference: str
     currency: str
     description: str
-    save_for: FutureUse
+    save_for: FutureUseConsent
     return_url: str
     cancel_url: str
     callback_url: str
@@ -118,7 +118,7 @@ class PaymentProvider(Protocol):
         ...
 
     @property
-    def origin(self) -> str:
+    def page_origin(self) -> str:
         """Scheme, host and port of its pages, for the content security policy of forms."""
         ...
 
@@ -132,18 +132,18 @@ class PaymentProvider(Protocol):
         """The currencies in which the provider accepts every amount exactly."""
         ...
 
-    async def create(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
         """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         ...
 
-    async def fetch(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment: str) -> ProviderPayment:
         """The current state of a payment, by any of the provider's IDs for it.
 
         Raises NoSuchPayment, ProviderFailure.
         """
         ...
 
-    async def cancel(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment: str) -> ProviderPayment:
         """Cancel an unpaid payment; one that has already ended is returned unchanged. Raises like ``fetch``."""
         ...
 
@@ -175,14 +175,14 @@ class PaymentProvider(Protocol):
         """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
         ...
 
-    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund money of a payment to its payer, or return the refund made with this key.
 
         Raises NoSuchPayment, RefundRefused, ProviderFailure.
         """
         ...
 
-    async def disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first, without inquiries that debit no money.
 
         Raises NoSuchPayment, ProviderFailure.

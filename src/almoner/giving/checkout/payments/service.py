@@ -12,13 +12,13 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
 )
-from almoner.giving.checkout.payments.store import cancel_uncalled as cancel_uncalled
-from almoner.giving.checkout.payments.store import count_card_tries as count_card_tries
+from almoner.giving.checkout.payments.store import cancel_unsent as cancel_unsent
+from almoner.giving.checkout.payments.store import count_card_attempts as count_card_attempts
+from almoner.giving.checkout.payments.store import current_attempt as current_attempt
 from almoner.giving.checkout.payments.store import find as find
-from almoner.giving.checkout.payments.store import list_open_of_amount as list_open_of_amount
+from almoner.giving.checkout.payments.store import list_open_by_amount as list_open_by_amount
 from almoner.giving.checkout.payments.store import list_payable_attempts as list_payable_attempts
-from almoner.giving.checkout.payments.store import mark_called as mark_called
-from almoner.giving.checkout.payments.store import newest_attempt as newest_attempt
+from almoner.giving.checkout.payments.store import mark_sent_to_provider as mark_sent_to_provider
 from almoner.kit import iso11649
 from almoner.kit.ids import decode_uuid, encode_uuid
 from almoner.kit.money import Money
@@ -44,7 +44,7 @@ async def create_attempt(
     money: Money,
     description: str,
     language: str,
-    allowed: int,
+    max_attempts: int,
     *,
     off_session: bool = False,
 ) -> Payment:
@@ -62,7 +62,7 @@ async def create_attempt(
         language=language,
         attempts=0,
         created_at=tx.now,
-        max_attempts=allowed,
+        max_attempts=max_attempts,
         pages_url=tx.base_urls.pages,
         api_url=tx.base_urls.api,
         off_session=off_session,
@@ -73,7 +73,7 @@ async def create_attempt(
 
 async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
     """Turn a new attempt into a bank transfer with its own reference."""
-    called = iso11649.creditor_reference(encode_uuid(payment.id)[-iso11649.LENGTH :].upper())
+    called = iso11649.build_creditor_reference(encode_uuid(payment.id)[-iso11649.LENGTH :].upper())
     await store.update_status(tx, payment.id, "open", _transfer_state(tx, payment, called, url))
     return await get_for_update(tx, payment.id)
 
@@ -116,9 +116,9 @@ async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Se
     return {payment.provider_payment: payment for payment in found if payment.provider_payment}
 
 
-async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
+async def record_card_attempts(tx: Tx, payment: Payment, attempts: int) -> None:
     """Record the number of card attempts that the provider reports."""
-    await store.record_card_tries(tx, payment.id, tries_)
+    await store.record_card_attempts(tx, payment.id, attempts)
 
 
 async def update_attempt_status(tx: Tx, payment: Payment, target: str, provider_payment: ProviderPayment) -> bool:

@@ -61,12 +61,12 @@ async def insert(tx: Tx, payment: Payment) -> None:
     )
 
 
-async def mark_called(tx: Tx, payment_id: UUID) -> None:
+async def mark_sent_to_provider(tx: Tx, payment_id: UUID) -> None:
     """Record that the provider may know an attempt from now on."""
     await tx.execute("update payment set called_at = $2 where id = $1 and called_at is null", payment_id, tx.real_now)
 
 
-async def cancel_uncalled(tx: Tx, payment_id: UUID) -> bool:
+async def cancel_unsent(tx: Tx, payment_id: UUID) -> bool:
     """Cancel an attempt that was never sent to the provider; False if its status does not allow this."""
     ended = await tx.fetchval(
         """
@@ -119,7 +119,7 @@ async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Se
     return [_payment(row) for row in rows]
 
 
-async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
+async def current_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     """The attempt that decides a donation's state: unallocated money first, then the newest."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
@@ -128,7 +128,7 @@ async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
-async def list_open_of_amount(tx: Tx, provider: str, money: Money, limit: int) -> list[Payment]:
+async def list_open_by_amount(tx: Tx, provider: str, money: Money, limit: int) -> list[Payment]:
     """Awaited payments of this amount, oldest first."""
     rows = await tx.fetch(
         f"""
@@ -144,7 +144,7 @@ async def list_open_of_amount(tx: Tx, provider: str, money: Money, limit: int) -
     return [_payment(row) for row in rows]
 
 
-async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
+async def count_card_attempts(tx: Tx, donation_id: UUID) -> int:
     """Count the card attempts for a donation; a failed payment counts at least once."""
     return int(
         await tx.fetchval(
@@ -177,9 +177,9 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
     )
 
 
-async def record_card_tries(tx: Tx, payment_id: UUID, tries_: int) -> None:
+async def record_card_attempts(tx: Tx, payment_id: UUID, attempts: int) -> None:
     """Record the number of card attempts, whatever the order of reports."""
-    await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, tries_)
+    await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, attempts)
 
 
 async def list_payable_attempts(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:

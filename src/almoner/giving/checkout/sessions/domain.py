@@ -52,20 +52,20 @@ class CannotAcceptDonations(BadRequest):
     message = "This organisation cannot accept donations; only nonprofits that are active in their register can"
 
 
-class CannotBePaid(BadRequest):
+class SessionNotPayable(BadRequest):
     code = "donation_session/cannot_be_paid"
     message = "There is no way to pay for this session"
 
 
-def ensure_payable(currency: str | None, payable: Collection[str] | None) -> None:
+def ensure_payable(currency: str | None, payable_currencies: Collection[str] | None) -> None:
     """Check that donors can pay in this session's currency.
 
-    Raises CannotBePaid.
+    Raises SessionNotPayable.
     """
-    if payable is None:
-        raise CannotBePaid("no payment provider is set up here: the operator sets ALMONER_STRIPE_SECRET_KEY")
-    if currency is not None and currency not in payable:
-        raise CannotBePaid(f"the payment provider takes no payments in {currency}")
+    if payable_currencies is None:
+        raise SessionNotPayable("no payment provider is set up here: the operator sets ALMONER_STRIPE_SECRET_KEY")
+    if currency is not None and currency not in payable_currencies:
+        raise SessionNotPayable(f"the payment provider takes no payments in {currency}")
 
 
 class InvalidState(BadRequest):

@@ -7,10 +7,10 @@ from uuid import UUID
 from almoner.giving.checkout.sessions import domain, service
 from almoner.giving.checkout.sessions.domain import (
     CannotAcceptDonations,
-    CannotBePaid,
     InvalidMetadata,
     OrganisationNotFound,
     PartnerUserNotFound,
+    SessionNotPayable,
 )
 from almoner.giving.checkout.sessions.schemas import (
     DonationSessionBody,
@@ -45,8 +45,11 @@ async def get_donation_session(call: ApiCall, id: SessionId) -> DonationSessionR
     return session_response(call.tx, await service.get(call.tx, call.partner, id))
 
 
-def session_creation_routes(payable: Collection[str] | None) -> Routes:
-    """The endpoint that makes sessions. ``payable``: the currencies that donors can pay in here, None without a way."""
+def session_creation_routes(payable_currencies: Collection[str] | None) -> Routes:
+    """The endpoint that makes sessions.
+
+    ``payable_currencies``: the currencies that donors can pay in here, None without a way.
+    """
     creating = Routes("Donation sessions", moves_money=True)
 
     @creating.post(
@@ -54,11 +57,11 @@ def session_creation_routes(payable: Collection[str] | None) -> Routes:
         key=SECRET,
         scope="donation_sessions:write",
         tx="single",
-        errors=(OrganisationNotFound, PartnerUserNotFound, InvalidMetadata, CannotAcceptDonations, CannotBePaid),
+        errors=(OrganisationNotFound, PartnerUserNotFound, InvalidMetadata, CannotAcceptDonations, SessionNotPayable),
     )
     async def create_donation_session(call: ApiCall, body: DonationSessionBody) -> DonationSessionResponse:
         """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
-        domain.ensure_payable(body.currency, payable)
+        domain.ensure_payable(body.currency, payable_currencies)
         change = service.DonationSessionRequest(
             body.organisation_id,
             body.user_id,

@@ -21,7 +21,7 @@ from almoner.giving.checkout.sessions.domain import (
     NewSession,
 )
 from almoner.giving.checkout.sessions.schemas import DonationSessionResponse
-from almoner.giving.checkout.sessions.store import has_open as has_open
+from almoner.giving.checkout.sessions.store import has_open_session as has_open_session
 from almoner.giving.checkout.sessions.store import list_page as list_page
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -61,7 +61,7 @@ async def create(
     """Create a session for the claim's partner, in a single statement.
 
     Raises OrganisationNotFound, PartnerUserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
-    ``IdempotencyClaim.resolve_outcome`` raises.
+    ``IdempotencyClaim.raise_for_outcome`` raises.
     """
     organisation_id, user_id, host = _parse_request(tx, change)
     session = DonationSession(
@@ -83,9 +83,9 @@ async def create(
     new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
     answer = schemas.session_response(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
-    entry = trace.entry_values(tx, answer.id)
+    entry = trace.build_entry_row(tx, answer.id)
     outcome = await store.create(tx, claim, body, entry, new)
-    claim.resolve_outcome(tx, outcome)
+    claim.raise_for_outcome(tx, outcome)
     if not outcome["made"]:
         _raise_refusal(outcome, change)
     return answer
@@ -100,7 +100,7 @@ async def find_success_url_problems(tx: Tx, partner: Partner, url: str) -> list[
     return [] if hosts is None or target.host in hosts else [_UNREGISTERED]
 
 
-async def create_from_link(tx: Tx, session: DonationSession) -> None:
+async def create_from_giving_link(tx: Tx, session: DonationSession) -> None:
     """Store a session that a donor creates through a giving link."""
     await store.insert(tx, Partner(session.partner_id), session)
 
@@ -177,9 +177,11 @@ async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession:
     return _ensure_found(await store.get_for_update(tx, session_id))
 
 
-async def store_language_currency(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
+async def store_language_and_currency_if_unset(
+    tx: Tx, session_id: UUID, language: str, currency: str
+) -> DonationSession:
     """Store language and currency if neither the partner nor an earlier visit did (settled 4). Raises NotFound."""
-    return _ensure_found(await store.store_language_currency(tx, session_id, language, currency))
+    return _ensure_found(await store.store_language_and_currency_if_unset(tx, session_id, language, currency))
 
 
 async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
@@ -190,7 +192,7 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     await outbox.emit(tx, session.partner_id, domain.COMPLETED, schemas.session_response(tx, completed))
 
 
-async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
+async def complete_by_operator(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """Complete a session with a donation that an operator accepted."""
     if session.stored_status != "completed":
         await complete(tx, session, donation_id)

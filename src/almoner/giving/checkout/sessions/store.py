@@ -71,7 +71,7 @@ made as (
 ),
 {idempotency.COMPLETE},
 {idempotency.AUDIT},
-counted as ({counters.increment_sql(LIST, ":partner_id", "from made")})
+counted as ({counters.increment_list_total_sql(LIST, ":partner_id", "from made")})
 select exists (select from made) as made,
        (select receives from organisation_seen) as receives,
        (select takes_currency from organisation_seen) as takes_currency,
@@ -81,10 +81,12 @@ select exists (select from made) as made,
 """)
 
 
-async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[object, ...], new: NewSession) -> Record:
+async def create(
+    tx: Tx, claim: IdempotencyClaim, response_body: bytes, audit_entry: tuple[object, ...], new: NewSession
+) -> Record:
     """Check, create, store the response, audit and count in one statement; returns the result as a row."""
     session = new.session
-    values = claim.named_values(tx, answer) | audit.named_values(entry)
+    values = claim.statement_parameters(tx, response_body) | audit.entry_parameters(audit_entry)
     values |= {
         "id": session.id,
         "organisation_id": session.organisation_id,
@@ -117,7 +119,7 @@ with made as (
                                   maximum_minor, designations, giving_link_id, frequencies, offers_dedication)
     values ($1, $2, $3, 'open', $4, $5, $6, $7, $8, $9, $8, $10, $11, $12, $13, $14, $15, $16)
     returning 1
-) {counters.increment_sql(LIST, "$2", "from made")}
+) {counters.increment_list_total_sql(LIST, "$2", "from made")}
 """
 
 
@@ -168,19 +170,21 @@ select exists (
 """
 
 
-async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
+async def has_open_session(tx: Tx, partner: Partner, user_id: UUID) -> bool:
     """Whether a user has a session that is open now."""
     return bool(await tx.fetchval(_HAS_OPEN, partner.id, user_id, tx.now))
 
 
 async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
     """One page in reading order, and the exact total."""
-    rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
+    rows, total = await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page_)
     return [_session(row) for row in rows], total
 
 
 @across_partners("held")
-async def store_language_currency(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession | None:
+async def store_language_and_currency_if_unset(
+    tx: Tx, session_id: UUID, language: str, currency: str
+) -> DonationSession | None:
     """Store the language and currency if they are not chosen yet."""
     row = await tx.fetchrow(
         f"""

@@ -41,7 +41,7 @@ class WaitingReason(StrEnum):
     BELOW_THRESHOLD = "below_threshold"
 
     @property
-    def sentence(self) -> str:
+    def description(self) -> str:
         """The reason as a sentence."""
         return _SENTENCES[self]
 
@@ -79,7 +79,7 @@ class DisbursementRules:
 
     minimum_multiple: int = 0
 
-    def minimum_payout_minor(self, currency: str) -> int:
+    def minimum_disbursement_minor(self, currency: str) -> int:
         """The minimum disbursement in minor units."""
         return max(1, self.minimum_multiple * donation_amounts_for(currency).minimum)
 
@@ -153,7 +153,7 @@ class DisbursementFilters:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorFilters:
+class OperatorDisbursementFilters:
     """Operators' filters for the disbursements of all partners; None: no filter."""
 
     status: DisbursementStatus | None = None
@@ -242,4 +242,4 @@ def deductions_of(donation: Donation) -> Deductions:
     """The deductions between the donated and the disbursed amount."""
     given = donation.money.minor
     arrived = donation.settlement.money.minor if donation.settlement else given
-    return Deductions(given - arrived, arrived - donation.owed.minor)
+    return Deductions(given - arrived, arrived - donation.owed_amount.minor)

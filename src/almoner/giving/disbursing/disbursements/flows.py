@@ -51,15 +51,15 @@ def _no_totals(currency: str) -> DisbursementTotals:
     return DisbursementTotals(0, 0, 0, currency)
 
 
-async def hold_disbursements_by_rule(
+async def hold_disbursements_automatically(
     db: Database, partner: Partner, organisation_id: UUID, *, cause: str, note: str, rules: DisbursementRules
 ) -> None:
     """Hold disbursements to a nonprofit automatically, once for each cause, such as a dispute's ID."""
     async with db.write() as tx:
         await store.lock_holds(tx, organisation_id)
-        if not await store.was_held_by_rule(tx, organisation_id, cause):
+        if not await store.was_held_automatically(tx, organisation_id, cause):
             await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=_BY_RULE, rules=rules)
-            tx.after_commit(lambda: _log.error("disbursements_held", why=note))
+            tx.add_commit_callback(lambda: _log.error("disbursements_held", why=note))
 
 
 OnProgress = Callable[[RunResult], None]
@@ -68,13 +68,13 @@ OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
 
 
 async def run_disbursements(
-    db: Database, rules: DisbursementRules, report: OnProgress | None = None, record: OnFinished | None = None
+    db: Database, rules: DisbursementRules, on_progress: OnProgress | None = None, on_finished: OnFinished | None = None
 ) -> RunResult:
     """Send every disbursement that has no reason to wait; in the sandbox they are confirmed at once (settled 5).
 
-    ``record`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
+    ``on_finished`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
     """
-    await collect_all_batches(db, rules)
+    await fill_all_batches(db, rules)
     ran = RunResult()
     after: UUID | None = None
     while True:
@@ -84,36 +84,36 @@ async def run_disbursements(
             break
         for disbursement_id in found:
             await _send(db, disbursement_id, rules, ran)
-            if report:
-                report(ran)
+            if on_progress:
+                on_progress(ran)
         after = found[-1]
     if db.deployment.sandbox:
         await _confirm_sent(db, ran)
-    if record is not None:
+    if on_finished is not None:
         async with db.write() as tx:
-            await record(tx, ran)
+            await on_finished(tx, ran)
     return ran
 
 
-async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
+async def fill_all_batches(db: Database, rules: DisbursementRules) -> None:
     """Add every settled donation to its disbursement."""
     async with db.read() as tx:
         buckets = await donations.balances_awaiting_disbursement(tx)
     for bucket in buckets:
         try:
-            await collect_batch(db, bucket, rules)
+            await fill_batch(db, bucket, rules)
         except service.REFUSALS as refused:
             # A batch that cannot be filled does not stop the others.
             named = db.deployment.ids.text("organisation", bucket.organisation_id)
             _log.error("disbursement_batch_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
-async def collect_batch(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:
+async def fill_batch(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:
     """Add all settled donations of a batch to its disbursement, in several transactions."""
     more = True
     while more:
         async with db.write() as tx:
-            more = await service.collect_batch(tx, batch, rules)
+            more = await service.fill_batch(tx, batch, rules)
 
 
 async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: RunResult) -> None:
@@ -161,7 +161,7 @@ async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, rec
     return returned
 
 
-async def pay_donation(
+async def pay_donation_in_sandbox(
     db: Database, partner: Partner, donation: Donation, rules: DisbursementRules
 ) -> Disbursement | None:
     """Send the disbursement that contains this settled donation.
@@ -170,23 +170,24 @@ async def pay_donation(
     """
     bucket = DisbursementBatch(partner.id, donation.organisation_id, donation.money.currency)
     while True:
-        await collect_batch(db, bucket, rules)
+        await fill_batch(db, bucket, rules)
         async with db.read() as tx:
             placed = await donations.get(tx, partner, donation.id)
             full = await store.find_open(tx, partner, bucket)
             if full is not None and (
-                not await donations.has_unpaid_donations(tx, bucket) or await service.has_unpaid_donations(tx, bucket)
+                not await donations.has_undisbursed_donations(tx, bucket)
+                or await service.has_unpaid_donations(tx, bucket)
             ):
                 full = None
         if placed.disbursement_id is not None:
-            return await pay_batch(db, placed.disbursement_id, rules)
+            return await pay_disbursement_in_sandbox(db, placed.disbursement_id, rules)
         if full is None:
             return None
-        if (paid := await pay_batch(db, full.id, rules)).waiting_reason is not None:
+        if (paid := await pay_disbursement_in_sandbox(db, full.id, rules)).waiting_reason is not None:
             return paid
 
 
-async def pay_batch(db: Database, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement:
+async def pay_disbursement_in_sandbox(db: Database, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement:
     """Send and confirm one disbursement, as the sandbox's run does."""
     db.deployment.identity.ensure_active()
     async with db.write() as tx:

@@ -12,18 +12,18 @@ import msgspec
 from almoner.giving.checkout.donations import domain as donations_domain
 from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, CollectBatches, PlaceHold
+from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, FillBatches, PlaceHold
 from almoner.giving.disbursing.verifications import domain as verifications_domain
 from almoner.giving.disbursing.verifications.domain import VerificationFlaggedEvent
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.events.outbox import Event, decode_event_data
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.failing_rows import process_rows
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, NoDetails, Result
 from almoner.platform.observability.telemetry import Telemetry
 
-RUN: Final = JobKind("disbursements.run", Nothing)
+RUN: Final = JobKind("disbursements.run", NoDetails)
 PROPAGATE: Final = "disbursements.propagate_status"
 _TRIED: Final = 50
 tasks: Final = Tasks()
@@ -38,7 +38,7 @@ class JobDependencies:
     telemetry: Telemetry
 
 
-payout_tasks: Final = TasksWith[JobDependencies]()
+payout_tasks: Final = TasksWithDependencies[JobDependencies]()
 
 
 class _OrganisationRecord(msgspec.Struct, rename="camel"):
@@ -47,13 +47,13 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
     organisation_id: str
 
 
-@tasks.reacts_to(verifications_domain.FLAGGED)
+@tasks.on_internal_event(verifications_domain.FLAGGED)
 async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlaggedEvent]) -> None:
     """Enqueue an update of the pending disbursements to these nonprofits."""
-    await queue.enqueue_jobs(tx, [service.batch_collection_job(one.partner, one.organisation) for one in flagged])
+    await queue.enqueue_jobs(tx, [service.fill_batches_job(one.partner, one.organisation) for one in flagged])
 
 
-@tasks.reacts_to_events(
+@tasks.on_public_event(
     donations_domain.SETTLED,
     donations_domain.PAYOUT_RETURNED,
     donations_domain.REASSIGNED,
@@ -63,14 +63,14 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue an update of the pending disbursements to the events' nonprofits."""
     concerned: dict[tuple[UUID, UUID], None] = {}
     for event in events:
-        organisation_id = tx.ids.parse("organisation", read_record(event, _OrganisationRecord).organisation_id)
+        organisation_id = tx.ids.parse("organisation", decode_event_data(event, _OrganisationRecord).organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             concerned[event.partner_id, organisation_id] = None
-    await queue.enqueue_jobs(tx, [service.batch_collection_job(*one) for one in concerned])
+    await queue.enqueue_jobs(tx, [service.fill_batches_job(*one) for one in concerned])
 
 
 @payout_tasks.job(COLLECT)
-async def collect_batches(dependencies: JobDependencies, context: JobContext, job: JobOf[CollectBatches]) -> Result:
+async def fill_batches(dependencies: JobDependencies, context: JobContext, job: DecodedJob[FillBatches]) -> Result:
     """Add a nonprofit's settled donations to their batches, one transaction for each batch.
 
     Runs again for donations that were locked by another transaction.
@@ -79,14 +79,14 @@ async def collect_batches(dependencies: JobDependencies, context: JobContext, jo
     async with context.db.read() as tx:
         buckets = await service.list_batches_for_nonprofit(tx, partner, job.details.organisation)
     for bucket in buckets:
-        await flows.collect_batch(context.db, bucket, dependencies.rules)
+        await flows.fill_batch(context.db, bucket, dependencies.rules)
     async with context.db.read() as tx:
         left = [bucket for bucket in buckets if await service.has_unpaid_donations(tx, bucket)]
     return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()
 
 
 @payout_tasks.job(RUN)
-async def run_disbursements(dependencies: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def run_disbursements(dependencies: JobDependencies, context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
     """Send the disbursements that are due. One that the ledger refuses is logged and does not stop the others."""
     ran = await flows.run_disbursements(context.db, dependencies.rules)
     for disbursement_id, stated in ran.refused:
@@ -102,10 +102,10 @@ async def run_disbursements(dependencies: JobDependencies, context: JobContext, 
 
 
 @payout_tasks.job(HOLD)
-async def hold_disbursements(dependencies: JobDependencies, context: JobContext, job: JobOf[PlaceHold]) -> Result:
+async def hold_disbursements(dependencies: JobDependencies, context: JobContext, job: DecodedJob[PlaceHold]) -> Result:
     """Hold a partner's disbursements to a nonprofit automatically."""
     hold = job.details
-    await flows.hold_disbursements_by_rule(
+    await flows.hold_disbursements_automatically(
         context.db, Partner(hold.partner), hold.organisation, cause=hold.cause, note=hold.note, rules=dependencies.rules
     )
     return JobDone()
@@ -123,14 +123,14 @@ async def _propagate_next(tx: Tx) -> int:
             await service.propagate_status(tx, disbursement_id)
 
     for disbursement_id in await service.disbursements_awaiting_propagation(tx, _TRIED):
-        if not await process_rows(tx, PROPAGATE, [disbursement_id], propagate, key=str):
+        if not await process_rows_isolating_failures(tx, PROPAGATE, [disbursement_id], propagate, row_key=str):
             return 1
     return 0
 
 
 async def _enqueue_run(tx: Tx) -> int:
     """Enqueue a job that runs the disbursements, one transaction for each batch."""
-    await RUN.enqueue(tx, Nothing(), unique=RUN.name)
+    await RUN.enqueue(tx, NoDetails(), unique=RUN.name)
     return 0
 
 

@@ -28,7 +28,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 def advice_row(ids: Ids, donation: Donation) -> list[str]:
     """One donation as a CSV row."""
     donor = " ".join(name for name in (donation.first_name, donation.last_name) if name)
-    net, off = donation.owed, deductions_of(donation)
+    net, off = donation.owed_amount, deductions_of(donation)
     return [
         ids.text("donation", donation.id),
         iso_timestamp(donation.created_at),

@@ -40,7 +40,7 @@ from almoner.giving.disbursing.disbursements.store import list_for_operators as 
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
 from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
 from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
-from almoner.giving.disbursing.disbursements.store import waiting_totals as waiting_totals
+from almoner.giving.disbursing.disbursements.store import waiting_counts_by_reason as waiting_counts_by_reason
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, MoneyError
@@ -54,14 +54,14 @@ from almoner.platform.jobs.queue import JobKind, NewJob
 Scope = Partner | AllPartners
 
 
-class CollectBatches(msgspec.Struct, frozen=True):
+class FillBatches(msgspec.Struct, frozen=True):
     """The partner and nonprofit whose donations are collected."""
 
     partner: UUID
     organisation: UUID
 
 
-COLLECT: Final = JobKind("disbursements.collect", CollectBatches)
+COLLECT: Final = JobKind("disbursements.collect", FillBatches)
 
 
 class PlaceHold(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
 async def _batch_total(tx: Tx, partner: Partner, batch: DisbursementBatch, donation: Donation) -> Money:
     """The total of a donation's batch with this donation in it."""
     held = await store.find_open(tx, partner, batch)
-    whole = donation.owed.minor + (held.money.minor if held else 0)
+    whole = donation.owed_amount.minor + (held.money.minor if held else 0)
     return Money(min(whole, MAX_MINOR), batch.currency)
 
 
@@ -124,17 +124,17 @@ async def _batch_waiting_reason(
         held=await store.is_held(tx, partner, batch.organisation_id),
         active=organisation.active,
         money=money,
-        minimum=rules.minimum_payout_minor(batch.currency),
+        minimum=rules.minimum_disbursement_minor(batch.currency),
     )
 
 
 async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """The batches of a nonprofit that have donations to disburse."""
-    loose = await donations.list_unpaid_balances(tx, partner, organisation_id)
+    loose = await donations.unpaid_balances_of_organisation(tx, partner, organisation_id)
     return list(dict.fromkeys([*loose, *await store.list_open_batches(tx, partner, organisation_id)]))
 
 
-async def collect_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
+async def fill_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
     """Add settled donations to their disbursement; True if there may be more.
 
     Donations beyond the maximum amount go into the next disbursement, once this one is sent.
@@ -142,14 +142,14 @@ async def collect_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRul
     partner = Partner(batch.partner_id)
     locked = await store.lock_open(tx, partner, batch)
     if locked is None:
-        if not await donations.has_unpaid_donations(tx, batch):
+        if not await donations.has_undisbursed_donations(tx, batch):
             return False
         await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), batch, tx.now))
         if (locked := await store.lock_open(tx, partner, batch)) is None:
             return True  # another run has just sent it
     added = await donations.add_to_disbursement(tx, batch, locked.id, limit, MAX_MINOR - locked.money.minor)
     if added.donations:
-        await verifications.begin_verification_on_payment(tx, partner, batch.organisation_id)
+        await verifications.start_verification_on_first_payment(tx, partner, batch.organisation_id)
     total = locked.money + Money(added.total_minor, batch.currency)
     await _update_batch(tx, locked, total, locked.donations + added.donations, rules)
     return added.donations == limit
@@ -209,7 +209,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
         named = tx.ids.text("disbursement", locked.id)
         raise DisbursementError(f"the donation is in {named}, which is {locked.status}")
     await donations.remove_from_disbursement(tx, donation.id)
-    await _update_batch(tx, locked, locked.money - donation.owed, locked.donations - 1, rules)
+    await _update_batch(tx, locked, locked.money - donation.owed_amount, locked.donations - 1, rules)
     return replace(donation, disbursement_id=None)
 
 
@@ -229,8 +229,8 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
     ledger.post_at_commit(
         tx, ledger_domain.disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
     )
-    if await donations.has_unpaid_donations(tx, locked.batch):  # it was full
-        await enqueue_batch_collection(tx, Partner(locked.partner_id), locked.organisation_id)
+    if await donations.has_undisbursed_donations(tx, locked.batch):  # it was full
+        await enqueue_fill_batches(tx, Partner(locked.partner_id), locked.organisation_id)
     return await _emit_status(tx, locked)
 
 
@@ -289,7 +289,7 @@ async def mark_returned(
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise DisbursementError(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
     locked = await _lock(tx, disbursement_id)
-    if await store.has_left_bank(tx, locked.id):  # a bank statement is stronger evidence
+    if await store.bank_statement_shows_payment(tx, locked.id):  # a bank statement is stronger evidence
         raise DisbursementError(domain.TRANSFER_LEFT_BANK)
     if not await store.update_status(tx, locked, "RETURNED", reason):
         raise DisbursementError(
@@ -421,20 +421,20 @@ async def ids_with_status(
     return await store.ids_with_status(tx, status, after, limit)
 
 
-async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
+async def enqueue_fill_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Enqueue a job that adds a nonprofit's disbursable donations to their batches."""
-    await queue.enqueue_jobs(tx, [batch_collection_job(partner.id, organisation_id)])
+    await queue.enqueue_jobs(tx, [fill_batches_job(partner.id, organisation_id)])
 
 
-def batch_collection_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
+def fill_batches_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     """The job that collects batches for a nonprofit; at most one waits at a time."""
-    return COLLECT.new_job(CollectBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
+    return COLLECT.new_job(FillBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
 
 
 async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch) -> bool:
     """Whether settled donations of a batch are in no disbursement that the open one can hold."""
     held = await store.find_open(tx, Partner(batch.partner_id), batch)
-    return await donations.has_unpaid_donations(tx, batch, MAX_MINOR - held.money.minor if held else MAX_MINOR)
+    return await donations.has_undisbursed_donations(tx, batch, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
 
 async def next_run_at(tx: Tx, name: str) -> datetime | None:
@@ -442,5 +442,5 @@ async def next_run_at(tx: Tx, name: str) -> datetime | None:
 
     ``name``: of its schedule. Batches that wait for a reason count too, because it may have ended meanwhile.
     """
-    started = await store.waiting_since(tx, name)
+    started = await store.waiting_since_or_last_run_at(tx, name)
     return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

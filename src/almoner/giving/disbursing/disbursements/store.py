@@ -13,7 +13,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementFilters,
     DisbursementHold,
     DisbursementStatus,
-    OperatorFilters,
+    OperatorDisbursementFilters,
     PaymentConfirmation,
     WaitingReason,
 )
@@ -192,9 +192,9 @@ select id from disbursement where status = $1 and ($2::uuid is null or id > $2) 
 
 
 @across_partners("operators")
-async def waiting_since(tx: Tx, schedule: str) -> datetime | None:
+async def waiting_since_or_last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
     """Since when the oldest disbursement has waited to be sent or confirmed, or the schedule's last run, if later."""
-    found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule)
+    found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule_name)
     return found
 
 
@@ -254,19 +254,21 @@ async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit:
     return [_disbursement(row) for row in rows]
 
 
-async def list_for_operators(tx: Tx, filters: OperatorFilters, after: UUID | None, limit: int) -> list[Disbursement]:
+async def list_for_operators(
+    tx: Tx, filters: OperatorDisbursementFilters, after: UUID | None, limit: int
+) -> list[Disbursement]:
     """Disbursements of all partners that are not empty, newest first, after the given one."""
     rows = await keyset.rows_after(tx, "disbursement", _COLUMNS, _where(filters), after, limit)
     return [_disbursement(row) for row in rows]
 
 
-async def count_for_operators(tx: Tx, filters: OperatorFilters, max_count: int) -> int:
+async def count_for_operators(tx: Tx, filters: OperatorDisbursementFilters, max_count: int) -> int:
     """Count matching disbursements, up to one more than ``max_count``."""
     return await keyset.count_up_to(tx, "disbursement", _where(filters), max_count)
 
 
-def _where(filters: OperatorFilters) -> Conditions:
-    found = keyset.equal(
+def _where(filters: OperatorDisbursementFilters) -> Conditions:
+    found = keyset.equality_conditions(
         {
             "partner_id": filters.partner_id,
             "organisation_id": filters.organisation_id,
@@ -281,7 +283,7 @@ def _where(filters: OperatorFilters) -> Conditions:
 
 
 @across_partners("operators")
-async def waiting_totals(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
+async def waiting_counts_by_reason(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
     """Waiting disbursements by reason: their number, and the start of the oldest one."""
     rows = await tx.fetch(
         """
@@ -325,7 +327,7 @@ async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
 
 
 @across_partners("held")
-async def was_held_by_rule(tx: Tx, organisation_id: UUID, cause: str) -> bool:
+async def was_held_automatically(tx: Tx, organisation_id: UUID, cause: str) -> bool:
     """Whether disbursements to a nonprofit were ever held automatically for this cause."""
     return bool(
         await tx.fetchval(
@@ -337,7 +339,7 @@ async def was_held_by_rule(tx: Tx, organisation_id: UUID, cause: str) -> bool:
     )
 
 
-async def has_left_bank(tx: Tx, disbursement_id: UUID) -> bool:
+async def bank_statement_shows_payment(tx: Tx, disbursement_id: UUID) -> bool:
     """Whether a bank line shows that a disbursement was paid, and none that it was returned."""
     return bool(
         await tx.fetchval(

@@ -14,9 +14,9 @@ from almoner.giving.disbursing.organisation_confirmations.ports import Nonprofit
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import PROGRESSED, InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.events.outbox import Event, read_record
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, Result
+from almoner.platform.events.outbox import Event, decode_event_data
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
@@ -39,14 +39,14 @@ tasks.periodic(
     service.erase_contacts_of_closed_confirmations,
     every=timedelta(days=1),
 )
-request_tasks: Final = TasksWith[NonprofitContacts]()
+request_tasks: Final = TasksWithDependencies[NonprofitContacts]()
 
 
-@tasks.reacts_to_events(PROGRESSED)
+@tasks.on_public_event(PROGRESSED)
 async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
     """Request a confirmation when a verification waits for it; schedule the erasure of names after its end."""
     for event in events:
-        reported = read_record(event, _VerificationRecord)
+        reported = decode_event_data(event, _VerificationRecord)
         verification_id = tx.ids.parse("monetarydonationverification", reported.id)
         if verification_id is None:
             continue
@@ -58,7 +58,7 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
 
 @request_tasks.job(service.REQUEST)
 async def request_confirmation(
-    contacts: NonprofitContacts, context: JobContext, job: JobOf[service.VerificationJobDetails]
+    contacts: NonprofitContacts, context: JobContext, job: DecodedJob[service.VerificationJobDetails]
 ) -> Result:
     """Ask the nonprofit for confirmation, if its address is known."""
     async with context.db.write() as tx:
@@ -71,17 +71,19 @@ async def request_confirmation(
 
 
 @tasks.job(service.ERASE_NAMES)
-async def erase_names(context: JobContext, job: JobOf[service.VerificationJobDetails]) -> Result:
+async def erase_names(context: JobContext, job: DecodedJob[service.VerificationJobDetails]) -> Result:
     """Erase the respondent's details."""
     async with context.db.write() as tx:
         await service.erase_names(tx, job.details.verification)
     return JobDone()
 
 
-async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.SendConfirmationEmail]) -> Email | None:
+async def compose_confirmation_request(
+    tx: Tx, _mails: MailRenderer, job: DecodedJob[service.SendConfirmationEmail]
+) -> Email | None:
     """The email to the nonprofit, in the request's language; None if no response is needed any more."""
     mail_id = job.details.mail
-    if (asked := await service.find_confirmation_page(tx, mail_id)) is None:
+    if (asked := await service.find_open_page_by_email_id(tx, mail_id)) is None:
         return None
     confirmation = asked.confirmation
     assert confirmation.email is not None, "what is open has an address"
@@ -94,4 +96,6 @@ async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.Send
     return Email(confirmation.email, f"payee:{mail_id}", facts, confirmation.language, asked.verification.partner_id)
 
 
-notifications: Final = (Notification(service.SEND, Path(__file__).parent / "mails" / "payee.html", compose_question),)
+notifications: Final = (
+    Notification(service.SEND, Path(__file__).parent / "mails" / "payee.html", compose_confirmation_request),
+)

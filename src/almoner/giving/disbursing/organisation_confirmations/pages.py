@@ -56,7 +56,7 @@ class ConfirmationPages(LinkedPages):
                 return self._page(page, visit, typed, status=422, problems=problems)
             try:
                 answered = await service.record_answer(
-                    tx, confirmation_id, given, **typed, seen=str(form.get("seen", ""))
+                    tx, confirmation_id, given, **typed, page_fingerprint=str(form.get("seen", ""))
                 )
             except PageChanged:
                 return self._page(page, visit, typed, status=409, notice="payee.changed")

@@ -72,13 +72,13 @@ async def request_confirmation(
     again = asked is not None and asked.email == contact.email and language in (None, asked.language)
     wanted = asked if asked is not None and again else new
     email_hash = tx.vault.keyed_hash(_HASHED, contact.email.lower().encode())
-    reached = await store.count_recent_mails(tx, email_hash, tx.real_now - domain.DAY)
-    sent = await store.mail_send_times(tx, asked.id) if asked is not None else []
-    if not domain.may_send_mail(sent, reached, tx.real_now, sandbox=tx.deployment.sandbox):
+    reached = await store.lock_and_count_recent_emails(tx, email_hash, tx.real_now - domain.DAY)
+    sent = await store.list_email_send_times(tx, asked.id) if asked is not None else []
+    if not domain.may_send_email(sent, reached, tx.real_now, sandbox=tx.deployment.sandbox):
         raise InvalidState("the address has had its share of mails: look at the newest one, or try again later")
     if wanted is new:
         await store.insert(tx, new)
-    mail = await store.insert_mail(tx, wanted.id, email_hash)
+    mail = await store.insert_email(tx, wanted.id, email_hash)
     await SEND.enqueue(tx, SendConfirmationEmail(mail))
     return wanted
 
@@ -88,7 +88,7 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Nonp
     locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     known = await store.list_confirmations(tx, locked.id)
     asked = any(one.expires_at == locked.expires_at and not one.withdrawn for one in known)
-    waits = locked.awaits_answer and locked.checks["organisation_confirmation"] == "pending"
+    waits = locked.awaits_answer_from_organisation and locked.checks["organisation_confirmation"] == "pending"
     if contact is not None and waits and not asked:
         await request_confirmation(tx, locked.id, contact, by="rules")
 
@@ -120,12 +120,18 @@ async def _page(
 
 
 async def record_answer(
-    tx: Tx, confirmation_id: UUID, confirmation_answer: ConfirmationAnswer, *, name: str, role: str, seen: str
+    tx: Tx,
+    confirmation_id: UUID,
+    confirmation_answer: ConfirmationAnswer,
+    *,
+    name: str,
+    role: str,
+    page_fingerprint: str,
 ) -> ConfirmationPage:
     """Record the nonprofit's response, which ends the check.
 
-    ``seen``: the fingerprint of the page that it saw, in hex. Raises NotFound; PageChanged if the page has changed
-    since; InvalidState if no response is needed any more.
+    ``page_fingerprint``: the fingerprint of the page that it saw, in hex. Raises NotFound; PageChanged if the page has
+    changed since; InvalidState if no response is needed any more.
     """
     if (known := await store.find(tx, confirmation_id)) is None:
         raise NotFound
@@ -135,7 +141,7 @@ async def record_answer(
     page = await _page(tx, found, locked)
     if not found.accepts_answer(locked):
         raise InvalidState("no answer is needed any more")
-    if page.fingerprint.hex() != seen:
+    if page.fingerprint.hex() != page_fingerprint:
         raise PageChanged
     if not await store.record_answer(tx, found.id, confirmation_answer, name, role, page.fingerprint):
         raise InvalidState("it was answered already")
@@ -144,7 +150,7 @@ async def record_answer(
         "domain": (found.email or "").rpartition("@")[2],
         "accounts": [tx.ids.text("payeeaccount", one.id) for one in page.accounts],
     }
-    ended = await verifications.end_check(
+    ended = await verifications.record_check_outcome(
         tx,
         ALL_PARTNERS,
         locked.id,
@@ -156,9 +162,9 @@ async def record_answer(
     return replace(page, confirmation=replace(found, answer=confirmation_answer), verification=ended)
 
 
-async def find_confirmation_page(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
+async def find_open_page_by_email_id(tx: Tx, email_id: UUID) -> ConfirmationPage | None:
     """Load the page for an email; None if no response is needed any more. Raises NotFound."""
-    if (found := await store.find_by_mail(tx, mail_id)) is None:
+    if (found := await store.find_by_email_id(tx, email_id)) is None:
         raise NotFound
     page = await load_page(tx, found.id)
     return page if page.state == "open" and found.email is not None else None
@@ -171,7 +177,7 @@ async def erase_contacts_of_closed_confirmations(tx: Tx, limit: int = BATCH) -> 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next address is due to be erased."""
-    over = await store.next_erasure_at(tx)
+    over = await store.oldest_closed_with_contact_at(tx)
     return None if over is None else over + domain.ERASED_AFTER
 
 
@@ -193,6 +199,6 @@ async def erase_names(tx: Tx, verification_id: UUID) -> None:
         await store.erase_names(tx, verification_id)
 
 
-def parse_answer(given: object) -> ConfirmationAnswer | None:
+def parse_answer(value: object) -> ConfirmationAnswer | None:
     """The response of the pressed button; None for anything else."""
-    return next((one for one in _OUTCOMES if one == given), None)
+    return next((one for one in _OUTCOMES if one == value), None)

@@ -59,7 +59,12 @@ async def list_confirmations(tx: Tx, verification_id: UUID) -> list[Organisation
 
 
 async def record_answer(
-    tx: Tx, confirmation_id: UUID, confirmation_answer: ConfirmationAnswer, name: str, role: str, shown: bytes
+    tx: Tx,
+    confirmation_id: UUID,
+    confirmation_answer: ConfirmationAnswer,
+    name: str,
+    role: str,
+    page_fingerprint: bytes,
 ) -> bool:
     """Store the response; False if there already is one."""
     return bool(
@@ -73,13 +78,13 @@ async def record_answer(
             confirmation_answer,
             name,
             role,
-            shown,
+            page_fingerprint,
             tx.now,
         )
     )
 
 
-async def insert_mail(tx: Tx, confirmation_id: UUID, email_hash: bytes) -> UUID:
+async def insert_email(tx: Tx, confirmation_id: UUID, email_hash: bytes) -> UUID:
     """Store an email to send; returns its ID."""
     created = tx.new_id()
     await tx.execute(
@@ -95,7 +100,7 @@ async def insert_mail(tx: Tx, confirmation_id: UUID, email_hash: bytes) -> UUID:
     return created
 
 
-async def mail_send_times(tx: Tx, confirmation_id: UUID) -> list[datetime]:
+async def list_email_send_times(tx: Tx, confirmation_id: UUID) -> list[datetime]:
     """When the emails of a request were sent, in real time."""
     rows = await tx.fetch(
         "select sent_at from monetary_donation_confirmation_email where confirmation_id = $1", confirmation_id
@@ -108,7 +113,7 @@ select count(*) from monetary_donation_confirmation_email where email_hash = $1 
 """
 
 
-async def count_recent_mails(tx: Tx, email_hash: bytes, since: datetime) -> int:
+async def lock_and_count_recent_emails(tx: Tx, email_hash: bytes, since: datetime) -> int:
     """Count recent emails to an address, which is locked until the transaction ends."""
     lock = int.from_bytes(email_hash[:8], signed=True)
     await tx.fetchval("select pg_advisory_xact_lock($1)", lock)
@@ -116,9 +121,11 @@ async def count_recent_mails(tx: Tx, email_hash: bytes, since: datetime) -> int:
     return found
 
 
-async def find_by_mail(tx: Tx, mail_id: UUID) -> OrganisationConfirmation | None:
+async def find_by_email_id(tx: Tx, email_id: UUID) -> OrganisationConfirmation | None:
     """Find the request of an email."""
-    found = await tx.fetchval("select confirmation_id from monetary_donation_confirmation_email where id = $1", mail_id)
+    found = await tx.fetchval(
+        "select confirmation_id from monetary_donation_confirmation_email where id = $1", email_id
+    )
     return await find(tx, found) if found else None
 
 
@@ -127,7 +134,7 @@ select min(coalesce(answered_at, expires_at)) from monetary_donation_confirmatio
 """
 
 
-async def next_erasure_at(tx: Tx) -> datetime | None:
+async def oldest_closed_with_contact_at(tx: Tx) -> datetime | None:
     """When the oldest closed request with an address was closed; None without any."""
     found: datetime | None = await tx.fetchval(NEXT_ERASURE)
     return found

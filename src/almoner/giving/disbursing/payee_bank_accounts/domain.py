@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.kit.bank_text import to_bank_text, unsendable
+from almoner.kit.bank_text import non_sepa_characters, to_sepa_text
 from almoner.kit.events import InternalEvent
 from almoner.kit.money import EXPONENTS
 from almoner.kit.states import Lifecycle
@@ -169,22 +169,22 @@ def find_proposal_problems(holder: str, address: Address, currency: str, scheme:
     found += [
         f"{name} must have at most {_LENGTHS[name]} characters"
         for name, value in parts.items()
-        if value and max(len(value), len(to_bank_text(value))) > _LENGTHS[name]
+        if value and max(len(value), len(to_sepa_text(value))) > _LENGTHS[name]
     ]
     found += [
         f"{name} has characters that banks do not take: {' '.join(wrong)}. Write it as the bank does"
         for name, value in parts.items()
-        if value and (wrong := [one for one in unsendable(value) if not one.isalpha()])
+        if value and (wrong := [one for one in non_sepa_characters(value) if not one.isalpha()])
     ]
     found += [
         f"{name} has no letter or digit that banks take: write it as the bank does"
         for name, value in parts.items()
-        if value and not any(one.isalnum() for one in (*to_bank_text(value), *unsendable(value)))
+        if value and not any(one.isalnum() for one in (*to_sepa_text(value), *non_sepa_characters(value)))
     ]
     found += [
         f"{name} must be in Latin letters, as the bank writes it"
         for name, value in parts.items()
-        if value and any(one.isalpha() for one in unsendable(value))
+        if value and any(one.isalpha() for one in non_sepa_characters(value))
     ]
     if address.country not in COUNTRIES:
         found.append(f"country must have three letters such as DEU, not {address.country!r}")
@@ -204,7 +204,7 @@ def transliterated_texts(holder: str, address: Address) -> list[tuple[str, str, 
         "postcode": address.postcode,
         "town": address.town,
     }
-    return [(name, text, sent) for name, text in parts.items() if text and (sent := to_bank_text(text)) != text]
+    return [(name, text, sent) for name, text in parts.items() if text and (sent := to_sepa_text(text)) != text]
 
 
 def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str) -> list[str]:

@@ -26,7 +26,7 @@ from almoner.giving.disbursing.payee_bank_accounts.store import (
     organisations_sharing_account as organisations_sharing_account,
 )
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.ports import VerifiedAccount
+from almoner.giving.disbursing.verifications.ports import ApprovedPayeeAccount
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -169,7 +169,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     if found := found + _note_problems(note):
         raise PayeeAccountError("; ".join(found))
     mine = AccountReview(by, note, tx.now)
-    await store.record_review(tx, account_id, mine, first=held.first is None)
+    await store.record_review(tx, account_id, mine, is_first_review=held.first is None)
     of, named = held.organisation_id, _account_id_text(tx, held)
     # An account proposed as the first may by now follow a completed check.
     two = held.reviews_needed == 2 or await store.requires_second_approval(tx, of, held.currency)
@@ -206,7 +206,7 @@ async def _refuse(tx: Tx, held: PayeeAccount, by: str, note: str) -> None:
     )
 
 
-async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
+async def record_ownership_denial(tx: Tx, account_id: UUID) -> bool:
     """Record that the nonprofit denies the account: a proposed one is rejected, an approved one is flagged.
 
     False if the account is not in use, or if it was already denied. Raises NotFound.
@@ -220,21 +220,23 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
         await verifications.on_account_denied(
             tx, held.organisation_id, _account_id_text(tx, held), _account_facts(held)
         )
-    await store.deny_ownership(tx, held.id)
+    await store.record_ownership_denial(tx, held.id)
     return True
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: accounts that wait for approval, and the age of the oldest."""
-    count, since = await store.count_proposed(tx)
+    count, since = await store.proposed_count_and_oldest(tx)
     telemetry.payees.set_open("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
 
-async def current_payees(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> Mapping[UUID, Payee]:
+async def approved_payees_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID], currency: str
+) -> Mapping[UUID, Payee]:
     """The approved accounts of these nonprofits in a currency."""
     return {
         one.organisation_id: Payee(one.id, one.holder, _decrypt_numbers(tx, one), one.address)
-        for one in await store.current_accounts(tx, list(organisation_ids), currency)
+        for one in await store.list_approved_accounts_in_currency(tx, list(organisation_ids), currency)
     }
 
 
@@ -244,13 +246,13 @@ async def account_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
     return domain.account_warnings(account, _decrypt_numbers(tx, account), organisation.country_code)
 
 
-async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccount | None:
+async def find_approved_account(tx: Tx, organisation_id: UUID) -> ApprovedPayeeAccount | None:
     """The first approved account of a nonprofit, for a verification that starts later."""
     for one in await store.list_approved_accounts(tx, organisation_id):
         organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
         agrees = _name_score(one.holder, organisation)  # with its current name
         facts = {**_account_facts(one), "nameAgrees": agrees}
-        return VerifiedAccount(
+        return ApprovedPayeeAccount(
             _account_id_text(tx, one), facts, agrees < domain.MIN_PLAUSIBLE_SCORE, denied=one.denied_at is not None
         )
     return None

@@ -107,7 +107,7 @@ async def list_for_operators(
     tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, after: UUID | None, limit: int
 ) -> list[PayeeAccount]:
     """A page of accounts for operators, newest first; proposed ones oldest first."""
-    where = keyset.equal({"status": status, "organisation_id": organisation_id})
+    where = keyset.equality_conditions({"status": status, "organisation_id": organisation_id})
     rows = await keyset.rows_after(
         tx, "payee_bank_account", _COLUMNS, where, after, limit, oldest_first=status == "proposed"
     )
@@ -116,13 +116,13 @@ async def list_for_operators(
 
 async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, max_count: int) -> int:
     """Count accounts, up to one more than ``max_count``."""
-    where = keyset.equal({"status": status, "organisation_id": organisation_id})
+    where = keyset.equality_conditions({"status": status, "organisation_id": organisation_id})
     return await keyset.count_up_to(tx, "payee_bank_account", where, max_count)
 
 
-async def record_review(tx: Tx, account_id: UUID, account_review: AccountReview, *, first: bool) -> None:
+async def record_review(tx: Tx, account_id: UUID, account_review: AccountReview, *, is_first_review: bool) -> None:
     """Record a review of a locked account."""
-    which = "first" if first else "second"
+    which = "first" if is_first_review else "second"
     await tx.execute(
         f"update payee_bank_account set {which}_by = $2, {which}_note = $3, {which}_at = $4 where id = $1",
         account_id,
@@ -162,7 +162,7 @@ async def refuse(tx: Tx, account_id: UUID, by: str, note: str) -> None:
     )
 
 
-async def deny_ownership(tx: Tx, account_id: UUID) -> None:
+async def record_ownership_denial(tx: Tx, account_id: UUID) -> None:
     """Record that the nonprofit denies a locked account."""
     await tx.execute("update payee_bank_account set denied_at = $2 where id = $1", account_id, tx.now)
 
@@ -183,12 +183,14 @@ and status = 'approved'
 """
 
 
-async def current_accounts(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> list[PayeeAccount]:
+async def list_approved_accounts_in_currency(
+    tx: Tx, organisation_ids: Sequence[UUID], currency: str
+) -> list[PayeeAccount]:
     """The approved accounts of these nonprofits in a currency."""
     return [_account(row) for row in await tx.fetch(_CURRENT_ACCOUNTS, organisation_ids, currency)]
 
 
-async def count_proposed(tx: Tx) -> tuple[int, datetime | None]:
+async def proposed_count_and_oldest(tx: Tx) -> tuple[int, datetime | None]:
     """Count proposed accounts, with the time of the oldest proposal."""
     [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
     return row[0], row[1]

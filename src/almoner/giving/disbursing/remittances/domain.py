@@ -53,7 +53,7 @@ class RemittanceTotals:
         """The total amount of the disbursement."""
         return self.given_minor - self.fee_minor - self.refunded_minor
 
-    def remittance_with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
+    def with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
         """The totals with further donations added."""
         found = list(lines)
         return RemittanceTotals(

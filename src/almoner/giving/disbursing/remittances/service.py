@@ -49,5 +49,5 @@ async def _load_lines(tx: Tx, disbursement_id: UUID) -> tuple[list[RemittanceLin
     while found := await donations.donations_of_disbursement(tx, disbursement_id, after):
         lines = [domain.remittance_line_of(one) for one in found]
         listed += lines[: domain.MAX_LINES - len(listed)]
-        totals, after = totals.remittance_with_lines(lines), found[-1].id
+        totals, after = totals.with_lines(lines), found[-1].id
     return listed, totals

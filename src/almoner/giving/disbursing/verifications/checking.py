@@ -16,7 +16,7 @@ from almoner.giving.disbursing.verifications.domain import (
     VerificationFlaggedEvent,
 )
 from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, CheckFinding
-from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Screening, VerifiedAccount
+from almoner.giving.disbursing.verifications.ports import ApprovedAccountLookup, ApprovedPayeeAccount, Screening
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -31,7 +31,7 @@ ACCOUNTS: Final = "accounts of nonprofits"
 
 
 async def check_verification(
-    tx: Tx, screening: Screening, accounts: ApprovedAccounts, verification_id: UUID
+    tx: Tx, screening: Screening, accounts: ApprovedAccountLookup, verification_id: UUID
 ) -> MonetaryDonationVerification:
     """Check a verification against register and watch lists; repeating it changes nothing.
 
@@ -54,14 +54,14 @@ async def check_verification(
     ended = _ended_checks(locked, listed, screened, known)
     if known is not None and ("bank_details", "succeeded") in ended:
         await record_approved_account(tx, locked, known)
-    return await transitions.end_checks(tx, locked, ended) if ended else locked
+    return await transitions.record_check_outcomes(tx, locked, ended) if ended else locked
 
 
 def _ended_checks(
     verification: MonetaryDonationVerification,
     listed: CheckFinding,
     screened: CheckFinding,
-    known: VerifiedAccount | None,
+    known: ApprovedPayeeAccount | None,
 ) -> list[tuple[CheckType, Outcome]]:
     """The checks that end with these findings."""
     if verification.status != "pending":
@@ -100,36 +100,36 @@ async def record_finding(tx: Tx, verification: MonetaryDonationVerification, fin
     created = await store_findings.insert_finding(tx, verification, finding)
     if not verification.is_pending_or_approved or verification.checks[finding.check] != "succeeded":
         return
-    kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
+    kinds = list(findings.flags_for_changes(before.finding if before else None, finding))
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, created, kind)
-    gone = finding.outcome == "succeeded" and await store_findings.close_expiry_flags(
+    gone = finding.outcome == "succeeded" and await store_findings.close_expired_evidence_flags(
         tx, verification.id, finding.check
     )
     if kinds or gone:
-        await recheck_disbursements(tx, verification)
+        await emit_verification_flagged(tx, verification)
 
 
-async def record_decision(
+async def record_decided_finding(
     tx: Tx,
     verification: MonetaryDonationVerification,
     check: CheckType,
     outcome: Outcome,
     by: str,
-    grounds: Mapping[str, object] | None = None,
+    decision_facts: Mapping[str, object] | None = None,
 ) -> None:
     """Store that an operator ended a check, with the facts known at that time."""
     before = await store_findings.newest_finding(tx, verification.id, check)
-    facts = {**(before.finding.facts if before else {}), **(grounds or {})}
+    facts = {**(before.finding.facts if before else {}), **(decision_facts or {})}
     if check == "compliance":
-        facts["matches"] = findings.decisions_by_match(await recorded_matches(tx, verification), tx.ids)
+        facts["matches"] = findings.decisions_by_match(await list_watchlist_matches(tx, verification), tx.ids)
     of_data = before.finding.data_as_of if before else None
     await store_findings.insert_finding(
         tx, verification, CheckFinding(check, outcome, by, "decided", facts, of_data, None)
     )
 
 
-async def recorded_matches(tx: Tx, verification: MonetaryDonationVerification) -> list[ScreeningMatch]:
+async def list_watchlist_matches(tx: Tx, verification: MonetaryDonationVerification) -> list[ScreeningMatch]:
     """The watch list matches of all the nonprofit's records."""
     others = await organisations.list_merged_records(tx, verification.organisation_id)
     whos = [
@@ -139,7 +139,9 @@ async def recorded_matches(tx: Tx, verification: MonetaryDonationVerification) -
     return [match for who in whos for match in (await screenings.get_result(tx, who)).matches]
 
 
-async def record_approved_account(tx: Tx, verification: MonetaryDonationVerification, account: VerifiedAccount) -> None:
+async def record_approved_account(
+    tx: Tx, verification: MonetaryDonationVerification, account: ApprovedPayeeAccount
+) -> None:
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
     kinds = list(findings.account_flags(account))
     finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account})
@@ -147,7 +149,7 @@ async def record_approved_account(tx: Tx, verification: MonetaryDonationVerifica
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, created, kind)
     if kinds:
-        await recheck_disbursements(tx, verification)
+        await emit_verification_flagged(tx, verification)
 
 
 async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerification) -> None:
@@ -155,7 +157,7 @@ async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerifi
 
     A reviewer must decide every match first; confirmed sanctions and the like can never be approved.
     """
-    known = await recorded_matches(tx, verification)
+    known = await list_watchlist_matches(tx, verification)
     waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.awaiting_review)
     if waiting:
         raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
@@ -163,7 +165,7 @@ async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerifi
         raise InvalidState("a watch list of sanctions, warnings or hate speech names the organisation: it is not paid")
 
 
-async def recheck_disbursements(tx: Tx, verification: MonetaryDonationVerification) -> None:
+async def emit_verification_flagged(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """Update why the partner's disbursements to the nonprofit wait."""
     reported = VerificationFlaggedEvent(verification.partner_id, verification.organisation_id)
     await outbox.emit_internal(tx, FLAGGED, reported, partner=verification.partner_id)

@@ -74,7 +74,9 @@ class InvalidMetadata(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class MonetaryDonationVerification:
-    """A verification that an organisation may receive disbursements. See ``as_at`` for its current status (S3).
+    """A verification that an organisation may receive disbursements.
+
+    See ``with_expiry_applied`` for its current status (S3).
 
     ``expires_at``: when it stops being pending; None once decided. ``processed_at``: when it was decided or expired.
     ``requested``: whether the partner requested it; otherwise the nonprofit's first payment started it.
@@ -99,7 +101,7 @@ class MonetaryDonationVerification:
         return self.status in ("pending", "approved")
 
     @property
-    def awaits_answer(self) -> bool:
+    def awaits_answer_from_organisation(self) -> bool:
         """Whether the organisation must act next."""
         asked = self.status == "pending" and self.checks["registration"] == "succeeded"
         return asked and any(self.checks[check] == "pending" for check in _ANSWERED_BY_ORGANISATION)
@@ -113,7 +115,7 @@ class MonetaryDonationVerification:
         """Whether it has expired but is still stored as pending."""
         return self.status == "pending" and self.expires_at is not None and now >= self.expires_at
 
-    def as_at(self, now: datetime) -> "MonetaryDonationVerification":
+    def with_expiry_applied(self, now: datetime) -> "MonetaryDonationVerification":
         """The verification at the current time, with its expiry applied (S3)."""
         return self.as_expired(now) if self.is_overdue(now) else self
 
@@ -156,7 +158,7 @@ class MonetaryDonationVerification:
             updated_at=now,
         )
 
-    def with_ended_check(self, check: CheckType, outcome: Outcome, now: datetime) -> "MonetaryDonationVerification":
+    def with_check_outcome(self, check: CheckType, outcome: Outcome, now: datetime) -> "MonetaryDonationVerification":
         """The verification with one check ended, which may reject or approve it. Raises InvalidState."""
         if self.status != "pending":
             raise InvalidState(f"the verification is {self.status}: its checks have ended")

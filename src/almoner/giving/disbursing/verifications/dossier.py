@@ -39,7 +39,7 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UU
 
 def _flag_review(flag: VerificationFlag) -> DossierReviewResponse:
     last = flag.second or flag.first
-    reason = DossierReasonResponse(flag.kind, f"{flag.sentence[:1].upper()}{flag.sentence[1:]}.")
+    reason = DossierReasonResponse(flag.kind, f"{flag.description[:1].upper()}{flag.description[1:]}.")
     ended = iso_timestamp(last.at) if last and flag.status != "open" else None
     return DossierReviewResponse(iso_timestamp(flag.raised_at), [reason], flag.status, ended)
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.disbursing.verifications.domain import CheckType
-from almoner.giving.disbursing.verifications.ports import VerifiedAccount
+from almoner.giving.disbursing.verifications.ports import ApprovedPayeeAccount
 from almoner.kit.ids import Ids
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import Organisation
@@ -94,7 +94,7 @@ WaitingKind = Literal["monetary_donation_verification", "verification_flag"]
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingVerification:
+class WaitingReviewItem:
     """A verification or flag that waits for reviewers. ``reviewed``: by the first of two reviewers."""
 
     kind: WaitingKind
@@ -119,7 +119,7 @@ class VerificationFlag:
     second: FlagReview | None
 
     @property
-    def sentence(self) -> str:
+    def description(self) -> str:
         """The flag as a sentence."""
         return _SENTENCES[self.kind]
 
@@ -146,7 +146,9 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
 
 def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: datetime) -> CheckFinding:
     """The finding from the watch lists about all records of a nonprofit."""
-    lists = sorted({f"{version.code} {version.version}" for result in results for version in result.covering_lists})
+    lists = sorted(
+        {f"{version.code} {version.version_label}" for result in results for version in result.covering_lists}
+    )
     found = [match for result in results for match in result.matches]
     facts = {"lists": lists, "matches": decisions_by_match(found, ids)}
     outcome, reason = _compliance_outcome(results, found)
@@ -174,27 +176,27 @@ def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str,
     return {ids.text("screeningmatch", match.id): match.decision for match in matches}
 
 
-def flags_raised_by(before: CheckFinding | None, now: CheckFinding) -> Iterator[FlagKind]:
+def flags_for_changes(previous: CheckFinding | None, current: CheckFinding) -> Iterator[FlagKind]:
     """The flags for changes since the check succeeded.
 
     A check decided by an operator without evidence never expires.
     """
-    if before and (before.outcome, before.reason) == ("succeeded", None) and now.reason in _NO_EVIDENCE:
+    if previous and (previous.outcome, previous.reason) == ("succeeded", None) and current.reason in _NO_EVIDENCE:
         yield "evidence_expired"
-    if now.check == "registration":
-        was = before.facts if before else {"active": True}
-        if was.get("active", True) and not now.facts.get("active"):
+    if current.check == "registration":
+        was = previous.facts if previous else {"active": True}
+        if was.get("active", True) and not current.facts.get("active"):
             yield "register_removed"
-        if was.get("name", now.facts.get("name")) != now.facts.get("name"):
+        if was.get("name", current.facts.get("name")) != current.facts.get("name"):
             yield "register_renamed"
-    elif now.check == "compliance":
-        seen = _matches(before) if before else {}
-        reported = ((match, decision) for match, decision in _matches(now).items() if decision != "cleared")
+    elif current.check == "compliance":
+        seen = _matches(previous) if previous else {}
+        reported = ((match, decision) for match, decision in _matches(current).items() if decision != "cleared")
         if any(seen.get(match) not in (decision, "confirmed") for match, decision in reported):
             yield "new_match"
 
 
-def account_flags(account: VerifiedAccount) -> Iterator[FlagKind]:
+def account_flags(account: ApprovedPayeeAccount) -> Iterator[FlagKind]:
     """The flags for an account that a check relies on."""
     if account.holder_differs:
         yield "holder_differs"

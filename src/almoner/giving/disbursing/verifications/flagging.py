@@ -8,13 +8,13 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import store, store_findings, transitions
 from almoner.giving.disbursing.verifications.checking import (
     ACCOUNTS,
+    emit_verification_flagged,
     ensure_no_watchlist_match,
-    recheck_disbursements,
     record_approved_account,
 )
 from almoner.giving.disbursing.verifications.domain import MAX_NOTE_LENGTH, InvalidState, MonetaryDonationVerification
 from almoner.giving.disbursing.verifications.findings import CheckFinding, FlagKind, FlagReview, VerificationFlag
-from almoner.giving.disbursing.verifications.ports import VerifiedAccount
+from almoner.giving.disbursing.verifications.ports import ApprovedPayeeAccount
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
@@ -47,7 +47,7 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Verificat
 async def _store_review(tx: Tx, verification: MonetaryDonationVerification, looked: VerificationFlag) -> None:
     await store_findings.update_flag(tx, looked, looked.status)
     if looked.status != "open":
-        await recheck_disbursements(tx, verification)
+        await emit_verification_flagged(tx, verification)
 
 
 async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
@@ -57,7 +57,7 @@ async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts
             finding = CheckFinding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
             created = await store_findings.insert_finding(tx, held, finding)
             await store_findings.raise_flag(tx, held.id, created, _CHANGED)
-            await recheck_disbursements(tx, held)
+            await emit_verification_flagged(tx, held)
 
 
 async def on_account_approved(
@@ -73,7 +73,7 @@ async def on_account_approved(
 
     ``differs``: the holder's name differs from the register's, which needs two more reviews.
     """
-    known = VerifiedAccount(account, facts, differs)
+    known = ApprovedPayeeAccount(account, facts, differs)
     for held in await _lock_live(tx, organisation_id):
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
         await record_approved_account(tx, held, replace(known, holder_differs=waited and differs))
@@ -83,7 +83,7 @@ async def on_account_approved(
             )
             await _store_review(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
         if waited:
-            await transitions.end_checks(tx, held, [("bank_details", "succeeded")])
+            await transitions.record_check_outcomes(tx, held, [("bank_details", "succeeded")])
 
 
 async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, review: FlagReview) -> None:
@@ -99,7 +99,7 @@ async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: 
         finding = CheckFinding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
         created = await store_findings.insert_finding(tx, held, finding)
         await store_findings.raise_flag(tx, held.id, created, _DENIED)
-        await recheck_disbursements(tx, held)
+        await emit_verification_flagged(tx, held)
 
 
 async def _lock_live(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:

@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 
 from almoner.giving.disbursing.verifications import checking, service
-from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Screening
+from almoner.giving.disbursing.verifications.ports import ApprovedAccountLookup, Screening
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, read_record
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.events.outbox import Event, decode_event_data
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChangedEvent
 
 
@@ -22,18 +22,18 @@ class JobDependencies:
     """The dependencies: watch list screening, and approved accounts."""
 
     screening: Screening
-    accounts: ApprovedAccounts
+    accounts: ApprovedAccountLookup
 
 
 tasks: Final = Tasks()
-tasks.periodic("verifications.expire", service.next_due_at, service.expire_due)
+tasks.periodic("verifications.expire", service.next_expiry_at, service.expire_due)
 tasks.periodic("verifications.recheck", service.next_check_at, service.enqueue_due_checks, every=timedelta(days=1))
-checking_tasks: Final = TasksWith[JobDependencies]()
+checking_tasks: Final = TasksWithDependencies[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
 async def run_check(
-    dependencies: JobDependencies, context: JobContext, job: JobOf[service.CheckVerification]
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[service.CheckVerification]
 ) -> Result:
     """Check one verification, then apply its test value; repeating it changes nothing."""
     verification_id, then = job.details.verification, job.details.then
@@ -43,7 +43,7 @@ async def run_check(
         if then is not None:
             await service.apply_test_action(tx, verification_id, then)
 
-    await dependencies.screening.run_with_screening(context.db, check_due)
+    await dependencies.screening.run_in_screening_transaction(context.db, check_due)
     return JobDone()
 
 
@@ -53,14 +53,14 @@ class _OrganisationRecord(msgspec.Struct):
     id: str
 
 
-@tasks.reacts_to_events(UPDATED)
+@tasks.on_public_event(UPDATED)
 async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue rechecks for nonprofits that changed in their registers."""
-    reported = [tx.ids.parse("organisation", read_record(event, _OrganisationRecord).id) for event in events]
+    reported = [tx.ids.parse("organisation", decode_event_data(event, _OrganisationRecord).id) for event in events]
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in reported if one)))
 
 
-@tasks.reacts_to(CHANGED, UNWATCHED)
+@tasks.on_internal_event(CHANGED, UNWATCHED)
 async def on_screenings_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
     """Enqueue rechecks of verifications whose watch list matches changed."""
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))

@@ -13,7 +13,7 @@ Compared = TypeVar("Compared")
 
 
 @dataclass(frozen=True, slots=True)
-class VerifiedAccount:
+class ApprovedPayeeAccount:
     """An approved account of a nonprofit, as verifications use it.
 
     ``holder_differs``: the holder's name differs from the register's; ``denied``: the nonprofit denies to own it.
@@ -25,10 +25,10 @@ class VerifiedAccount:
     denied: bool = False
 
 
-class ApprovedAccounts(Protocol):
+class ApprovedAccountLookup(Protocol):
     """Looks up nonprofits' approved bank accounts."""
 
-    async def __call__(self, tx: Tx, organisation_id: UUID, /) -> VerifiedAccount | None:
+    async def __call__(self, tx: Tx, organisation_id: UUID, /) -> ApprovedPayeeAccount | None:
         """The approved account of a nonprofit; None if there is none."""
         ...
 
@@ -36,8 +36,10 @@ class ApprovedAccounts(Protocol):
 class Screening(Protocol):
     """Screens nonprofits against watch lists."""
 
-    async def run_with_screening(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
-        """Run ``use`` in a write transaction in which ``screen`` can be called."""
+    async def run_in_screening_transaction(
+        self, db: Database, operation: Callable[[Tx], Awaitable[Compared]]
+    ) -> Compared:
+        """Run ``operation`` in a write transaction in which ``screen`` can be called."""
         ...
 
     async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:

@@ -98,7 +98,9 @@ def verification_response(tx: Tx, verification: MonetaryDonationVerification) ->
     return MonetaryDonationVerificationResponse(
         id=tx.ids.text("monetarydonationverification", verification.id),
         organisation_id=tx.ids.text("organisation", verification.organisation_id),
-        status=MonetaryDonationVerificationStatusResponse(verification.status, verification.awaits_answer),
+        status=MonetaryDonationVerificationStatusResponse(
+            verification.status, verification.awaits_answer_from_organisation
+        ),
         checks=[MonetaryDonationCheckResponse(check, verification.checks[check]) for check in CHECKS],
         rejection_reason_code=verification.rejection_reason,
         metadata=None if verification.metadata is None else dict(verification.metadata),

@@ -30,7 +30,7 @@ from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD
 from almoner.giving.disbursing.verifications.findings import FlagReview as FlagReview
 from almoner.giving.disbursing.verifications.findings import VerificationFlag as VerificationFlag
 from almoner.giving.disbursing.verifications.findings import WaitingKind as WaitingKind
-from almoner.giving.disbursing.verifications.findings import WaitingVerification as WaitingVerification
+from almoner.giving.disbursing.verifications.findings import WaitingReviewItem as WaitingReviewItem
 from almoner.giving.disbursing.verifications.flagging import on_account_approved as on_account_approved
 from almoner.giving.disbursing.verifications.flagging import on_account_denied as on_account_denied
 from almoner.giving.disbursing.verifications.flagging import on_account_proposed as on_account_proposed
@@ -38,11 +38,13 @@ from almoner.giving.disbursing.verifications.flagging import on_account_refused 
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationResponse
 from almoner.giving.disbursing.verifications.store import list_decisions as list_decisions
-from almoner.giving.disbursing.verifications.store_findings import count_waiting_at_most as count_waiting_at_most
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
-from almoner.giving.disbursing.verifications.store_findings import list_waiting as list_waiting
+from almoner.giving.disbursing.verifications.store_findings import (
+    list_waiting_review_items as list_waiting_review_items,
+)
 from almoner.giving.disbursing.verifications.store_findings import next_check_at as next_check_at
+from almoner.giving.disbursing.verifications.store_findings import waiting_counts_up_to as waiting_counts_up_to
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
 from almoner.giving.disbursing.verifications.transitions import CheckVerification as CheckVerification
 from almoner.giving.disbursing.verifications.transitions import Scope
@@ -67,7 +69,7 @@ async def eligibility_for(tx: Tx, partner: Partner, organisation_ids: Sequence[U
         organisation_id: [] for organisation_id in organisation_ids
     }
     for verification in await store.verifications_of_organisations(tx, partner, list(found)):
-        found[verification.organisation_id].append(verification.as_at(tx.now))
+        found[verification.organisation_id].append(verification.with_expiry_applied(tx.now))
     return {organisation_id: domain.eligibility_status_of(its) for organisation_id, its in found.items()}
 
 
@@ -110,7 +112,7 @@ async def _adopt(
     return adopted
 
 
-async def begin_verification_on_payment(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
+async def start_verification_on_first_payment(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Start a verification when the first money arrives for a nonprofit; False if there is one."""
     if await store.verifications_of_organisations(tx, partner, [organisation_id]):
         return False
@@ -169,7 +171,7 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVe
     """Get one verification at the current time. Raises NotFound."""
     if (found := await store.find(tx, scope, verification_id)) is None:
         raise NotFound
-    return found.as_at(tx.now)
+    return found.with_expiry_applied(tx.now)
 
 
 def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationResponse:
@@ -187,14 +189,14 @@ async def list_page(
 ) -> tuple[list[MonetaryDonationVerification], int]:
     """One page at the current time, and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
-    return [row.as_at(tx.now) for row in rows], total
+    return [row.with_expiry_applied(tx.now) for row in rows], total
 
 
 async def newest_verifications(
     tx: Tx, scope: Scope, filters: VerificationFilters, limit: int
 ) -> list[MonetaryDonationVerification]:
     """The newest verifications, for operators."""
-    return [row.as_at(tx.now) for row in await store.newest_verifications(tx, scope, filters, limit)]
+    return [row.with_expiry_applied(tx.now) for row in await store.newest_verifications(tx, scope, filters, limit)]
 
 
 async def list_open_flags(tx: Tx, limit: int) -> list[VerificationFlag]:
@@ -213,7 +215,7 @@ async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> MonetaryDonationVerification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, is_patch=True)):
         raise domain.InvalidMetadata(*found)
     locked = await transitions.get_for_update(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge_metadata(locked.metadata or {}, patch)
@@ -224,11 +226,11 @@ async def change_metadata(
     return changed
 
 
-async def apply_test_action(tx: Tx, verification_id: UUID, then: test_values.Action) -> None:
+async def apply_test_action(tx: Tx, verification_id: UUID, action: test_values.Action) -> None:
     """Apply the action of a test value, if the lifecycle allows it."""
     if (await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)).status != "pending":
         return
-    match then:
+    match action:
         case "approve":
             with suppress(InvalidState):  # its register is not conclusive: an operator must decide
                 await approve(tx, ALL_PARTNERS, verification_id, _SANDBOX_EVIDENCE)
@@ -238,7 +240,7 @@ async def apply_test_action(tx: Tx, verification_id: UUID, then: test_values.Act
             await expire_now(tx, ALL_PARTNERS, verification_id)
 
 
-async def end_check(
+async def record_check_outcome(
     tx: Tx,
     scope: Scope,
     verification_id: UUID,
@@ -253,9 +255,9 @@ async def end_check(
     Raises NotFound, InvalidState.
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
-    locked.with_ended_check(check, outcome, tx.now)
-    await checking.record_decision(tx, locked, check, outcome, by, facts)
-    return await transitions.end_checks(tx, locked, [(check, outcome)])
+    locked.with_check_outcome(check, outcome, tx.now)
+    await checking.record_decided_finding(tx, locked, check, outcome, by, facts)
+    return await transitions.record_check_outcomes(tx, locked, [(check, outcome)])
 
 
 async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
@@ -285,7 +287,7 @@ async def _lock_and_check(
         return locked, await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     organisation, seen = await checking.check_register(tx, locked)
     if seen.outcome != "unclear":
-        return await transitions.end_checks(tx, locked, [("registration", seen.outcome)]), organisation
+        return await transitions.record_check_outcomes(tx, locked, [("registration", seen.outcome)]), organisation
     if not seen.facts["active"]:
         return locked, organisation
     return replace(locked, checks={**locked.checks, "registration": "succeeded"}), organisation
@@ -299,7 +301,7 @@ async def approve(
     approved = held.as_approved(tx.now)
     stored = (await transitions.get_for_update(tx, scope, verification_id)).remaining_checks
     for check in stored:
-        await checking.record_decision(tx, held, check, "succeeded", evidence.decided_by)
+        await checking.record_decided_finding(tx, held, check, "succeeded", evidence.decided_by)
     await store.update_checks(tx, approved, stored)
     await store.insert_decision(tx, approved, RecordedDecision("approved", None, evidence, tx.now))
     return await transitions.store_transition(tx, approved)
@@ -346,12 +348,12 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
 
     async def expire(verifications: Sequence[MonetaryDonationVerification]) -> None:
         for one in verifications:
-            await transitions.store_transition(tx, one.as_at(tx.now))
+            await transitions.store_transition(tx, one.with_expiry_applied(tx.now))
 
-    return await process_due_rows(tx, "verifications.expire", store.lock_due, expire, limit)
+    return await process_due_rows(tx, "verifications.expire", store.lock_due_for_expiry, expire, limit)
 
 
-async def next_due_at(tx: Tx) -> datetime | None:
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next pending verification expires."""
     return await store.next_expiry_at(tx)
 
@@ -366,7 +368,7 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: waiting verifications and flags, and the age of the oldest."""
-    for kind, (count, at) in (await store_findings.count_waiting(tx)).items():
+    for kind, (count, at) in (await store_findings.waiting_counts_and_oldest(tx)).items():
         since = at and (at - domain.LIFETIME if kind == "verification" else at)
         telemetry.payees.set_open(kind, count, (tx.now - since).total_seconds() if since else 0.0)
 

@@ -104,7 +104,7 @@ async def get_for_update(
 
 
 @across_partners("sweep")
-async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[MonetaryDonationVerification]:
+async def lock_due_for_expiry(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[MonetaryDonationVerification]:
     """Lock due pending verifications except some, oldest first, skipping locked ones (S4)."""
     held = await tx.fetch(
         """

@@ -17,7 +17,7 @@ from almoner.giving.disbursing.verifications.findings import (
     StoredFinding,
     VerificationFlag,
     WaitingKind,
-    WaitingVerification,
+    WaitingReviewItem,
 )
 from almoner.kit.evidence import Evaluation, EvaluationStep, StepVerdict
 from almoner.platform.database.across_partners import across_partners
@@ -150,7 +150,7 @@ async def has_expired_finding(tx: Tx, verification_id: UUID) -> bool:
     )
 
 
-async def close_expiry_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
+async def close_expired_evidence_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
     """Close flags for expired evidence of a check, because there is new evidence; False if none was open."""
     ended = await tx.execute(
         """
@@ -193,7 +193,7 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 
 
 @across_partners("operators")
-async def count_waiting(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
+async def waiting_counts_and_oldest(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     """Count waiting verifications and flags, with the first expiry and the first flag's time."""
     [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
@@ -212,7 +212,7 @@ union all select 'verification_flag', count(*), min(raised_at) from (
 
 
 @across_partners("operators")
-async def count_waiting_at_most(tx: Tx, max_count: int) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
+async def waiting_counts_up_to(tx: Tx, max_count: int) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
     """Count pending verifications and open flags up to ``max_count``, and since when the oldest has waited."""
     rows = await tx.fetch(COUNT_WAITING, tx.now, max_count)
     return {row["kind"]: (row["count"], row["oldest"]) for row in rows}
@@ -242,7 +242,7 @@ select kind, id, partner_id, organisation_id, since, reviewed from (
 """
 
 
-async def list_waiting(
+async def list_waiting_review_items(
     tx: Tx,
     limit: int,
     *,
@@ -250,10 +250,10 @@ async def list_waiting(
     partner_id: UUID | None = None,
     until: datetime | None = None,
     after: tuple[datetime, UUID] | None = None,
-) -> list[WaitingVerification]:
+) -> list[WaitingReviewItem]:
     """Pending verifications and open flags, longest waiting first."""
     rows = await tx.fetch(_WAITING, tx.now, partner_id, until, *(after or (None, None)), limit, kind)
-    return [WaitingVerification(*row) for row in rows]
+    return [WaitingReviewItem(*row) for row in rows]
 
 
 @across_partners("operators")

@@ -36,17 +36,17 @@ async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Monetar
     """Lock a verification, and record its expiry if it is due. Raises NotFound."""
     if (locked := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
-    return await store_transition(tx, locked.as_at(tx.now)) if locked.is_overdue(tx.now) else locked
+    return await store_transition(tx, locked.with_expiry_applied(tx.now)) if locked.is_overdue(tx.now) else locked
 
 
-async def end_checks(
-    tx: Tx, verification: MonetaryDonationVerification, ended: Sequence[tuple[CheckType, Outcome]]
+async def record_check_outcomes(
+    tx: Tx, verification: MonetaryDonationVerification, outcomes: Sequence[tuple[CheckType, Outcome]]
 ) -> MonetaryDonationVerification:
     """Record the outcomes of several checks at once and notify the partner once. Raises InvalidState."""
     now = verification
-    for check, outcome in ended:
-        now = now.with_ended_check(check, outcome, tx.now)
-    await store.update_checks(tx, now, [check for check, _ in ended])
+    for check, outcome in outcomes:
+        now = now.with_check_outcome(check, outcome, tx.now)
+    await store.update_checks(tx, now, [check for check, _ in outcomes])
     if now.status == "pending" and now.remaining_checks == ("compliance",):
         await enqueue_check(tx, now.id)  # watch lists are decided last
     return await (store_transition if now.status != verification.status else notify_partner)(tx, now)
@@ -65,6 +65,6 @@ async def notify_partner(tx: Tx, verification: MonetaryDonationVerification) -> 
     return verification
 
 
-async def enqueue_check(tx: Tx, verification_id: UUID, then: test_values.Action | None = None) -> None:
-    """Enqueue a check after the commit. ``then``: a sandbox test value's action."""
-    await CHECK.enqueue(tx, CheckVerification(verification_id, then), unique=f"{verification_id}:{then}")
+async def enqueue_check(tx: Tx, verification_id: UUID, test_action: test_values.Action | None = None) -> None:
+    """Enqueue a check after the commit. ``test_action``: a sandbox test value's action."""
+    await CHECK.enqueue(tx, CheckVerification(verification_id, test_action), unique=f"{verification_id}:{test_action}")

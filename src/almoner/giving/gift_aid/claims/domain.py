@@ -44,12 +44,12 @@ class AccountingYearEnd:
     """The last day of a charity's accounting year."""
 
     month: int = 4
-    data_date: int = 5
+    day: int = 5
 
     def end_of_year(self, day: date) -> date:
         """The end of the accounting year that a day is in."""
-        end = date(day.year, self.month, self.data_date)
-        return end if day <= end else date(day.year + 1, self.month, self.data_date)
+        end = date(day.year, self.month, self.day)
+        return end if day <= end else date(day.year + 1, self.month, self.day)
 
     def claim_deadline(self, day: date) -> date:
         """The last day on which a donation of this day can be claimed."""
@@ -121,7 +121,7 @@ class GiftAidClaim:
     @property
     def adjustment_minor(self) -> int:
         """The amount of earlier overclaims, in pence, for HMRC's form."""
-        return min(overclaimed_tax(self.deducted_minor), self.tax_minor)
+        return min(tax_to_repay(self.deducted_minor), self.tax_minor)
 
     @property
     def due_minor(self) -> int:
@@ -185,7 +185,7 @@ class ExcludedDonation:
     problems: tuple[str, ...]
 
     @property
-    def reported(self) -> str:
+    def problems_text(self) -> str:
         """The reasons as one sentence."""
         return "; ".join(self.problems)
 
@@ -213,19 +213,19 @@ def format_pounds(minor: int) -> str:
     return f"{minor // 100:,}.{minor % 100:02} GBP"
 
 
-def overclaimed_tax(minor: int) -> int:
+def tax_to_repay(overclaimed_minor: int) -> int:
     """The tax to return for overclaimed donations, in pence, rounded up."""
-    return -(-minor // 4)
+    return -(-overclaimed_minor // 4)
 
 
-def allocate_deductions(left: Iterable[tuple[UUID, int]], max_count: int) -> list[tuple[UUID, int]]:
-    """The adjustments that a claim of ``max_count`` can deduct, oldest first."""
+def allocate_deductions(open_adjustments: Iterable[tuple[UUID, int]], claim_minor: int) -> list[tuple[UUID, int]]:
+    """The adjustments that a claim of ``claim_minor`` can deduct, oldest first."""
     found = []
-    for adjustment_id, minor in left:
-        taken = min(minor, max_count)
+    for adjustment_id, minor in open_adjustments:
+        taken = min(minor, claim_minor)
         if taken:
             found.append((adjustment_id, taken))
-        max_count -= taken
+        claim_minor -= taken
     return found
 
 

@@ -77,41 +77,44 @@ class ClaimSchedule:
     waiting: int
 
     @property
-    def lines(self) -> int:
+    def line_count(self) -> int:
         """The number of lines."""
         return max((one.line for one in self.listed), default=0)
 
 
 def build_schedule(
-    gifts: Iterable[ClaimableDonation],
+    donations: Iterable[ClaimableDonation],
     today: date,
-    year: AccountingYearEnd,
+    year_end: AccountingYearEnd,
     *,
-    aggregate: bool,
-    max_count: int = _MAX_LINES,
+    aggregate_small_donations: bool,
+    max_lines: int = _MAX_LINES,
 ) -> ClaimSchedule:
-    """Build the schedule of donations, with at most ``max_count`` lines. ``aggregate``: combine small ones."""
+    """Build the schedule of donations, with at most ``max_lines`` lines.
+
+    ``aggregate_small_donations``: combine small ones.
+    """
     listed: list[ScheduleEntry] = []
     left_out: list[ExcludedDonation] = []
     open_lines: dict[date, list[_AggregatedLine]] = {}
     lines = waiting = 0
-    for gift in gifts:
-        person, problems = schedule_donor_of(gift.declarer)
-        if (last := year.claim_deadline(gift.donation_date)) < today:
+    for gift in donations:
+        person, problems = schedule_donor_or_problems(gift.declarer)
+        if (last := year_end.claim_deadline(gift.donation_date)) < today:
             problems = (*problems, f"the deadline for claiming was {last}")
         if problems or person is None:
             left_out.append(ExcludedDonation(gift.donation_id, problems))
             continue
         shared = None
-        if aggregate and gift.minor <= _MAX_AGGREGATED_DONATION:
+        if aggregate_small_donations and gift.minor <= _MAX_AGGREGATED_DONATION:
             shared = _find_line(
-                open_lines.setdefault(year.end_of_year(gift.donation_date), []),
+                open_lines.setdefault(year_end.end_of_year(gift.donation_date), []),
                 person,
                 gift.minor,
                 lines + 1,
-                max_count,
+                max_lines,
             )
-        if (shared is None and lines == max_count) or (shared is not None and shared.line > max_count):
+        if (shared is None and lines == max_lines) or (shared is not None and shared.line > max_lines):
             waiting += 1
             continue
         line = shared.line if shared is not None else lines + 1
@@ -136,14 +139,14 @@ def _find_line(
     return line
 
 
-def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
+def schedule_donor_or_problems(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
     """The donor in HMRC's format, or the reasons why HMRC would not accept them."""
     found = claimable.find_declarer_problems(declarer)
     # The title is optional for HMRC.
-    problems = [f"{_FIELDS[field]} {problem.sentence}" for field, problem in found.items() if field != "title"]
+    problems = [f"{_FIELDS[field]} {problem.description}" for field, problem in found.items() if field != "title"]
     if found.get("title") is DeclarerProblem.SEVERAL_PEOPLE:
-        problems.insert(0, f"the title {DeclarerProblem.SEVERAL_PEOPLE.sentence}")
-    postcode = claimable.schedule_postcode(declarer)
+        problems.insert(0, f"the title {DeclarerProblem.SEVERAL_PEOPLE.description}")
+    postcode = claimable.postcode_for_hmrc(declarer)
     if problems or postcode is None:
         return None, tuple(problems)
     first = " ".join((declarer.first_name or "").split())
@@ -151,7 +154,7 @@ def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[s
     return ScheduleDonor(
         "" if "title" in found else _title(declarer.title),
         first if len(first) <= _NAME else first[0],
-        claimable.schedule_name(declarer.last_name),
+        claimable.last_name_for_hmrc(declarer.last_name),
         _overseas_house(declarer, house) if postcode == claimable.OVERSEAS_POSTCODE else house,
         postcode,
     ), ()
@@ -192,7 +195,7 @@ def _row(gifts: list[ClaimableDonation]) -> list[str]:
     when = [f"{max(gift.donation_date for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
     if len(gifts) > 1:
         return ["", "", "", "", "", _AGGREGATED, "", *when]
-    person, problems = schedule_donor_of(gifts[0].declarer)
+    person, problems = schedule_donor_or_problems(gifts[0].declarer)
     if person is None:
         raise ValueError(f"donation {gifts[0].donation_id}: {'; '.join(problems)}")
     return [person.title, person.first_name, person.last_name, person.house, person.postcode, "", "", *when]

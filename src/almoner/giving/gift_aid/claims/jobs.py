@@ -10,10 +10,10 @@ from almoner.giving.checkout.donations.domain import REASSIGNED, REFUNDED
 from almoner.giving.gift_aid.claims import service
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.events.outbox import Event, decode_event_data
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, Result
 
 
 class AdjustClaim(msgspec.Struct, frozen=True):
@@ -33,12 +33,12 @@ class _ChangedDonation(msgspec.Struct):
     currency_code: str = msgspec.field(name="currencyCode")
 
 
-@tasks.reacts_to_events(REFUNDED, REASSIGNED)
+@tasks.on_public_event(REFUNDED, REASSIGNED)
 async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue a check of each changed donation in sterling."""
     jobs = []
     for event in events:
-        changed = read_record(event, _ChangedDonation)
+        changed = decode_event_data(event, _ChangedDonation)
         donation_id = tx.ids.parse("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
             jobs.append(_ADJUST_CLAIM.new_job(AdjustClaim(donation_id)))
@@ -46,7 +46,7 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.job(_ADJUST_CLAIM)
-async def adjust_claim(context: JobContext, job: JobOf[AdjustClaim]) -> Result:
+async def adjust_claim(context: JobContext, job: DecodedJob[AdjustClaim]) -> Result:
     """Record what was overclaimed for a donation, once."""
     async with context.db.write() as tx:
         await service.adjust_donation(tx, job.details.donation)

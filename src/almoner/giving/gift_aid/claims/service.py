@@ -63,7 +63,7 @@ async def draft_claim(
     since = year.first_claimable_at(today)
     expired = await store.count_expired_donations(tx, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
-    made = hmrc_schedule.build_schedule(gifts, today, year, aggregate=aggregate)
+    made = hmrc_schedule.build_schedule(gifts, today, year, aggregate_small_donations=aggregate)
     drafted = DraftResult(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
         return drafted
@@ -76,7 +76,7 @@ async def draft_claim(
         cutoff_at=cutoff_at,
         status="drafted",
         donations=len(made.listed),
-        lines=made.lines,
+        lines=made.line_count,
         minor=minor,
         deducted_minor=sum(part for _, part in taken),
         drafted_at=tx.now,
@@ -113,7 +113,7 @@ async def _select_donations(
         for place, gift in enumerate(batch):
             if fit == domain.MAX_DONATIONS:
                 return found, len(batch) - place
-            fit += hmrc_schedule.schedule_donor_of(gift.declarer)[0] is not None
+            fit += hmrc_schedule.schedule_donor_or_problems(gift.declarer)[0] is not None
             found.append(gift)
         after = (batch[-1].created_at, batch[-1].donation_id)
     return found, 0
@@ -222,12 +222,14 @@ async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
     return created
 
 
-async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
+async def cancel_declaration_and_adjust_claims(
+    tx: Tx, declaration_id: UUID, cancelled_from: datetime | None
+) -> Declaration:
     """Cancel a declaration, and record what was overclaimed because of it.
 
     Raises NotFound, DeclarationError.
     """
     cancelled = await donations.cancel_declaration(tx, declaration_id, cancelled_from)
-    for donation_id in await store.donations_claimed_by(tx, declaration_id):
+    for donation_id in await store.donations_claimed_under_declaration(tx, declaration_id):
         await adjust_donation(tx, donation_id)
     return cancelled

@@ -152,13 +152,13 @@ async def list_for_operators(
     tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, after: UUID | None, limit: int
 ) -> list[GiftAidClaim]:
     """The newest claims, after the given one."""
-    where = keyset.equal({"organisation_id": organisation_id, "status": status})
+    where = keyset.equality_conditions({"organisation_id": organisation_id, "status": status})
     return [_claim(row) for row in await keyset.rows_after(tx, "gift_aid_claim", _COLUMNS, where, after, limit)]
 
 
 async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, max_count: int) -> int:
     """Count matching claims, up to one more than ``max_count``."""
-    where = keyset.equal({"organisation_id": organisation_id, "status": status})
+    where = keyset.equality_conditions({"organisation_id": organisation_id, "status": status})
     return await keyset.count_up_to(tx, "gift_aid_claim", where, max_count)
 
 
@@ -293,7 +293,7 @@ select donation_id from gift_aid_claim_donation where declaration_id = $1 and ac
 """
 
 
-async def donations_claimed_by(tx: Tx, declaration_id: UUID) -> list[UUID]:
+async def donations_claimed_under_declaration(tx: Tx, declaration_id: UUID) -> list[UUID]:
     """The donations claimed through a declaration."""
     return [row[0] for row in await tx.fetch(_CLAIMED_BY, declaration_id)]
 
@@ -359,9 +359,9 @@ async def newest_adjustments(
     return [Adjustment(*row) for row in rows]
 
 
-async def deduct_adjustments(tx: Tx, claim: GiftAidClaim, taken: Sequence[tuple[UUID, int]]) -> None:
+async def deduct_adjustments(tx: Tx, claim: GiftAidClaim, deductions: Sequence[tuple[UUID, int]]) -> None:
     """Deduct parts of locked adjustments from a claim."""
-    ids, minors = [one for one, _ in taken], [minor for _, minor in taken]
+    ids, minors = [one for one, _ in deductions], [minor for _, minor in deductions]
     await tx.execute(
         """
         insert into gift_aid_deduction (claim_id, organisation_id, adjustment_id, amount_minor)

@@ -41,7 +41,7 @@ class DeclarerProblem(Enum):
     UNKNOWN_COUNTRY = "must be the name of a country"
 
     @property
-    def sentence(self) -> str:
+    def description(self) -> str:
         """The problem as a sentence."""
         return self.value
 
@@ -109,9 +109,9 @@ def find_declarer_problems(declarer: Declarer) -> Problems:
         "last_name": _name_problem(declarer.last_name, _JOINT_LAST),
         "building_name_number": _house_problem(declarer.building_name_number),
     }
-    if found["last_name"] is None and len(schedule_name(declarer.last_name)) > _MAX_LAST_NAME:
+    if found["last_name"] is None and len(last_name_for_hmrc(declarer.last_name)) > _MAX_LAST_NAME:
         found["last_name"] = DeclarerProblem.TOO_LONG
-    if schedule_postcode(declarer) is None:
+    if postcode_for_hmrc(declarer) is None:
         home = is_in_uk(declarer.country)
         found["postcode" if home else "country"] = (
             DeclarerProblem.NOT_A_POSTCODE if home else DeclarerProblem.UNKNOWN_COUNTRY
@@ -119,7 +119,7 @@ def find_declarer_problems(declarer: Declarer) -> Problems:
     return {field: problem for field, problem in found.items() if problem is not None}
 
 
-def schedule_name(last_name: str) -> str:
+def last_name_for_hmrc(last_name: str) -> str:
     """A last name as HMRC's schedule has it, without hyphens."""
     return " ".join(last_name.replace("-", " ").split())
 
@@ -130,7 +130,7 @@ def format_postcode(entered: str) -> str | None:
     return f"{plain[:-3]} {plain[-3:]}" if _POSTCODE.fullmatch(plain) else None
 
 
-def schedule_postcode(declarer: Declarer) -> str | None:
+def postcode_for_hmrc(declarer: Declarer) -> str | None:
     """The postcode for HMRC, X for an address abroad; None for neither."""
     postcode = format_postcode(declarer.postcode)
     if postcode is not None:

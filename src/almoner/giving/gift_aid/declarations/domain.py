@@ -122,14 +122,14 @@ class Declaration:
         return self.coverage_period is not None and self.coverage_period.contains(moment)
 
 
-def single_donation_declaration(
-    declaration_id: UUID, partner_id: UUID, declarer: Declarer, made: datetime, now: datetime
+def new_single_donation_declaration(
+    declaration_id: UUID, partner_id: UUID, declarer: Declarer, donated_at: datetime, now: datetime
 ) -> Declaration:
     """A declaration that covers only one donation."""
-    return Declaration(declaration_id, partner_id, None, declarer, made, made + _ONE_GIFT, None, now, None)
+    return Declaration(declaration_id, partner_id, None, declarer, donated_at, donated_at + _ONE_GIFT, None, now, None)
 
 
-def regular_donation_declaration(
+def new_regular_donation_declaration(
     declaration_id: UUID, partner_id: UUID, declarer: Declarer, organisation_id: UUID, now: datetime
 ) -> Declaration:
     """A declaration for all donations to a charity: future ones, and those of the past four years."""

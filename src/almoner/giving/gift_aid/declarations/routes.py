@@ -37,7 +37,7 @@ async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
         user_id=body.user_id,
         covers_from=body.covers_from,
         covers_to=body.covers_to,
-        trusted=trusted,
+        has_secret_key=trusted,
     )
     return gift_aid_response(call.tx, created) if trusted else gift_aid_created_response(call.tx, created)
 
@@ -45,4 +45,6 @@ async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
 @routes.get("/v1/users/{id}/has-gift-aid", key=SECRET, scope="users:read")
 async def has_gift_aid(call: ApiCall, id: UserId) -> HasGiftAidResponse:
     """Retrieve the ID of a user's newest Gift Aid declaration; 404 if there is none."""
-    return HasGiftAidResponse(id=call.tx.ids.text("giftaid", await service.newest_of_user(call.tx, call.partner, id)))
+    return HasGiftAidResponse(
+        id=call.tx.ids.text("giftaid", await service.newest_declaration_id_of_user(call.tx, call.partner, id))
+    )

@@ -32,20 +32,20 @@ async def create_declaration(
     user_id: str | None,
     covers_from: datetime | None = None,
     covers_to: datetime | None = None,
-    trusted: bool,
+    has_secret_key: bool,
 ) -> Declaration:
     """Create a declaration; by default for the past four years and from now on.
 
-    ``user_id``: as sent. ``trusted``: with a secret key. With a publishable key the user is stored only while one of
-    its donation sessions is open, and otherwise ignored silently, so that it does not reveal which users exist. Raises
-    PartnerUserNotFound; IncorrectParams, also for values that no claim could contain.
+    ``user_id``: as sent. ``has_secret_key``: with a secret key. With a publishable key the user is stored only while
+    one of its donation sessions is open, and otherwise ignored silently, so that it does not reveal which users exist.
+    Raises PartnerUserNotFound; IncorrectParams, also for values that no claim could contain.
     """
     begins = covers_from or domain.earliest_covered_at(tx.now)
     problems = claimable.find_declarer_problems(declarer)
-    wrong = [f"body.{_ON_THE_WIRE.get(field, field)} {problem.sentence}" for field, problem in problems.items()]
+    wrong = [f"body.{_ON_THE_WIRE.get(field, field)} {problem.description}" for field, problem in problems.items()]
     if found := [*wrong, *domain.find_period_problems(begins, covers_to, tx.now)]:
         raise IncorrectParams(*found)
-    whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
+    whose = await (_user if has_secret_key else _user_with_session)(tx, partner, user_id)
     created = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
     await store.insert(tx, partner, created)
     return created
@@ -66,58 +66,59 @@ async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
 
 async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
     found = tx.ids.parse("user", user_id) if user_id else None
-    return found if found and await sessions.has_open(tx, partner, found) else None
+    return found if found and await sessions.has_open_session(tx, partner, found) else None
 
 
-async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
+async def newest_declaration_id_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
     """The newest declaration of a user that is not cancelled. Raises NotFound."""
     await users.get(tx, partner, user_id)
-    if (found := await store.newest_of_user(tx, partner, user_id)) is None:
+    if (found := await store.newest_declaration_id_of_user(tx, partner, user_id)) is None:
         raise NotFound("the user has no Gift Aid declaration")
     return found
 
 
-async def find_covering(
-    tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime, current: UUID | None = None
+async def find_covering_declaration(
+    tx: Tx, partner: Partner, user_id: UUID | None, donated_at: datetime, current_declaration_id: UUID | None = None
 ) -> UUID | None:
-    """A user's newest declaration that covers a donation; ``current``: the donation's present declaration.
+    """A user's newest declaration that covers a donation.
 
-    A new one is locked against cancellation until the transaction ends. The current one is not: whoever cancels it
-    locks it before its donations, which the caller may have locked, and removes it from them all.
+    ``current_declaration_id``: the donation's present declaration. A new one is locked against cancellation until the
+    transaction ends. The current one is not: whoever cancels it locks it before its donations, which the caller may
+    have locked, and removes it from them all.
     """
     if user_id is None:
         return None
     while (
-        found := domain.newest_covering_declaration(await store.declarations_of_user(tx, partner, user_id), moment)
+        found := domain.newest_covering_declaration(await store.declarations_of_user(tx, partner, user_id), donated_at)
     ) is not None:
-        if found.id == current:
-            return current
+        if found.id == current_declaration_id:
+            return current_declaration_id
         locked = await store.find_with_shared_lock(tx, partner, found.id)
-        if locked is not None and locked.covers(moment):
+        if locked is not None and locked.covers(donated_at):
             return locked.id
     return None
 
 
-async def declare_for_donation(
-    tx: Tx, partner: Partner, declarer: Declarer, made: datetime, current: UUID | None
+async def find_or_create_for_donation(
+    tx: Tx, partner: Partner, declarer: Declarer, donated_at: datetime, current_declaration_id: UUID | None
 ) -> UUID:
     """The declaration for one donation: the current one if unchanged, else a new one."""
-    known = await store.find(tx, partner, current) if current else None
-    if known is not None and known.organisation_id is None and known.declarer == declarer and known.covers(made):
+    known = await store.find(tx, partner, current_declaration_id) if current_declaration_id else None
+    if known is not None and known.organisation_id is None and known.declarer == declarer and known.covers(donated_at):
         return known.id
-    new = domain.single_donation_declaration(tx.new_id(), partner.id, declarer, made, tx.now)
+    new = domain.new_single_donation_declaration(tx.new_id(), partner.id, declarer, donated_at, tx.now)
     await store.insert(tx, partner, new)
     return new.id
 
 
-async def declare_for_regular_donation(
-    tx: Tx, partner: Partner, declarer: Declarer, organisation_id: UUID, current: UUID | None
+async def find_or_create_for_regular_donation(
+    tx: Tx, partner: Partner, declarer: Declarer, organisation_id: UUID, current_declaration_id: UUID | None
 ) -> UUID:
     """The declaration for a regular donation and all others to the charity: the current one if unchanged, else new."""
-    known = await store.find(tx, partner, current) if current else None
+    known = await store.find(tx, partner, current_declaration_id) if current_declaration_id else None
     if known is not None and (known.declarer, known.organisation_id) == (declarer, organisation_id):
         return known.id
-    new = domain.regular_donation_declaration(tx.new_id(), partner.id, declarer, organisation_id, tx.now)
+    new = domain.new_regular_donation_declaration(tx.new_id(), partner.id, declarer, organisation_id, tx.now)
     await store.insert(tx, partner, new)
     return new.id
 
@@ -129,15 +130,15 @@ async def find_for_later_donation(tx: Tx, partner: Partner, declaration_id: UUID
 
 
 async def find_for_restored_donation(
-    tx: Tx, partner: Partner, user_id: UUID | None, made: datetime, before: UUID | None
+    tx: Tx, partner: Partner, user_id: UUID | None, donated_at: datetime, previous_declaration_id: UUID | None
 ) -> UUID | None:
     """The declaration that covers a donation created again after cancellation."""
-    known = await store.find(tx, partner, before) if before else None
+    known = await store.find(tx, partner, previous_declaration_id) if previous_declaration_id else None
     if known is not None and known.organisation_id is not None:
-        return known.id if known.covers(made) else None
+        return known.id if known.covers(donated_at) else None
     if known is not None and known.user_id is None and known.deleted_at is None:
-        return await declare_for_donation(tx, partner, known.declarer, made, None)
-    return await find_covering(tx, partner, user_id, made)
+        return await find_or_create_for_donation(tx, partner, known.declarer, donated_at, None)
+    return await find_covering_declaration(tx, partner, user_id, donated_at)
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:

@@ -12,7 +12,7 @@ PAGE_PURPOSE: Final = "gift-aid"
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredGiftAid:
+class RegularDonationDeclaration:
     """The Gift Aid declaration of a regular donation. ``subscription_id``: the regular donation's."""
 
     id: UUID

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import About, Email, Notification
+from almoner.access.notifications.service import Email, Notification, RecordReference
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.gift_aid.declarations.domain import NOTIFY_CHARITY
 from almoner.giving.gift_aid.reminders import service
@@ -13,7 +13,7 @@ from almoner.giving.gift_aid.reminders.service import SEND
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.background_tasks import Tasks
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 
@@ -21,10 +21,10 @@ tasks: Final = Tasks()
 tasks.periodic("gift_aid_reminders.send_due", service.next_reminder_at, service.remind_donors, every=timedelta(hours=1))
 
 
-async def compose_reminder(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+async def compose_reminder(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
     """The reminder of a declaration, with a link to cancel it; None if it has ended, or if the donor was erased."""
     try:
-        declared, subscription = await service.get(tx, job.details.id)
+        declared, subscription = await service.get_declaration_and_subscription(tx, job.details.id)
     except NotFound:
         return None
     if declared.ended or subscription.email is None:

@@ -10,7 +10,7 @@ from almoner.access.partners import service as partners
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.gift_aid.declarations.domain import NOTIFY_CHARITY
 from almoner.giving.gift_aid.reminders import service
-from almoner.giving.gift_aid.reminders.domain import PAGE_PURPOSE, DeclaredGiftAid
+from almoner.giving.gift_aid.reminders.domain import PAGE_PURPOSE, RegularDonationDeclaration
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
@@ -41,7 +41,7 @@ class GiftAidPages(LinkedPages):
         """Show the declaration with a button to cancel it, or that it has ended."""
         declaration_id, visit = self._visited(request)
         async with self._db.read() as tx:
-            return await self._page(tx, *await service.get(tx, declaration_id), visit)
+            return await self._page(tx, *await service.get_declaration_and_subscription(tx, declaration_id), visit)
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
@@ -49,10 +49,10 @@ class GiftAidPages(LinkedPages):
         declaration_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         async with self._db.write() as tx:
-            declared, subscription = await service.get(tx, declaration_id)
+            declared, subscription = await service.get_declaration_and_subscription(tx, declaration_id)
             if form is None:
                 return await self._page(tx, declared, subscription, visit, refused=True)
-            if await service.end_declaration(tx, declaration_id):
+            if await service.cancel_declaration_by_donor(tx, declaration_id):
                 await audit.record_entry(
                     tx,
                     declared.partner_id,
@@ -66,7 +66,7 @@ class GiftAidPages(LinkedPages):
     async def _page(
         self,
         tx: Tx,
-        declared: DeclaredGiftAid,
+        declared: RegularDonationDeclaration,
         subscription: DonationSubscription,
         visit: LinkSession,
         *,

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from almoner.access.notifications.service import About
+from almoner.access.notifications.service import RecordReference
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.gift_aid.declarations.domain import REMINDED_AFTER, Declaration
 from almoner.giving.gift_aid.declarations.service import next_reminder_at as next_reminder_at
 from almoner.giving.gift_aid.reminders import store
-from almoner.giving.gift_aid.reminders.domain import DeclaredGiftAid
+from almoner.giving.gift_aid.reminders.domain import RegularDonationDeclaration
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import LIVE_STATUSES, DonationSubscription
 from almoner.kit.errors import NotFound
@@ -18,11 +18,13 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.platform.jobs.queue import JobKind
 
-SEND: Final = JobKind("gift_aid_reminders.send", About)
+SEND: Final = JobKind("gift_aid_reminders.send", RecordReference)
 BATCH: Final = 100
 
 
-async def get(tx: Tx, declaration_id: UUID) -> tuple[DeclaredGiftAid, DonationSubscription]:
+async def get_declaration_and_subscription(
+    tx: Tx, declaration_id: UUID
+) -> tuple[RegularDonationDeclaration, DonationSubscription]:
     """A declaration and its regular donation. Raises NotFound if it does not exist or the donor was erased."""
     declared = await store.find(tx, declaration_id)
     if declared is None:
@@ -46,7 +48,7 @@ async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
 
 async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
     try:
-        declared, subscription = await get(tx, declaration_id)
+        declared, subscription = await get_declaration_and_subscription(tx, declaration_id)
     except NotFound:
         await gift_aid_declarations.set_reminder(tx, declaration_id, None)
         return
@@ -54,12 +56,12 @@ async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
         await gift_aid_declarations.set_reminder(tx, declaration_id, None)
         return
     await gift_aid_declarations.set_reminder(tx, declaration_id, tx.now + REMINDED_AFTER)
-    await SEND.enqueue(tx, About(declaration_id))
+    await SEND.enqueue(tx, RecordReference(declaration_id))
 
 
-async def end_declaration(tx: Tx, declaration_id: UUID) -> bool:
+async def cancel_declaration_by_donor(tx: Tx, declaration_id: UUID) -> bool:
     """Cancel the declaration from now on; False if it has already ended. Raises NotFound."""
-    declared, _ = await get(tx, declaration_id)
+    declared, _ = await get_declaration_and_subscription(tx, declaration_id)
     if declared.ended:
         return False
     await donations.cancel_declaration(tx, declared.id, None)

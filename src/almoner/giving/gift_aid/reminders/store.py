@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
-from almoner.giving.gift_aid.reminders.domain import DeclaredGiftAid
+from almoner.giving.gift_aid.reminders.domain import RegularDonationDeclaration
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 
 @across_partners("link")
-async def find(tx: Tx, declaration_id: UUID) -> DeclaredGiftAid | None:
+async def find(tx: Tx, declaration_id: UUID) -> RegularDonationDeclaration | None:
     """A declaration for several donations with its regular donation; None if there is none."""
     row = await tx.fetchrow(
         """
@@ -21,4 +21,4 @@ async def find(tx: Tx, declaration_id: UUID) -> DeclaredGiftAid | None:
         """,
         declaration_id,
     )
-    return DeclaredGiftAid(*row) if row else None
+    return RegularDonationDeclaration(*row) if row else None

@@ -33,7 +33,7 @@ class DueDates:
 def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
     """The dates that are due at ``now``: at most one is charged, and none on a day with an earlier charge."""
     today = now.astimezone(zone).date()
-    due = [day for day in subscription.dates_until(today) if subscription.moment_of(day, zone) <= now]
+    due = [day for day in subscription.dates_until(today) if subscription.charge_datetime(day, zone) <= now]
     if not due:
         return None
     in_time = [day for day in due if today <= last_charge_day(day)]
@@ -48,9 +48,9 @@ def _first_try(subscription: DonationSubscription, now: datetime, zone: tzinfo) 
     today = now.astimezone(zone).date()
     if subscription.last_charged_on is None or subscription.last_charged_on < today:
         return now
-    return subscription.moment_of(today + timedelta(days=1), zone)
+    return subscription.charge_datetime(today + timedelta(days=1), zone)
 
 
 def closes_at(due_on: date, zone: tzinfo) -> datetime:
     """When a date can no longer be charged."""
-    return recurrence.moment_of(last_charge_day(due_on) + timedelta(days=1), time(), zone)
+    return recurrence.local_time_to_utc(last_charge_day(due_on) + timedelta(days=1), time(), zone)

@@ -22,16 +22,16 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     DonationSubscription,
     SkipReason,
     SubscriptionCharge,
-    card_notice_time,
-    past_due_until,
-    reminder_time,
-    with_due_date,
+    card_expiry_notice_at,
+    past_due_cancellation_at,
+    with_next_due_date,
+    yearly_reminder_at,
 )
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs.failing_rows import process_rows
+from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
 
 BATCH: Final = 50
 _LEAST_NOTICE: Final = timedelta(days=1)
@@ -52,15 +52,15 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
 
     nonprofits: _Nonprofits = {}
     due = await subscriptions.lock_due(tx, limit)
-    paused = await partners.list_paused(tx) if due else set()
-    for subscription in await process_rows(tx, "donation_subscriptions.process_due", due, process):
+    paused = await partners.list_paused_ids(tx) if due else set()
+    for subscription in await process_rows_isolating_failures(tx, "donation_subscriptions.process_due", due, process):
         await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
     return len(due)
 
 
-async def list_with_successor(tx: Tx, after: UUID | None, limit: int = BATCH) -> list[UUID]:
+async def list_awaiting_successor_proposal(tx: Tx, after: UUID | None, limit: int = BATCH) -> list[UUID]:
     """Active subscriptions after this ID whose nonprofit merged into another and whose donor was not asked yet."""
-    return await store.list_with_successor(tx, after, limit)
+    return await store.list_awaiting_successor_proposal(tx, after, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
@@ -68,7 +68,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
     return await subscriptions.next_wake_at(tx)
 
 
-async def next_unfinished_charge_at(tx: Tx) -> datetime | None:
+async def oldest_unfinished_charge_or_next_due_at(tx: Tx) -> datetime | None:
     """Like ``next_due_at``; while cards are being charged, when the first such charge started."""
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
@@ -111,7 +111,7 @@ async def _follow_dates(
     tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None, nonprofits: _Nonprofits
 ) -> None:
     """Open, charge and close the due dates of a live subscription, and notify its donor."""
-    ends_at = past_due_until(subscription, tx.deployment.time_zone)
+    ends_at = past_due_cancellation_at(subscription, tx.deployment.time_zone)
     if ends_at is not None and tx.now >= ends_at:
         await subscriptions.cancel_locked(tx, subscription, "payment_failed")
         return
@@ -139,7 +139,9 @@ async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
     if (successor := await _find_successor(tx, subscription, organisation)) is None:
         return
     charge = await subscriptions.find_open_charge(tx, subscription.id)
-    under_way = charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id)
+    under_way = (
+        charge is not None and charge.donation_id and await store.awaits_provider_response(tx, charge.donation_id)
+    )
     if subscription.status in CHARGED_STATUSES and not under_way:  # otherwise its next due date stops it
         if charge is not None:
             await _close(tx, charge, "organisation_cannot_receive")
@@ -176,7 +178,7 @@ async def _open_due_date(
     if due.opened is not None:
         charge = SubscriptionCharge(subscription.id, due.opened, "open", next_attempt_at=due.first_try_at)
         await subscriptions.open_charge(tx, charge)
-    subscription = with_due_date(subscription, subscription.next_date(due.last), zone)
+    subscription = with_next_due_date(subscription, subscription.next_date(due.last), zone)
     if skipped := sorted([*due.too_late, *due.missed]):
         subscription = await subscriptions.save(tx, subscription, UPDATED)
         await subscriptions.notify_donor(tx, subscription, "dates_skipped", skipped[0])
@@ -202,7 +204,7 @@ async def _charge(
         donation = await donations.create_later_donation(tx, subscription, charge.due_on)
     else:
         donation = await donations.get_for_update(tx, Partner(subscription.partner_id), charge.donation_id)
-        donation = await donations.set_amount(tx, donation, subscription)
+        donation = await donations.apply_subscription_amount(tx, donation, subscription)
     await donations.charge_off_session(tx, subscription, donation, organisation.shown_name)
     charge = replace(charge, donation_id=donation.id, attempts=charge.attempts + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
@@ -234,12 +236,12 @@ async def _find_successor(tx: Tx, subscription: DonationSubscription, organisati
 
 async def _remind(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
     """Notify the donor before a yearly donation and before the card expires."""
-    remind_at = reminder_time(subscription, tx.deployment.time_zone)
+    remind_at = yearly_reminder_at(subscription, tx.deployment.time_zone)
     if remind_at is not None and remind_at <= tx.now:
         if subscription.next_donation_at is not None and subscription.next_donation_at - tx.now >= _LEAST_NOTICE:
             await subscriptions.notify_donor(tx, subscription, "yearly_reminder", subscription.next_due_on)
         subscription = replace(subscription, reminded_on=subscription.next_due_on)
-    announce_at = card_notice_time(subscription)
+    announce_at = card_expiry_notice_at(subscription)
     if announce_at is not None and announce_at <= tx.now and subscription.payment_method is not None:
         await subscriptions.notify_donor(tx, subscription, "card_expiring")
         subscription = replace(subscription, card_announced_at=subscription.payment_method.expires_at)

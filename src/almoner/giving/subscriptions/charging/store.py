@@ -27,7 +27,7 @@ async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def is_answer_awaited(tx: Tx, donation_id: UUID) -> bool:
+async def awaits_provider_response(tx: Tx, donation_id: UUID) -> bool:
     """Whether the provider may have charged a donation without having reported it."""
     return bool(
         await tx.fetchval(
@@ -43,7 +43,7 @@ async def is_answer_awaited(tx: Tx, donation_id: UUID) -> bool:
 
 
 @across_partners("sweep")
-async def list_with_successor(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def list_awaiting_successor_proposal(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Active subscriptions whose nonprofit has a successor not proposed yet, by ID."""
     rows = await tx.fetch(
         """

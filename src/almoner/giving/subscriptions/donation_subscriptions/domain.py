@@ -150,10 +150,10 @@ class DonationSubscription:
     card_announced_at: datetime | None = None
     donor_shown: bool = True
 
-    def moment_of(self, day: date, zone: tzinfo) -> datetime:
+    def charge_datetime(self, day: date, zone: tzinfo) -> datetime:
         """When the donation of a due date is charged."""
         assert self.charge_time is not None, "a plan that has begun has its time"
-        return recurrence.moment_of(day, self.charge_time, zone)
+        return recurrence.local_time_to_utc(day, self.charge_time, zone)
 
     def next_date(self, after: date) -> date:
         """The first due date after a day."""
@@ -277,12 +277,12 @@ def as_started(
         first_payment_id=payment_id,
         last_charged_on=local.date(),
     )
-    return with_due_date(subscription, subscription.next_date(local.date()), zone)
+    return with_next_due_date(subscription, subscription.next_date(local.date()), zone)
 
 
-def with_due_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
+def with_next_due_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
     """The subscription with another next due date."""
-    return replace(subscription, next_due_on=due_on, next_donation_at=subscription.moment_of(due_on, zone))
+    return replace(subscription, next_due_on=due_on, next_donation_at=subscription.charge_datetime(due_on, zone))
 
 
 def as_paused(
@@ -294,9 +294,9 @@ def as_paused(
         return replace(subscription, next_donation_at=None)
     assert subscription.next_due_on is not None, "a plan that has begun has its next date"
     due_on = subscription.next_due_on
-    while subscription.moment_of(due_on, zone) <= until:
+    while subscription.charge_datetime(due_on, zone) <= until:
         due_on = subscription.next_date(due_on)
-    return replace(subscription, next_donation_at=subscription.moment_of(due_on, zone))
+    return replace(subscription, next_donation_at=subscription.charge_datetime(due_on, zone))
 
 
 def as_resumed(
@@ -304,11 +304,13 @@ def as_resumed(
 ) -> tuple[DonationSubscription, list[date]]:
     """The subscription as resumed, and the due dates missed during the pause."""
     missed = [
-        day for day in subscription.dates_until(now.astimezone(zone).date()) if subscription.moment_of(day, zone) <= now
+        day
+        for day in subscription.dates_until(now.astimezone(zone).date())
+        if subscription.charge_datetime(day, zone) <= now
     ]
     subscription = replace(subscription, status="active", paused_until=None, pause_reason=None)
     assert subscription.next_due_on is not None, "a plan that has begun has its next date"
-    return with_due_date(
+    return with_next_due_date(
         subscription, subscription.next_date(missed[-1]) if missed else subscription.next_due_on, zone
     ), missed
 
@@ -367,18 +369,18 @@ def _date_before(subscription: DonationSubscription) -> date:
     found, number = subscription.anchor_on, 1
     while (
         subscription.next_due_on is not None
-        and (due_on := recurrence.date_number(subscription.anchor_on, subscription.frequency, number))
+        and (due_on := recurrence.nth_date(subscription.anchor_on, subscription.frequency, number))
         < subscription.next_due_on
     ):
         found, number = due_on, number + 1
     return found
 
 
-def with_next_date(subscription: DonationSubscription, due_on: date, today: date, zone: tzinfo) -> DonationSubscription:
+def as_rescheduled(subscription: DonationSubscription, due_on: date, today: date, zone: tzinfo) -> DonationSubscription:
     """The subscription with this next date, from which later ones are counted. Raises InvalidDate."""
     if not today < due_on <= today + MAX_NEXT_DATE:
         raise InvalidDate(f"the next gift may be from {today + timedelta(days=1)} to {today + MAX_NEXT_DATE}")
-    return with_due_date(replace(subscription, anchor_on=due_on), due_on, zone)
+    return with_next_due_date(replace(subscription, anchor_on=due_on), due_on, zone)
 
 
 def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:
@@ -390,23 +392,23 @@ def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | N
     if subscription.status == "paused":
         return subscription.paused_until
     moments: list[datetime | None] = [subscription.next_donation_at]
-    moments.append(past_due_until(subscription, zone))
+    moments.append(past_due_cancellation_at(subscription, zone))
     if charge is not None:
         after = last_charge_day(charge.due_on) + timedelta(days=1)
-        moments.append(recurrence.moment_of(after, time(), zone))
+        moments.append(recurrence.local_time_to_utc(after, time(), zone))
         moments.append(charge.next_attempt_at if subscription.chargeable else None)
-    moments += [reminder_time(subscription, zone), card_notice_time(subscription)]
+    moments += [yearly_reminder_at(subscription, zone), card_expiry_notice_at(subscription)]
     return min(moment for moment in moments if moment is not None)
 
 
-def past_due_until(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
+def past_due_cancellation_at(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
     """When a past due subscription is cancelled: before the donation that is due on that day."""
     if subscription.past_due_since is None:
         return None
-    return subscription.moment_of(subscription.past_due_since.astimezone(zone).date() + CANCELLED_AFTER, zone)
+    return subscription.charge_datetime(subscription.past_due_since.astimezone(zone).date() + CANCELLED_AFTER, zone)
 
 
-def reminder_time(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
+def yearly_reminder_at(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
     """When to announce the next yearly donation; None if it was announced, or the subscription is not yearly."""
     if (
         subscription.frequency != "yearly"
@@ -414,10 +416,10 @@ def reminder_time(subscription: DonationSubscription, zone: tzinfo) -> datetime 
         or subscription.reminded_on == subscription.next_due_on
     ):
         return None
-    return subscription.moment_of(subscription.next_due_on - REMINDED_BEFORE, zone)
+    return subscription.charge_datetime(subscription.next_due_on - REMINDED_BEFORE, zone)
 
 
-def card_notice_time(subscription: DonationSubscription) -> datetime | None:
+def card_expiry_notice_at(subscription: DonationSubscription) -> datetime | None:
     """When to announce that the card expires: at the start of its last month; None if it was announced."""
     saved = subscription.payment_method
     if saved is None or saved.expires_at == subscription.card_announced_at:

@@ -72,7 +72,7 @@ async def update_donation_subscription(
     if body.amount is not UNSET or body.frequency is not UNSET:
         minor = subscription.money.minor if body.amount is UNSET else body.amount
         frequency = subscription.frequency if body.frequency is UNSET else body.frequency
-        subscription = await service.request_change(call.tx, subscription, minor, frequency)
+        subscription = await service.apply_or_request_change(call.tx, subscription, minor, frequency)
     if body.metadata is not UNSET:
         subscription = await service.change_metadata(call.tx, subscription, body.metadata)
     return donation_subscription_response(call.tx, subscription)
@@ -112,7 +112,7 @@ async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> Don
 )
 async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
     """Skip the next donation of a donation subscription. The subscription must be `active` or `past_due`."""
-    return donation_subscription_response(call.tx, await service.skip(call.tx, call.partner, id, "partner"))
+    return donation_subscription_response(call.tx, await service.skip_next_date(call.tx, call.partner, id, "partner"))
 
 
 @routes.post(

@@ -22,7 +22,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionResponse
 from almoner.giving.subscriptions.donation_subscriptions.store import cursor_position_of as cursor_position_of
 from almoner.giving.subscriptions.donation_subscriptions.store import find_agreement as find_agreement
-from almoner.giving.subscriptions.donation_subscriptions.store import find_live_of_donor as find_live_of_donor
+from almoner.giving.subscriptions.donation_subscriptions.store import find_ongoing_of_donor as find_ongoing_of_donor
 from almoner.giving.subscriptions.donation_subscriptions.store import list_by_donor as list_by_donor
 from almoner.giving.subscriptions.donation_subscriptions.store import list_page as list_page
 from almoner.giving.subscriptions.donation_subscriptions.store import (
@@ -102,14 +102,23 @@ async def notify_donor(
     await outbox.emit_internal(tx, domain.NOTICE, notice, partner=subscription.partner_id)
 
 
-async def begin(
-    tx: Tx, session: DonationSession, details: DonationDetails, former_id: UUID | None, *, donor_shown: bool
+async def create_or_update_pending(
+    tx: Tx,
+    session: DonationSession,
+    details: DonationDetails,
+    previous_subscription_id: UUID | None,
+    *,
+    donor_shown: bool,
 ) -> UUID | None:
     """Create the pending subscription that a donor chose in a locked session; None for a single donation.
 
-    ``former_id``: the subscription of the donor's earlier choice in this session.
+    ``previous_subscription_id``: the subscription of the donor's earlier choice in this session.
     """
-    former = await store.get_for_update(tx, ALL_PARTNERS, former_id) if former_id is not None else None
+    former = (
+        await store.get_for_update(tx, ALL_PARTNERS, previous_subscription_id)
+        if previous_subscription_id is not None
+        else None
+    )
     if former is not None and former.status != "pending":
         former = None
     if details.frequency == "one_time":
@@ -190,10 +199,12 @@ async def _end(tx: Tx, subscription: DonationSubscription, reason: CancellationR
 async def _release_payment_method(tx: Tx, subscription: DonationSubscription) -> None:
     """Have the provider delete the payment method that a subscription used until now."""
     if subscription.payment_method is not None and subscription.provider is not None:
-        await release_payment_method(tx, subscription.provider, subscription.payment_method, subscription.partner_id)
+        await request_payment_method_deletion(
+            tx, subscription.provider, subscription.payment_method, subscription.partner_id
+        )
 
 
-async def release_payment_method(
+async def request_payment_method_deletion(
     tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None
 ) -> None:
     """Have the provider delete a saved payment method that no subscription uses."""
@@ -207,7 +218,7 @@ async def record_first_payment(tx: Tx, donation: Donation, payment: Payment, sav
     subscription = _with_donation(await get_for_update(tx, ALL_PARTNERS, donation.subscription_id), donation)
     if subscription.status != "pending":
         if saved is not None:
-            await release_payment_method(tx, payment.provider, saved, subscription.partner_id)
+            await request_payment_method_deletion(tx, payment.provider, saved, subscription.partner_id)
         await save(tx, subscription, domain.UPDATED)
         return
     zone = tx.deployment.time_zone
@@ -260,7 +271,7 @@ async def record_decline(tx: Tx, subscription: DonationSubscription, donation: D
     charge = replace(
         charge,
         decline_code=decline.code,
-        next_attempt_at=subscription.moment_of(retry_on, zone) if again and retry_on else None,
+        next_attempt_at=subscription.charge_datetime(retry_on, zone) if again and retry_on else None,
     )
     await update_charge(tx, charge)
     subscription = replace(subscription, chargeable=decline.action is DeclineAction.RETRY)
@@ -278,7 +289,7 @@ async def change_metadata(
     tx: Tx, subscription: DonationSubscription, patch: Mapping[str, str | None] | None
 ) -> DonationSubscription:
     """Merge the metadata of a locked subscription key by key; None removes all. Raises InvalidMetadata."""
-    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, is_patch=True)):
         raise domain.InvalidMetadata(*found)
     merged = {} if patch is None else metadata_rules.merge_metadata(subscription.metadata or {}, patch)
     if found := metadata_rules.find_metadata_problems(merged):
@@ -286,7 +297,7 @@ async def change_metadata(
     return await save(tx, replace(subscription, metadata=merged or None), domain.UPDATED)
 
 
-async def request_change(
+async def apply_or_request_change(
     tx: Tx, subscription: DonationSubscription, minor: int, frequency: Frequency
 ) -> DonationSubscription:
     """Change a locked subscription for a partner: at once if the amount falls, else once the donor agrees.
@@ -353,7 +364,7 @@ async def change_day(tx: Tx, partner: Partner, subscription_id: UUID, day: date)
     domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
     if await store_charges.has_charge(tx, subscription.id, day):
         raise domain.InvalidDate("the gift of this day was skipped")
-    subscription = domain.with_next_date(
+    subscription = domain.as_rescheduled(
         subscription, day, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
     )
     subscription = await save(tx, subscription, domain.UPDATED)
@@ -408,14 +419,14 @@ async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationS
     return subscription
 
 
-async def skip(tx: Tx, partner: Partner, subscription_id: UUID, by: PauseReason) -> DonationSubscription:
+async def skip_next_date(tx: Tx, partner: Partner, subscription_id: UUID, reason: PauseReason) -> DonationSubscription:
     """Skip the next due date. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
     skipped = subscription.next_due_on
     assert skipped is not None, "a plan that has begun has its next date"
-    await skip_dates(tx, subscription.id, [skipped], by)
-    subscription = domain.with_due_date(subscription, subscription.next_date(skipped), tx.deployment.time_zone)
+    await skip_dates(tx, subscription.id, [skipped], reason)
+    subscription = domain.with_next_due_date(subscription, subscription.next_date(skipped), tx.deployment.time_zone)
     subscription = await save(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "date_skipped", skipped)
     return subscription
@@ -496,12 +507,12 @@ async def erase_donor(tx: Tx, subscription: DonationSubscription) -> None:
     await save(tx, replace(erased, provider=None, chargeable=False))
 
 
-async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
+async def erase_donors_of_unstarted(tx: Tx, limit: int = BATCH) -> int:
     """Erase donors of subscriptions that never started (V6); returns how many."""
-    return await store.erase_donors(tx, tx.now - domain.ERASED_AFTER, limit)
+    return await store.erase_donors_of_unstarted(tx, tx.now - domain.ERASED_AFTER, limit)
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
-    oldest = await store.next_erasure_at(tx)
+    oldest = await store.oldest_unstarted_cancelled_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER

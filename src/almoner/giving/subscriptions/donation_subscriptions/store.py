@@ -184,7 +184,7 @@ async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSu
     return [_subscription(row) for row in rows]
 
 
-async def find_live_of_donor(
+async def find_ongoing_of_donor(
     tx: Tx, partner: Partner, email: str, organisation_id: UUID
 ) -> DonationSubscription | None:
     """A donor's newest subscription for a nonprofit that has started and not ended."""
@@ -203,7 +203,9 @@ async def find_live_of_donor(
 
 
 @across_partners("followers")
-async def lock_live_of_organisation(tx: Tx, organisation_id: UUID, after: UUID | None, limit: int) -> Sequence[UUID]:
+async def list_ongoing_ids_of_organisation(
+    tx: Tx, organisation_id: UUID, after: UUID | None, limit: int
+) -> Sequence[UUID]:
     """A page of a nonprofit's subscriptions that have started and not ended, by ID."""
     rows = await tx.fetch(
         """
@@ -237,10 +239,10 @@ async def list_page(
 ) -> tuple[list[DonationSubscription], int]:
     """One page in reading order and the exact total, in one statement (P7). A sorted list has no filters."""
     if sort == "nextDonationAt":
-        listed, total = await lists.list_sorted_page(tx, partner, LIST, _COLUMNS, page, _BY_NEXT_DONATION)
+        listed, total = await lists.list_sorted_partner_page(tx, partner, LIST, _COLUMNS, page, _BY_NEXT_DONATION)
         return [_subscription(row) for row in listed], total
     if filters == SubscriptionFilters():
-        listed, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page)
+        listed, total = await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page)
         return [_subscription(row) for row in listed], total
     conditions = _conditions(filters)
     where = conditions.sql
@@ -318,7 +320,7 @@ _FORGOTTEN: Final = "cancellation_reason = 'not_started' and email is not null"
 
 
 @across_partners("sweep")
-async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> int:
+async def erase_donors_of_unstarted(tx: Tx, cancelled_before: datetime, limit: int) -> int:
     """Erase donors of subscriptions that never started; returns how many (V6)."""
     rows = await tx.fetch(
         f"""
@@ -336,7 +338,7 @@ async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> int:
 
 
 @across_partners("sweep")
-async def next_erasure_at(tx: Tx) -> datetime | None:
+async def oldest_unstarted_cancelled_at(tx: Tx) -> datetime | None:
     """When the oldest unstarted subscription with a donor was cancelled."""
     found: datetime | None = await tx.fetchval(
         f"select min(cancelled_at) from donation_subscription where {_FORGOTTEN}"

@@ -85,7 +85,7 @@ async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     return {}
 
 
-def possible_days(today: date) -> tuple[date, date]:
+def next_date_range(today: date) -> tuple[date, date]:
     """The first and last day to which the next donation can be moved."""
     return today + timedelta(days=1), today + subscriptions_domain.MAX_NEXT_DATE
 
@@ -108,8 +108,8 @@ async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     until = None
     if months != "open":
         zone = tx.deployment.time_zone
-        day = recurrence.date_number(tx.deployment.issuer_day_at(tx.now), "monthly", int(months))
-        until = recurrence.moment_of(day, time(), zone)
+        day = recurrence.nth_date(tx.deployment.issuer_day_at(tx.now), "monthly", int(months))
+        until = recurrence.local_time_to_utc(day, time(), zone)
     await subscriptions.pause(tx, submitted_form.partner, submitted_form.shown.subscription.id, until, "donor")
     return {}
 
@@ -124,7 +124,7 @@ async def skip(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Skip the next due date, as shown."""
     if submitted_form.field("day") != str(submitted_form.shown.subscription.next_due_on):
         raise InvalidState("another date is next by now")
-    await subscriptions.skip(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
+    await subscriptions.skip_next_date(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
     return {}
 
 

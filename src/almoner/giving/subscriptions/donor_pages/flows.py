@@ -15,7 +15,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderUnavailable,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import FutureUse, PaymentProvider, SetupOrder
+from almoner.giving.checkout.payments.ports import FutureUseConsent, PaymentProvider, SetupOrder
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import (
     LIVE_STATUSES,
@@ -73,7 +73,7 @@ async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) 
         reference=encode_uuid(setup_id),
         currency=subscription.money.currency,
         description=(await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name,
-        save_for=FutureUse(agreed[0].text, agreed[0].version, subscription.email),
+        save_for=FutureUseConsent(agreed[0].text, agreed[0].version, subscription.email),
         return_url=back,
         cancel_url=back,
         callback_url=f"{tx.base_urls.api}/callbacks/{provider}",

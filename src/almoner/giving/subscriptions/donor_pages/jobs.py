@@ -9,13 +9,13 @@ from almoner.giving.subscriptions.donor_pages import service
 from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendLink
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
 
-async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendLink]) -> Email | None:
+async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendLink]) -> Email | None:
     """The email with the link; None after a day (real time) or if the donor was erased."""
     link_id = job.details.link
     asked = await requested_emails.requested_at(tx, link_id)

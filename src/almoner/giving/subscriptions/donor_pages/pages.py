@@ -75,7 +75,11 @@ class RegularDonationPages(LinkedPages):
             Route(_PATH + "/{id}/{plan}/card", self.change_card, methods=["POST"]),
             Route(_PATH + "/{id}/{plan}/pay", self.pay, methods=["POST"]),
             *(
-                Route(f"{_PATH}/{{id}}/{{plan}}/{name}", self.act, methods=["GET", "POST"] if one.form else ["POST"])
+                Route(
+                    f"{_PATH}/{{id}}/{{plan}}/{name}",
+                    self.handle_action,
+                    methods=["GET", "POST"] if one.form else ["POST"],
+                )
                 for name, one in ACTIONS.items()
             ),
         ]
@@ -146,7 +150,7 @@ class RegularDonationPages(LinkedPages):
         return self.pages.render_message(kind, self.pages.language(subscription.language), status=status, icon=icon)
 
     @with_error_pages
-    async def act(self, request: Request) -> Response:
+    async def handle_action(self, request: Request) -> Response:
         """Show the form of an action, or perform it."""
         opened_by, visit = self._visited(request)
         subscription_id, name = self._plan_of(request), request.url.path.rpartition("/")[2]
@@ -171,7 +175,7 @@ class RegularDonationPages(LinkedPages):
         self, request: Request, opened_by: UUID, subscription_id: UUID, action: DonorAction, form: FormData
     ) -> Problems:
         async with self._db.write() as tx:
-            shown = (await service.load_one(tx, opened_by, subscription_id)).listed[0]
+            shown = (await service.load_single_regular_donation(tx, opened_by, subscription_id)).listed[0]
             problems = await action.perform(
                 tx, SubmittedForm(shown, form, self.pages.language(shown.subscription.language))
             )
@@ -187,7 +191,7 @@ class RegularDonationPages(LinkedPages):
         if await self._posted(request, visit) is None:
             return await self._refused(request, opened_by, subscription_id, visit, "pay")
         async with self._db.read() as tx:
-            found = await service.load_one(tx, opened_by, subscription_id)
+            found = await service.load_single_regular_donation(tx, opened_by, subscription_id)
         [shown] = found.listed
         try:
             url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid[0])
@@ -220,7 +224,7 @@ class RegularDonationPages(LinkedPages):
             donation = await donations.get(tx, ALL_PARTNERS, payment.donation_id)
             if donation.subscription_id is None:
                 raise NotFound
-            shown = await service.load(tx, donation.subscription_id)
+            shown = await service.load_regular_donations(tx, donation.subscription_id)
         done = "pay" if donation.payment_id is not None else "pay_open"
         return self._after_provider(request, shown, done)
 
@@ -232,7 +236,7 @@ class RegularDonationPages(LinkedPages):
         if await self._posted(request, visit) is None:
             return await self._refused(request, opened_by, subscription_id, visit, "card")
         async with self._db.write() as tx:
-            subscription = await service.get_of_donor(tx, opened_by, subscription_id)
+            subscription = await service.get_subscription_of_same_donor(tx, opened_by, subscription_id)
             await self._record_change(tx, request, subscription, "card")
         back = f"{self._db.deployment.base_urls.pages}{_PATH}/card/return"
         try:
@@ -256,7 +260,7 @@ class RegularDonationPages(LinkedPages):
                 "give.broken", self.pages.preferred_language(request), status=503, icon="clock"
             )
         async with self._db.read() as tx:
-            shown = await service.load(tx, subscription_id)
+            shown = await service.load_regular_donations(tx, subscription_id)
         return self._after_provider(request, shown, "card" if changed else "card_open")
 
     def _after_provider(self, request: Request, shown: RegularDonations, done: str) -> Response:
@@ -326,7 +330,7 @@ class RegularDonationPages(LinkedPages):
         self, request: Request, opened_by: UUID, visit: LinkSession, *, status: int = 200, notice: str | None = None
     ) -> Response:
         async with self._db.read() as tx:
-            shown = await service.load(tx, opened_by)
+            shown = await service.load_regular_donations(tx, opened_by)
         language = self.pages.language(shown.opened_by.language)
         done = request.query_params.get("done")
         return self.pages.render_page(
@@ -372,7 +376,7 @@ class RegularDonationPages(LinkedPages):
             "stopped": regular_donation.stopped,
             "card": None if subscription.payment_method is None else domain.shown_card(subscription.payment_method),
             "total": Money(subscription.total_minor, subscription.money.currency),
-            "ends": subscriptions_domain.past_due_until(subscription, self._db.deployment.time_zone),
+            "ends": subscriptions_domain.past_due_cancellation_at(subscription, self._db.deployment.time_zone),
             "unpaid": regular_donation.unpaid,
             "receipts": [
                 (one, f"/{receipts_domain.PAGE_PURPOSE}?token={self._token(one.id)}")
@@ -405,7 +409,7 @@ class RegularDonationPages(LinkedPages):
         needed: AgreementNeeded | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            shown = await service.load_one(tx, opened_by, subscription_id)
+            shown = await service.load_single_regular_donation(tx, opened_by, subscription_id)
             today = self._db.deployment.issuer_day_at(tx.now)
         one, language = shown.listed[0], self.pages.language(shown.opened_by.language)
         if one.subscription.status == "cancelled":
@@ -426,7 +430,7 @@ class RegularDonationPages(LinkedPages):
             back=self._action(opened_by),
             action=f"{self._action(opened_by)}/{self._ids.text(_TYPE, subscription_id)}/{name}",
             pause_months=domain.PAUSE_MONTHS,
-            **self._limits(one, language, *actions.possible_days(today)),
+            **self._limits(one, language, *actions.next_date_range(today)),
         )
 
     def _limits(self, one: RegularDonation, language: Language, first: date, last: date) -> dict[str, Any]:

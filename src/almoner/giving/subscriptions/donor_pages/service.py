@@ -36,12 +36,12 @@ class SendLink(msgspec.Struct, frozen=True):
 SEND_LINK: Final = JobKind("regular_donations.send_link", SendLink)
 
 
-def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> str:
+def manage_url(tx: Tx, subscription_id: UUID, link_requested_at: datetime | None = None) -> str:
     """The URL in emails to a subscription's donor; it opens all of the donor's subscriptions.
 
-    ``asked``: real time, by default now.
+    ``link_requested_at``: real time, by default now.
     """
-    until = (asked or tx.real_now) + domain.LINK_LIFETIME
+    until = (link_requested_at or tx.real_now) + domain.LINK_LIFETIME
     token = tx.vault.expiring_token(domain.PAGE_PURPOSE, subscription_id, until)
     return f"{tx.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
@@ -54,21 +54,28 @@ async def get_subscription(tx: Tx, subscription_id: UUID) -> DonationSubscriptio
     return subscription
 
 
-async def load(tx: Tx, subscription_id: UUID) -> RegularDonations:
+async def load_regular_donations(tx: Tx, opened_subscription_id: UUID) -> RegularDonations:
     """All subscriptions of the donor whose link was opened. Raises NotFound."""
-    opened_by = await get_subscription(tx, subscription_id)
+    opened_by = await get_subscription(tx, opened_subscription_id)
     assert opened_by.email is not None, "just looked"
     partner = Partner(opened_by.partner_id)
     plans = await subscriptions.list_by_donor(tx, partner, opened_by.email)
     plans.sort(key=lambda plan: plan.status == "cancelled")
-    receipts = await store.receipts_of(tx, partner, [subscription.id for subscription in plans], domain.RECEIPTS_SHOWN)
+    receipts = await store.paid_donations_by_subscription(
+        tx, partner, [subscription.id for subscription in plans], domain.RECEIPTS_SHOWN
+    )
     listed = [await _shown(tx, partner, subscription, receipts.get(subscription.id, [])) for subscription in plans]
     return RegularDonations(opened_by, await partners.get(tx, partner), listed)
 
 
-async def get_of_donor(tx: Tx, opened_by: UUID, subscription_id: UUID) -> DonationSubscription:
+async def get_subscription_of_same_donor(
+    tx: Tx, opened_subscription_id: UUID, subscription_id: UUID
+) -> DonationSubscription:
     """A subscription of the donor whose link was opened. Raises NotFound."""
-    opened, subscription = await get_subscription(tx, opened_by), await get_subscription(tx, subscription_id)
+    opened, subscription = (
+        await get_subscription(tx, opened_subscription_id),
+        await get_subscription(tx, subscription_id),
+    )
     if (
         subscription.partner_id != opened.partner_id
         or (subscription.email or "").lower() != (opened.email or "").lower()
@@ -77,9 +84,9 @@ async def get_of_donor(tx: Tx, opened_by: UUID, subscription_id: UUID) -> Donati
     return subscription
 
 
-async def load_one(tx: Tx, opened_by: UUID, subscription_id: UUID) -> RegularDonations:
+async def load_single_regular_donation(tx: Tx, opened_subscription_id: UUID, subscription_id: UUID) -> RegularDonations:
     """Like ``load``, with a single subscription. Raises NotFound."""
-    subscription = await get_of_donor(tx, opened_by, subscription_id)
+    subscription = await get_subscription_of_same_donor(tx, opened_subscription_id, subscription_id)
     partner = Partner(subscription.partner_id)
     return RegularDonations(
         subscription, await partners.get(tx, partner), [await _shown(tx, partner, subscription, [])]
@@ -126,7 +133,7 @@ async def request_link(tx: Tx, subscription_id: UUID) -> bool:
     subscription = await get_subscription(tx, subscription_id)
     assert subscription.email is not None, "just looked"
     partner = Partner(subscription.partner_id)
-    link_id = await requested_emails.request_email(tx, partner, "regular_donations", subscription.email)
+    link_id = await requested_emails.record_email_request(tx, partner, "regular_donations", subscription.email)
     if link_id is None:
         return False
     await SEND_LINK.enqueue(tx, SendLink(link_id, subscription.id), unique=str(link_id))

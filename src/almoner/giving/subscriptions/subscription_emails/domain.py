@@ -17,7 +17,7 @@ TEXTS: Final[Mapping[NoticeKind, str]] = {
 """Texts shared by several kinds of emails."""
 
 
-def is_current(subscription: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:
+def is_notice_current(subscription: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:
     """Whether a notice is still true for the subscription."""
     match kind:
         case "payment_failed" | "authentication_needed":

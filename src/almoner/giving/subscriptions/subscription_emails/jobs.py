@@ -24,8 +24,8 @@ from almoner.giving.subscriptions.donor_pages import domain as donor_pages_domai
 from almoner.giving.subscriptions.donor_pages import service as donor_pages
 from almoner.giving.subscriptions.subscription_emails import domain
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, read_record
-from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
+from almoner.platform.events.outbox import Event, decode_event_data
+from almoner.platform.jobs.queue import DecodedJob, JobKind, NewJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 from almoner.platform.pages.translations import Language
@@ -47,17 +47,17 @@ _OPEN: Final = ("payment_failed", "authentication_needed", "change_requested", "
 
 
 def _notice_job(_tx: Tx, event: Event) -> NewJob:
-    notice = read_record(event, NOTICE.record)
+    notice = decode_event_data(event, NOTICE.record)
     return SEND.new_job(SendNotice(notice, event.created_at), unique=str(event.id))
 
 
-async def compose_notice(tx: Tx, mails: MailRenderer, job: JobOf[SendNotice]) -> Email | None:
+async def compose_notice(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNotice]) -> Email | None:
     """The email of a notice; None if it is no longer true or the donor was erased."""
     notice = job.details.notice
     due_on = date.fromisoformat(notice.due_on) if notice.due_on else None
     partner = Partner(notice.partner)
     subscription = await subscriptions.get(tx, partner, notice.subscription)
-    if subscription.email is None or not domain.is_current(subscription, notice.kind, due_on):
+    if subscription.email is None or not domain.is_notice_current(subscription, notice.kind, due_on):
         return None
     language = mails.language(subscription.language)
     facts = {

@@ -86,7 +86,7 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
     try:
         os.write(verdict, _STARTED)
         confined = confine_process()
-        stated = inspect_file(source, target, task) | {"confined": confined}
+        stated = check_and_rewrite_file(source, target, task) | {"confined": confined}
     except FileRefused as refused:
         stated = {"refused": str(refused), "reason": refused.cause}
     except BaseException as error:  # noqa: BLE001 (a parser may raise anything)
@@ -96,14 +96,14 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
         os._exit(0)
 
 
-def inspect_file(source: int, target: int, task: dict[str, Any]) -> dict[str, Any]:
+def check_and_rewrite_file(source_fd: int, target_fd: int, task: dict[str, Any]) -> dict[str, Any]:
     """Determine a file's type; re-encode an image; repair a PDF if necessary, or render the requested page.
 
     ``task``: its ``kinds`` are the accepted types, None for all. Raises FileRefused, or whatever a parser raises.
     """
     kinds, longest_side = task["kinds"], task["longestSide"]
     content = b""
-    while part := os.pread(source, 1 << 20, len(content)):
+    while part := os.pread(source_fd, 1 << 20, len(content)):
         content += part
     found = _kind_of(content)
     if found is None or (kinds is not None and found not in kinds):
@@ -111,20 +111,20 @@ def inspect_file(source: int, target: int, task: dict[str, Any]) -> dict[str, An
     if found == _PDF and task["page"] is not None:
         page = BytesIO()
         pages = pdf_pages.render_page(content, task["page"], page, longest_side, quarter_turns=task["quarterTurns"])
-        with os.fdopen(target, "wb") as file:
+        with os.fdopen(target_fd, "wb") as file:
             file.write(page.getbuffer())
         return {"mediaType": image_checks.JPEG, "flags": [], "rewritten": True, "pages": pages}
     if found == _PDF:
         flags, repaired = pdf_checks.inspect_pdf(content)
         if repaired is not None:
-            with os.fdopen(target, "wb") as file:
+            with os.fdopen(target_fd, "wb") as file:
                 file.write(repaired)
         return {"mediaType": found, "flags": flags, "rewritten": repaired is not None}
     written = BytesIO()
-    media_type = image_checks.rewrite_image(
+    media_type = image_checks.reencode_image(
         content, found, written, longest_side, pad_to_square=task["padToSquare"], quarter_turns=task["quarterTurns"]
     )
-    with os.fdopen(target, "wb") as file:
+    with os.fdopen(target_fd, "wb") as file:
         file.write(written.getbuffer())
     return {"mediaType": media_type, "flags": [], "rewritten": True}
 
@@ -148,11 +148,11 @@ def _preload_parsers() -> None:
     ):
         image, result = BytesIO(), BytesIO()
         Image.new(mode, (8, 6)).save(image, kind, exif=Image.Exif())
-        image_checks.rewrite_image(image.getvalue(), found, result, 4)
-        image_checks.rewrite_image(image.getvalue(), found, result, 4, pad_to_square=True)
-        image_checks.rewrite_image(image.getvalue(), found, result, None)
-    image_checks.rewrite_image(b64decode(_HEIC_SAMPLE), image_checks.HEIC, BytesIO(), None)
-    pdf_pages.start()
+        image_checks.reencode_image(image.getvalue(), found, result, 4)
+        image_checks.reencode_image(image.getvalue(), found, result, 4, pad_to_square=True)
+        image_checks.reencode_image(image.getvalue(), found, result, None)
+    image_checks.reencode_image(b64decode(_HEIC_SAMPLE), image_checks.HEIC, BytesIO(), None)
+    pdf_pages.initialise_pdfium()
     with pikepdf.new() as made_pdf:
         made_pdf.add_blank_page()
         for encryption in (False, pikepdf.Encryption(owner="a", user="", R=6)):

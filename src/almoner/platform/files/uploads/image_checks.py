@@ -49,9 +49,9 @@ Image.MAX_IMAGE_PIXELS = None  # Pillow's own limit only warns; ours, below, ref
 MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be opened
 
 
-def rewrite_image(
+def reencode_image(
     content: bytes,
-    found: str,
+    media_type: str,
     target: BinaryIO,
     longest_side: int | None,
     *,
@@ -64,10 +64,10 @@ def rewrite_image(
     ``pad_to_square``: with a transparent margin, as a PNG. ``quarter_turns``: clockwise turns by 90 degrees. Raises
     FileRefused; for malicious files a parser may raise anything.
     """
-    if found == HEIC:
+    if media_type == HEIC:
         opened, turn = _open_heic(content), None  # already upright
     else:
-        opened, turn = _open_upright(content, found, longest_side)
+        opened, turn = _open_upright(content, media_type, longest_side)
     if longest_side is not None:
         opened.thumbnail((longest_side, longest_side))
     opened.load()
@@ -82,7 +82,7 @@ def rewrite_image(
         upright = _strip_pixels(picture, "RGBA" if transparent else picture.mode).convert("RGBA")
         _pad_to_square(upright).save(target, "PNG", optimize=True)
         return PNG
-    if found != PNG or (longest_side is not None and not transparent and picture.mode != "P"):
+    if media_type != PNG or (longest_side is not None and not transparent and picture.mode != "P"):
         return save_jpeg(picture, target)
     plain = _strip_pixels(picture, "RGBA" if transparent else picture.mode)
     while True:

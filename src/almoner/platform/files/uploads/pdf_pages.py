@@ -22,7 +22,7 @@ _BYTE_ORDER: Final = "BGRX"
 _WHITE: Final = 0xFFFFFFFF
 
 
-def start() -> None:
+def initialise_pdfium() -> None:
     """Start PDFium, once for each process."""
     no_fonts = (ctypes.POINTER(ctypes.c_char) * 1)()
     pdfium.FPDF_InitLibraryWithConfig(pdfium.FPDF_LIBRARY_CONFIG(_CONFIGURATION_VERSION, no_fonts, None, 0))

@@ -154,9 +154,9 @@ def _duplicate_places(values: Iterable[str]) -> list[int]:
     return places
 
 
-def label_in_language(labels: Mapping[str, str], next_path: str) -> str:
+def label_in_language(labels: Mapping[str, str], language: str) -> str:
     """The label in a language or its nearest fallback."""
-    for tag in (next_path, "en"):
+    for tag in (language, "en"):
         if found := languages.nearest_offered_language(tag, labels):
             return labels[found]
     return next(iter(labels.values()), "")
@@ -170,12 +170,12 @@ def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, o
         at = f"body.partnerFields.{name[:40]}"
         if (field := known.get(name)) is None:
             found.append(f"{at} answers no question of the configuration")
-        elif (wrong := answer_problem(field, answer)) is not None:
+        elif (wrong := find_answer_problem(field, answer)) is not None:
             found.append(f"{at} {wrong}")
     return found
 
 
-def answer_problem(field: PartnerField, answer: object) -> str | None:
+def find_answer_problem(field: PartnerField, answer: object) -> str | None:
     """The problem of one answer; None if it is valid."""
     if field.kind == "number":
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool) and isfinite(answer)

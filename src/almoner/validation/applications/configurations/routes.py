@@ -81,5 +81,5 @@ async def set_validation_submission_configuration_logo(
     The file must be a JPEG, PNG or HEIC of at most 5 MiB. It is shown as a square, with transparent
     edges if necessary.
     """
-    made = await service.set_logo(call.tx, call.partner, id, images.image_of_upload(upload))
+    made = await service.set_logo(call.tx, call.partner, id, images.read_checked_image(upload))
     return configuration_response(call.tx, made)

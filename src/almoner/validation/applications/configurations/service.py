@@ -56,7 +56,7 @@ class ConfigurationInput:
     email_verification: bool | UnsetType = UNSET
     partner_fields: Sequence[PartnerField] | UnsetType = UNSET
 
-    def given_fields(self) -> dict[str, Any]:
+    def specified_values(self) -> dict[str, Any]:
         """The values that are not UNSET."""
         stated = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
@@ -171,7 +171,7 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
 
 def _merge_input(tx: Tx, before: Configuration, requested: ConfigurationInput, named: str) -> Configuration:
     """The configuration with the requested values. Raises IncorrectParams naming every problem."""
-    given = requested.given_fields()
+    given = requested.specified_values()
     wrong: list[str] = []
     if given.get("display_name", "") is None:
         given["display_name"] = named

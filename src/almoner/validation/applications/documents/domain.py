@@ -42,7 +42,7 @@ _NOT_SCANNED: Final = (ENCRYPTED, LIMITS_EXCEEDED)
 """Scan results for content that a scanner could not read, which need not be infected."""
 
 
-def refusal_of_scan_result(threat: str) -> ScanStatus:
+def scan_status_for_threat(threat: str) -> ScanStatus:
     """The status that a scan result gives a document."""
     return "unreadable" if threat.startswith(_NOT_SCANNED) else "rejected"
 
@@ -103,7 +103,7 @@ class Document:
         return "deleted" if self.deleted_at is not None else _STATUSES[self.scan_status]
 
     @property
-    def refused(self) -> bool:
+    def is_unusable(self) -> bool:
         """Whether it was rejected after its scan."""
         return self.scan_status in REFUSED
 
@@ -119,12 +119,14 @@ class RetentionPeriods:
     refused: timedelta = timedelta(days=365)
     accepted: timedelta = timedelta(days=2557)
 
-    def retention_end(self, created: datetime, ends: Sequence[tuple[EvidenceOutcome, datetime]]) -> datetime | None:
+    def retention_ends_at(
+        self, created_at: datetime, outcomes: Sequence[tuple[EvidenceOutcome, datetime]]
+    ) -> datetime | None:
         """When a document may be deleted; None while a record that it is evidence for is open."""
-        if any(outcome == "open" for outcome, _ in ends):
+        if any(outcome == "open" for outcome, _ in outcomes):
             return None
         after = {"refused": self.refused, "accepted": self.accepted}
-        return max([created + self.refused, *(at + after[outcome] for outcome, at in ends)])
+        return max([created_at + self.refused, *(at + after[outcome] for outcome, at in outcomes)])
 
 
 def ensure_within_quota(stored_documents: Sequence[Document], new: Document) -> None:

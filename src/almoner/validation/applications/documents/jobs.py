@@ -13,16 +13,16 @@ from typing import Final
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing, BlobStore, ListedBlob, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, NoDetails, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.platform.observability.loggers import get_logger
 from almoner.validation.applications.documents import service, test_values
 from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
 
-SWEEP: Final = JobKind("documents.delete_orphaned", Nothing)
-_VERIFY: Final = JobKind("documents.verify", Nothing)
+SWEEP: Final = JobKind("documents.delete_orphaned", NoDetails)
+_VERIFY: Final = JobKind("documents.verify", NoDetails)
 SAMPLE: Final = 200
 """How many documents are verified each night, starting with those verified longest ago."""
 
@@ -51,12 +51,14 @@ class StorageDependencies:
     references: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()
 
 
-tasks: Final = TasksWith[StorageDependencies]()
-scan_tasks: Final = TasksWith[ScanDependencies]()
+tasks: Final = TasksWithDependencies[StorageDependencies]()
+scan_tasks: Final = TasksWithDependencies[ScanDependencies]()
 
 
 @scan_tasks.job(service.SCAN)
-async def scan(dependencies: ScanDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
+async def scan_document(
+    dependencies: ScanDependencies, context: JobContext, job: DecodedJob[service.DocumentJobDetails]
+) -> Result:
     """Scan one document."""
     document_id = job.details.document
     async with context.db.read() as tx:
@@ -82,8 +84,8 @@ async def scan(dependencies: ScanDependencies, context: JobContext, job: JobOf[s
 
 
 @tasks.job(service.REMOVE)
-async def remove(
-    dependencies: StorageDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]
+async def delete_stored_file(
+    dependencies: StorageDependencies, context: JobContext, job: DecodedJob[service.DocumentJobDetails]
 ) -> Result:
     """Delete the stored bytes of a deleted document."""
     document_id = job.details.document
@@ -101,7 +103,9 @@ async def remove(
 
 
 @tasks.job(SWEEP, limit=timedelta(hours=2))
-async def sweep(dependencies: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def trash_orphaned_blobs(
+    dependencies: StorageDependencies, context: JobContext, _job: DecodedJob[NoDetails]
+) -> Result:
     """Move blobs without a record to the trash after a day, and delete them after 30 days (real time).
 
     Blobs newer than every referenced one are left alone: after a restore they may belong to a later state of the
@@ -117,7 +121,7 @@ async def sweep(dependencies: StorageDependencies, context: JobContext, _job: Jo
             if found.data_date <= real_now.date() - timedelta(_TRASH_DAYS):
                 await blobs.purge_trashed(found)
                 async with context.db.write() as tx:
-                    await service.record_blob_purged(tx, found.key)
+                    await service.delete_trash_record(tx, found.key)
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     return JobDone()
@@ -142,7 +146,7 @@ async def _find_orphans(dependencies: StorageDependencies, context: JobContext) 
         batch.clear()
 
     async for listed in blobs.list_blobs():
-        if blobs.is_own(listed.key):
+        if blobs.owns_blob(listed.key):
             batch.append(listed)
         if len(batch) == _BATCH:
             await check_due()
@@ -158,7 +162,9 @@ async def _to_trash(blobs: BlobStore, context: JobContext, key: str, day: date) 
 
 
 @tasks.job(_VERIFY, limit=timedelta(hours=1))
-async def verify(dependencies: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
+async def verify_stored_files(
+    dependencies: StorageDependencies, context: JobContext, _job: DecodedJob[NoDetails]
+) -> Result:
     """Verify a sample of documents in full; the self-check reports lost ones."""
     async with context.db.read() as tx:
         sample = await service.list_least_recently_verified(tx, SAMPLE)
@@ -181,14 +187,14 @@ async def _is_intact(blobs: BlobStore, document: Document) -> bool:
     return read.digest() == document.sha256
 
 
-async def _next_run_at(kind: JobKind[Nothing], tx: Tx) -> datetime | None:
+async def _next_run_at(kind: JobKind[NoDetails], tx: Tx) -> datetime | None:
     last = await last_run_at(tx, kind.name)
     return _EPOCH if last is None else last + DAY
 
 
-async def _enqueue(kind: JobKind[Nothing], tx: Tx) -> int:
+async def _enqueue(kind: JobKind[NoDetails], tx: Tx) -> int:
     """Enqueue the job. Returns 0, since the sweep itself handles no record."""
-    await kind.enqueue(tx, Nothing(), unique=kind.name)
+    await kind.enqueue(tx, NoDetails(), unique=kind.name)
     return 0
 
 

@@ -30,12 +30,12 @@ from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import domain, store, test_values
 from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
+from almoner.validation.applications.documents.store import delete_trash_record as delete_trash_record
 from almoner.validation.applications.documents.store import list_least_recently_verified as list_least_recently_verified
 from almoner.validation.applications.documents.store import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.validation.applications.documents.store import lock_due_for_retention as lock_due_for_retention
 from almoner.validation.applications.documents.store import mark_blob_removed as mark_blob_removed
 from almoner.validation.applications.documents.store import next_retention_check_at as next_retention_check_at
-from almoner.validation.applications.documents.store import record_blob_purged as record_blob_purged
 from almoner.validation.applications.documents.store import record_blob_trashed as record_blob_trashed
 from almoner.validation.applications.documents.store import record_verification_results as record_verification_results
 
@@ -155,7 +155,7 @@ async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signatu
     document = await get(tx, ALL_PARTNERS, document_id)
     if document.scan_status == "pending_scan":
         raise NotScannedYet
-    if document.refused:
+    if document.is_unusable:
         raise NotFound
     return document
 
@@ -168,7 +168,7 @@ async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
 
 async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> None:
     """Record the scanner's result, once; the bytes of a rejected document are deleted."""
-    await _end_scan(tx, document_id, domain.refusal_of_scan_result(threat) if threat else "clean", threat)
+    await _end_scan(tx, document_id, domain.scan_status_for_threat(threat) if threat else "clean", threat)
 
 
 async def record_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:
@@ -193,7 +193,7 @@ async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
     document = await store.find(tx, ALL_PARTNERS, document_id)
     if document is None or document.removed_at is not None:
         return None
-    unwanted = document.deleted_at is not None or document.refused
+    unwanted = document.deleted_at is not None or document.is_unusable
     return document.storage_key if unwanted else None
 
 

@@ -167,7 +167,7 @@ async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
     )
 
 
-async def record_blob_purged(tx: Tx, key: str) -> None:
+async def delete_trash_record(tx: Tx, key: str) -> None:
     """Delete the record of a purged blob."""
     await tx.execute("delete from document_trash where storage_key = $1", key)
 
@@ -185,7 +185,7 @@ async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
 
 
 @across_partners("sweep")
-async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> None:
+async def record_verification_results(tx: Tx, intact_by_id: Mapping[UUID, bool]) -> None:
     """Store which documents' bytes are present and which are not."""
     await tx.execute(
         """
@@ -193,7 +193,7 @@ async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> Non
             missing_at = case when given.there then null else coalesce(d.missing_at, $3) end
         from unnest($1::uuid[], $2::boolean[]) as given (id, there) where d.id = given.id
         """,
-        list(found),
-        list(found.values()),
+        list(intact_by_id),
+        list(intact_by_id.values()),
         tx.now,
     )

@@ -15,9 +15,9 @@ from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.form import drafts, service
-from almoner.validation.applications.form.form_session import redirect_to, render_errors
+from almoner.validation.applications.form.form_session import redirect_to, with_form_error_pages
 from almoner.validation.applications.form.notifications import notify_applicant
-from almoner.validation.applications.form.status_session import StatusPagesBase, StatusVisit
+from almoner.validation.applications.form.status_session import StatusPagesBase, StatusRequest
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions import service as submissions
@@ -43,16 +43,16 @@ class CorrectionPages(StatusPagesBase):
             Route(f"/{STATUS_PAGE}/{{id}}/number", self.correct_registry_number, methods=["POST"]),
         ]
 
-    @render_errors
+    @with_form_error_pages
     async def correct_email(self, request: Request) -> Response:
         """Change the email address to confirm, or send the email again.
 
         Only for the browser that sent the form: a link emailed to a wrong address is in a stranger's hands, who could
         take the application over (decision 0063).
         """
-        seen = await self.load_visit_for_post(request)
+        seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
+        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
         if not seen.sender:
             raise NotFound
         email = clean_text(str(form.get("email", "")))
@@ -67,13 +67,13 @@ class CorrectionPages(StatusPagesBase):
             return await self.render_status_page(
                 seen, code=429, problems={"email": "agent.later"}, entered_values={"email": email}
             )
-        return redirect_to(f"{seen.home}?did=mailed")
+        return redirect_to(f"{seen.page_path}?did=mailed")
 
-    async def _write_to(self, tx: Tx, visit: StatusVisit, email: str) -> bool:
+    async def _write_to(self, tx: Tx, visit: StatusRequest, email: str) -> bool:
         """Whether limits allow one more email to this address. Raises InvalidState."""
         locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
         agent = locked.check_records.agent
-        if agent is None or not agent.is_unconfirmed:
+        if agent is None or not agent.is_email_unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")
         if same := (agent.email or "").casefold() == email.casefold():
             done = await agents.resend_confirmation(tx, agent.id)
@@ -84,20 +84,20 @@ class CorrectionPages(StatusPagesBase):
             await self._record(tx, visit, action)
         return done
 
-    async def _correct(self, tx: Tx, visit: StatusVisit, email: str) -> bool:
+    async def _correct(self, tx: Tx, visit: StatusRequest, email: str) -> bool:
         corrected = await submissions.correct_email(tx, ALL_PARTNERS, visit.id, email)
         if corrected is None:
             return False
         # Earlier emails went to the wrong address and their links are invalid: email the page's link to the new one.
-        await notify_applicant(tx, visit.id, "received", of=str(corrected.agent_verification_id))
+        await notify_applicant(tx, visit.id, "received", dedupe_key=str(corrected.agent_verification_id))
         return True
 
-    @render_errors
+    @with_form_error_pages
     async def correct_registry_number(self, request: Request) -> Response:
         """Change the register or registration number."""
-        seen = await self.load_visit_for_post(request)
+        seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
+        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
         given = {name: clean_text(str(form.get(name, ""))) for name in ("registry", "number")}
         async with self.db.read() as tx:
             country = (await submissions.get(tx, ALL_PARTNERS, seen.id)).country_code
@@ -110,7 +110,9 @@ class CorrectionPages(StatusPagesBase):
                     tx, ALL_PARTNERS, seen.id, given["registry"], given["number"]
                 )
                 times = corrected.check_records.request.corrections if corrected.check_records.request else 0
-                await notify_applicant(tx, seen.id, "missing", after=_MISSING_NOTICE_DELAY, of=f"number-{times}")
+                await notify_applicant(
+                    tx, seen.id, "missing", delay=_MISSING_NOTICE_DELAY, dedupe_key=f"number-{times}"
+                )
                 await self._record(tx, seen, "application.number_corrected")
         except validation_requests_domain.UnchangedCorrection:
             return await self.render_status_page(
@@ -118,4 +120,4 @@ class CorrectionPages(StatusPagesBase):
             )
         except _TOO_LATE:
             return await self.render_status_page(seen, late=True)
-        return redirect_to(f"{seen.home}?did=corrected")
+        return redirect_to(f"{seen.page_path}?did=corrected")

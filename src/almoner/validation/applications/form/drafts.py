@@ -68,7 +68,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class FormShare:
     """An email that hands the form over to a colleague."""
 
     id: UUID
@@ -97,7 +97,7 @@ def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> 
             return draft.organisation is not None or unlisted
         case "person":
             return draft.person is not None and not find_applicant_problems(
-                draft.person, named=requires_names(configuration)
+                draft.person, name_required=requires_names(configuration)
             )
         case "questions":
             return draft.answers is not None and not find_answer_problems(configuration.partner_fields, draft.answers)
@@ -107,7 +107,7 @@ def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> 
             return False
 
 
-def first_open_step(draft: Draft, configuration: Configuration) -> FormStep:
+def first_incomplete_step(draft: Draft, configuration: Configuration) -> FormStep:
     """The first incomplete step."""
     return next(step for step in form_steps_of(configuration) if not is_step_done(step, draft, configuration))
 
@@ -146,15 +146,15 @@ def find_unlisted_nonprofit_problems(unlisted_nonprofit: UnlistedNonprofit) -> P
 
 
 def find_applicant_problems(
-    applicant: ApplicantDetails, *, named: bool = True, family_name_first: bool = False
+    applicant: ApplicantDetails, *, name_required: bool = True, family_name_first: bool = False
 ) -> Problems:
     """Find problems of the entered applicant details.
 
-    ``named``: whether a name is required; one is enough. ``family_name_first``: the order of the page. The email
-    address always is required: without it nobody can be notified of what is missing or decided.
+    ``name_required``: whether a name is required; one is enough. ``family_name_first``: the order of the page. The
+    email address always is required: without it nobody can be notified of what is missing or decided.
     """
     problems: Problems = {}
-    if named and not (applicant.first_name or applicant.last_name):
+    if name_required and not (applicant.first_name or applicant.last_name):
         problems["last_name" if family_name_first else "first_name"] = "give.problem.name.missing"
     for field, value in (("first_name", applicant.first_name), ("last_name", applicant.last_name)):
         if len(value) > _MAX_LENGTH:
@@ -220,17 +220,19 @@ def may_resend_link(mailed: Sequence[datetime], now: datetime) -> bool:
     return len(_within_a_day(mailed, now)) < _MAX_SENDS_PER_DAY and all(now - at >= _MIN_SEND_INTERVAL for at in mailed)
 
 
-def recent_link_send_times(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+def append_link_send_time(send_times: Sequence[datetime], now: datetime) -> list[datetime]:
     """The send times that still count against the limit, including now."""
-    return [*_within_a_day(mailed, now), now]
+    return [*_within_a_day(send_times, now), now]
 
 
 def _within_a_day(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
     return [at for at in mailed if now - at < DAY]
 
 
-def may_email_form_link(of_invite: Sequence[datetime], to_address: Sequence[datetime], now: datetime) -> bool:
+def may_email_form_link(
+    invite_send_times: Sequence[datetime], address_send_times: Sequence[datetime], now: datetime
+) -> bool:
     """Whether another handover email may be sent, by invite and by address."""
-    if len(of_invite) >= _MAX_HANDOVERS or any(now - at < _MIN_SEND_INTERVAL for at in of_invite):
+    if len(invite_send_times) >= _MAX_HANDOVERS or any(now - at < _MIN_SEND_INTERVAL for at in invite_send_times):
         return False
-    return len(_within_a_day(to_address, now)) < _MAX_SENDS_PER_DAY
+    return len(_within_a_day(address_send_times, now)) < _MAX_SENDS_PER_DAY

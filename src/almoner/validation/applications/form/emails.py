@@ -5,16 +5,16 @@ It contains none of the answers, so that it cannot be used to send messages.
 
 from almoner.access.notifications.service import Email
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.form import service
-from almoner.validation.applications.form.service import SendHandover
+from almoner.validation.applications.form.service import SendFormShareJob
 from almoner.validation.applications.invites import service as invites
 
 
-async def compose_handover(tx: Tx, _mails: MailRenderer, job: JobOf[SendHandover]) -> Email | None:
+async def compose_form_share(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendFormShareJob]) -> Email | None:
     """The email with the link; None if the form cannot be continued any more."""
-    found = await service.find_open_handover(tx, job.details.handover)
+    found = await service.find_open_form_share(tx, job.details.handover)
     if found is None:
         return None
     handed, application = found

@@ -18,39 +18,39 @@ _CHECKS: Final[Mapping[Kind, Check]] = {
 }
 
 
-class NothingToRequest(ReviewRefused):
+class EvidenceNotRequestable(ReviewRefused):
     """Evidence cannot be requested for this case."""
 
 
-def asks_applicant(kind: Kind) -> bool:
+def can_request_evidence(kind: Kind) -> bool:
     """Whether evidence can be requested for cases of this kind, if an application waits for them."""
     return kind in _CHECKS
 
 
-async def list_requestable(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
+async def list_requestable_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
     """The evidence that can be requested for this case; empty if none."""
     check = _CHECKS.get(kind)
-    locked = await submissions.lock_pending(tx, check, subject_id) if check else []
+    locked = await submissions.lock_submissions_for_evidence_request(tx, check, subject_id) if check else []
     offered = [submissions.requestable_evidence(one, check) for one in locked] if check else []
     return [one for one in offered[0] if all(one in other for other in offered)] if offered else []
 
 
 async def request_evidence(
-    tx: Tx, case: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, by: str
+    tx: Tx, handler: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, by: str
 ) -> ReviewSubject:
     """Request evidence from applicants; the operator must have claimed the review.
 
     Applications are locked before the case. Raises NotFound, ReviewRefused.
     """
     check = _CHECKS.get(kind)
-    locked = await submissions.lock_pending(tx, check, subject_id) if check else []
-    subject = await reviews.ensure_claimed_by(tx, case, subject_id, by)
+    locked = await submissions.lock_submissions_for_evidence_request(tx, check, subject_id) if check else []
+    subject = await reviews.ensure_claimed_by(tx, handler, subject_id, by)
     if check is None or not locked:
-        raise NothingToRequest("No application is waiting for this case, so there is nobody to ask.")
+        raise EvidenceNotRequestable("No application is waiting for this case, so there is nobody to ask.")
     asked_as = str(tx.new_id())
     for one in locked:
         if evidence not in submissions.requestable_evidence(one, check):
-            raise NothingToRequest("The applicant cannot be asked for this now.")
+            raise EvidenceNotRequestable("The applicant cannot be asked for this now.")
         await submissions.request_evidence(tx, one, check, evidence, by)
-        await notify_applicant(tx, one.id, "missing", of=asked_as)
+        await notify_applicant(tx, one.id, "missing", dedupe_key=asked_as)
     return subject

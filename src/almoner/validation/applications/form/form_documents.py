@@ -36,7 +36,7 @@ from almoner.validation.applications.form.form_session import (
     InvalidFormPost,
     StepNotRequired,
     redirect_to,
-    render_errors,
+    with_form_error_pages,
 )
 from almoner.validation.applications.form.form_views import FormNotice
 from almoner.validation.applications.invites import service as invites
@@ -81,7 +81,7 @@ class FormDocumentPages(FormPagesBase):
             Route("/apply/{id}/documents/done", self.finish_documents_step, methods=["POST"]),
         ]
 
-    @render_errors
+    @with_form_error_pages
     async def documents_page(self, request: Request) -> Response:
         """The uploaded documents, and a form to upload another one."""
         opened = await self._here(request)
@@ -101,7 +101,7 @@ class FormDocumentPages(FormPagesBase):
             uploaded = received.get_uploaded_file()
             self.ensure_csrf(opened, uploaded.fields.get(CSRF_FIELD))
             kinds = view_models.document_kinds(opened.application.configuration)
-            chosen = kind = document_kind_of(uploaded.fields.get("type", ""), kinds)
+            chosen = kind = chosen_document_kind(uploaded.fields.get("type", ""), kinds)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
@@ -119,7 +119,7 @@ class FormDocumentPages(FormPagesBase):
             return await self._page(opened, problems={field: key}, chosen=chosen)
         return redirect_to(f"{opened.form_context.home}/documents?did=added")
 
-    @render_errors
+    @with_form_error_pages
     async def remove_document(self, request: Request) -> Response:
         """Remove an uploaded document."""
         opened = await self._here(request)
@@ -132,7 +132,7 @@ class FormDocumentPages(FormPagesBase):
                 await self.record_audit(tx, opened, "application.document_removed")
         return redirect_to(f"{opened.form_context.home}/documents?did=removed")
 
-    @render_errors
+    @with_form_error_pages
     async def finish_documents_step(self, request: Request) -> Response:
         """Continue with the next step."""
         opened = await self._here(request)
@@ -142,9 +142,9 @@ class FormDocumentPages(FormPagesBase):
 
     async def _here(self, request: Request) -> FormRequest:
         """The form at the documents step. Raises StepNotRequired."""
-        opened = await self.open_form(request)
+        opened = await self.load_form_request(request)
         if not view_models.document_kinds(opened.application.configuration):
-            raise StepNotRequired(opened.first_open_step_url)
+            raise StepNotRequired(opened.first_incomplete_step_url)
         return opened
 
     async def _page(
@@ -168,9 +168,9 @@ class FormDocumentPages(FormPagesBase):
         )
 
 
-def document_kind_of(text: str, kinds: Sequence[str]) -> Kind:
+def chosen_document_kind(value: str, kinds: Sequence[str]) -> Kind:
     """The kind of document chosen in a form, else the first possible one."""
-    named = text if text in kinds else kinds[0]
+    named = value if value in kinds else kinds[0]
     return next(kind for kind in get_args(Kind) if kind == named)
 
 

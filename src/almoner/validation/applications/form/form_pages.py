@@ -22,7 +22,7 @@ from almoner.validation.applications.form.form_session import (
     FormRequest,
     StepNotRequired,
     redirect_to,
-    render_errors,
+    with_form_error_pages,
 )
 from almoner.validation.applications.form.form_views import EXTRA_PAGES, FormNotice
 from almoner.validation.applications.form.nonprofit_search import NonprofitSearch
@@ -55,11 +55,11 @@ class FormPages(FormPagesBase):
             Route("/apply/{id}/person", self.applicant_page, methods=both),
             Route("/apply/{id}/questions", self.questions_page, methods=both),
             Route("/apply/{id}/review", self.review_page, methods=both),
-            Route("/apply/{id}/colleague", self.handover_page, methods=both),
+            Route("/apply/{id}/colleague", self.share_form_page, methods=both),
             Route("/apply/{id}/language", self.choose_language, methods=["POST"]),
         ]
 
-    @render_errors
+    @with_form_error_pages
     async def open_link(self, request: Request) -> Response:
         """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         invite_id = self._vault.read_page_token(PAGE, request.query_params.get("token", ""))
@@ -73,15 +73,15 @@ class FormPages(FormPagesBase):
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
-    @render_errors
+    @with_form_error_pages
     async def start_page(self, request: Request) -> Response:
         """Show what the form requires, or the progress so far."""
-        return self.views.start_page((await self.open_form(request)).form_context)
+        return self.views.start_page((await self.load_form_request(request)).form_context)
 
-    @render_errors
+    @with_form_error_pages
     async def nonprofit_search_page(self, request: Request) -> Response:
         """The search, or the choice of one of its results."""
-        opened = await self.open_form(request)
+        opened = await self.load_form_request(request)
         if request.method == "GET":
             return await self._search_page(opened, request.query_params.get("q", ""))
         form = await self.read_form(opened)
@@ -110,18 +110,18 @@ class FormPages(FormPagesBase):
             opened.form_context, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
         )
 
-    @render_errors
+    @with_form_error_pages
     async def search_results_fragment(self, request: Request) -> Response:
         """The results alone, for search as you type."""
-        opened, query = await self.open_form(request), request.query_params.get("q", "")
+        opened, query = await self.load_form_request(request), request.query_params.get("q", "")
         async with self.db.read() as tx:
             results = await self._search.search(tx, opened.form_context, query)
         return self.views.search_results_fragment(opened.form_context, query.strip()[:200], results)
 
-    @render_errors
+    @with_form_error_pages
     async def unlisted_nonprofit_page(self, request: Request) -> Response:
         """Ask for a nonprofit that is not found: first its country, then its register and details."""
-        opened = await self.open_form(request)
+        opened = await self.load_form_request(request)
         if not drafts.accepts_unlisted_nonprofits(opened.application.configuration):
             return redirect_to(opened.form_context.step_url("nonprofit"))
         if request.method == "POST":
@@ -166,7 +166,7 @@ class FormPages(FormPagesBase):
         )
         return self.redirect_to_next_step(stored, "nonprofit")
 
-    @render_errors
+    @with_form_error_pages
     async def applicant_page(self, request: Request) -> Response:
         """The applicant's details."""
         opened = await self._at(request, "person")
@@ -176,13 +176,13 @@ class FormPages(FormPagesBase):
         given = ApplicantDetails(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
         named = drafts.requires_names(opened.application.configuration)
         family_name_first = formats.is_family_name_first(opened.form_context.language.locale)
-        if problems := drafts.find_applicant_problems(given, named=named, family_name_first=family_name_first):
+        if problems := drafts.find_applicant_problems(given, name_required=named, family_name_first=family_name_first):
             return self.views.applicant_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "person", lambda draft: replace(draft, person=given)), "person"
         )
 
-    @render_errors
+    @with_form_error_pages
     async def questions_page(self, request: Request) -> Response:
         """The partner's own questions."""
         opened = await self._at(request, "questions")
@@ -197,24 +197,24 @@ class FormPages(FormPagesBase):
             await self.save_step(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
         )
 
-    @render_errors
+    @with_form_error_pages
     async def review_page(self, request: Request) -> Response:
         """All answers; submitting creates the submission, once."""
-        opened = await self.open_form(request)
+        opened = await self.load_form_request(request)
         application = opened.application
-        asked_first = drafts.first_open_step(application.draft, application.configuration) != "review"
+        asked_first = drafts.first_incomplete_step(application.draft, application.configuration) != "review"
         if request.method == "GET":
-            return redirect_to(opened.first_open_step_url) if asked_first else await self._review(opened)
+            return redirect_to(opened.first_incomplete_step_url) if asked_first else await self._review(opened)
         await self.read_form(opened)
         if asked_first:
-            return redirect_to(opened.first_open_step_url)
+            return redirect_to(opened.first_incomplete_step_url)
         try:
             async with self.db.write() as tx:
                 sent = await submit.submit_application(tx, opened.id, opened.form_context.language.html_lang)
                 await self.record_audit(tx, opened, "application.submitted", {"submission": sent.name})
         except submit.SubmissionRefused as problem:
             return await self._review(opened, problem)
-        return self.set_sender_cookie(redirect_to(sent.url), sent.id)
+        return self.set_submitter_cookie(redirect_to(sent.url), sent.id)
 
     async def _review(self, opened: FormRequest, problem: submit.SubmissionRefused | None = None) -> Response:
         async with self.db.read() as tx:
@@ -225,26 +225,26 @@ class FormPages(FormPagesBase):
         notice = FormNotice(problem.key, alert=True) if problem and not problems else None
         return self.views.review_page(opened.form_context, body, documents, problems, notice)
 
-    @render_errors
-    async def handover_page(self, request: Request) -> Response:
+    @with_form_error_pages
+    async def share_form_page(self, request: Request) -> Response:
         """Share the form by email."""
-        opened = await self.open_form(request)
+        opened = await self.load_form_request(request)
         if request.method == "GET":
-            return self.views.handover_page(opened.form_context)
+            return self.views.share_form_page(opened.form_context)
         email = _text(await self.read_form(opened), "email")
         if problems := drafts.find_email_problems(email):
-            return self.views.handover_page(opened.form_context, email, status=422, problems=problems)
+            return self.views.share_form_page(opened.form_context, email, status=422, problems=problems)
         async with self.db.write() as tx:
             sent = await service.email_form_link(tx, opened.id, email)
             if sent:
                 await self.record_audit(tx, opened, "application.shared")
         notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", alert=True)
-        return self.views.handover_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
+        return self.views.share_form_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
 
-    @render_errors
+    @with_form_error_pages
     async def choose_language(self, request: Request) -> Response:
         """Choose the language of the form, its emails and the status page."""
-        opened = await self.open_form(request)
+        opened = await self.load_form_request(request)
         form = await self.read_form(opened)
         chosen = view_models.find_offered_language(
             str(form.get("language", "")), self.views.pages.catalogues.offered_languages
@@ -260,12 +260,12 @@ class FormPages(FormPagesBase):
 
         Raises StepNotRequired if the configuration does not, or no longer, require it.
         """
-        opened = await self.open_form(request)
+        opened = await self.load_form_request(request)
         if step not in drafts.form_steps_of(opened.application.configuration):
-            raise StepNotRequired(opened.first_open_step_url)
+            raise StepNotRequired(opened.first_incomplete_step_url)
         return opened
 
 
 def _text(form: FormData, field: str, *, lines: bool = False) -> str:
     value = form.get(field)
-    return clean_text(value, lines=lines) if isinstance(value, str) else ""
+    return clean_text(value, keep_line_breaks=lines) if isinstance(value, str) else ""

@@ -55,10 +55,10 @@ class FormRequest:
         return self.form_context.application
 
     @property
-    def first_open_step_url(self) -> str:
+    def first_incomplete_step_url(self) -> str:
         """The URL of the first incomplete step, else of the review."""
         return self.form_context.step_url(
-            drafts.first_open_step(self.application.draft, self.application.configuration)
+            drafts.first_incomplete_step(self.application.draft, self.application.configuration)
         )
 
     @property
@@ -87,7 +87,7 @@ class InvalidFormPost(Exception):
     """The posted form has no valid CSRF token (H2)."""
 
 
-def render_errors(handler: Handler[_P]) -> Handler[_P]:
+def with_form_error_pages(handler: Handler[_P]) -> Handler[_P]:
     """Wrap a page handler so that its exceptions become error pages."""
 
     @wraps(handler)
@@ -152,12 +152,12 @@ class FormPagesBase:
         """
         invite_id = self._ids.parse("validationinvite", request.path_params["id"])
         async with self.db.read() as tx:
-            found = None if invite_id is None else await submit.find_previous_submission(tx, invite_id)
+            found = None if invite_id is None else await submit.find_invite_submission(tx, invite_id)
         if invite_id is None or found is None:
             raise AssertionError("an invite is used by a submission alone")
         name = self._ids.text("validationsubmission", found.id)
         if self._now() - found.at < RESUBMIT_WINDOW and await self._sends_again(request, invite_id):
-            return self.set_sender_cookie(redirect_to(found.url), found.id)
+            return self.set_submitter_cookie(redirect_to(found.url), found.id)
         purposes = (STATUS_PAGE, BY_FORM)
         if any(link_sessions.find_link_session(request, self._vault, purpose, found.id, name) for purpose in purposes):
             return redirect_to(f"/{STATUS_PAGE}/{name}")
@@ -175,7 +175,7 @@ class FormPagesBase:
             and visit.matches_csrf_token(form.get(CSRF_FIELD))
         )
 
-    def set_sender_cookie(self, response: Response, submission_id: UUID) -> Response:
+    def set_submitter_cookie(self, response: Response, submission_id: UUID) -> Response:
         """Set the cookie by which the submitting browser may open the status page."""
         name = self._ids.text("validationsubmission", submission_id)
         until = self._now() + _SENDER_COOKIE_LIFETIME
@@ -189,21 +189,21 @@ class FormPagesBase:
         name = self._ids.text("validationsubmission", submission_id)
         response = redirect_to(f"/{STATUS_PAGE}/{name}/link?why={why}")
         visit = link_sessions.find_link_session(request, self._vault, LINK_PAGE, submission_id, name)
-        if visit is None or not self.is_visit_unexpired(visit):
+        if visit is None or not self.is_session_unexpired(visit):
             visit = link_sessions.begin_link_session(
                 self._vault, LINK_PAGE, submission_id, name, self._now() + _RESEND_COOKIE_LIFETIME
             )
         visit.set_cookie(response, seconds=int(_RESEND_COOKIE_LIFETIME.total_seconds()))
         return response
 
-    def is_visit_unexpired(self, visit: LinkSession) -> bool:
+    def is_session_unexpired(self, session: LinkSession) -> bool:
         """Whether the session has not expired."""
-        return visit.until is not None and visit.until > self._now()
+        return session.until is not None and session.until > self._now()
 
     def _now(self) -> datetime:
         return self.db.deployment.clock.now()
 
-    async def open_form(self, request: Request) -> FormRequest:
+    async def load_form_request(self, request: Request) -> FormRequest:
         """The form of the path, for a browser with its cookie.
 
         Raises NotFound, InviteExpired, InviteInvalidState.
@@ -225,43 +225,46 @@ class FormPagesBase:
         language = self.views.pages.language(application.language)
         return FormContext(application, f"/{PAGE}/{name}", visit.csrf, language)
 
-    async def read_form(self, opened: FormRequest, max_bytes: int = MAX_FORM_BYTES) -> FormData:
+    async def read_form(self, form_request: FormRequest, max_bytes: int = MAX_FORM_BYTES) -> FormData:
         """The posted form. Raises InvalidFormPost."""
-        form = await read_form(opened.request, max_bytes)
-        self.ensure_csrf(opened, form.get(CSRF_FIELD))
+        form = await read_form(form_request.request, max_bytes)
+        self.ensure_csrf(form_request, form.get(CSRF_FIELD))
         return form
 
-    def ensure_csrf(self, opened: FormRequest, csrf: object) -> None:
+    def ensure_csrf(self, form_request: FormRequest, csrf_token: object) -> None:
         """Raises InvalidFormPost unless the CSRF token is valid."""
-        if not (link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(csrf)):
+        if not (
+            link_sessions.is_same_origin(form_request.request, self._origin)
+            and form_request.visit.matches_csrf_token(csrf_token)
+        ):
             raise InvalidFormPost
 
-    async def save_step(self, opened: FormRequest, step: str, change: Callable[[Draft], Draft]) -> FormRequest:
+    async def save_step(self, form_request: FormRequest, step: str, change: Callable[[Draft], Draft]) -> FormRequest:
         """Save the answers of a step."""
         async with self.db.write() as tx:
-            draft = await service.update_draft(tx, opened.id, change)
-            await self.record_audit(tx, opened, "application.saved", {"step": step})
-        application = replace(opened.application, draft=draft)
-        return replace(opened, form_context=replace(opened.form_context, application=application))
+            draft = await service.update_draft(tx, form_request.id, change)
+            await self.record_audit(tx, form_request, "application.saved", {"step": step})
+        application = replace(form_request.application, draft=draft)
+        return replace(form_request, form_context=replace(form_request.form_context, application=application))
 
     async def record_audit(
-        self, tx: Tx, opened: FormRequest, action: str, details: Mapping[str, str] | None = None
+        self, tx: Tx, form_request: FormRequest, action: str, details: Mapping[str, str] | None = None
     ) -> None:
         """Audit an action of the applicant (V8)."""
-        invite, request = opened.application.invite, opened.request
+        invite, request = form_request.application.invite, form_request.request
         address = request.client.host if request.client else None
         name = tx.ids.text("validationinvite", invite.id)
         await audit.record_entry(
             tx, invite.partner_id, Actor("system", "applicant"), action, name, ip_address=address, details=details
         )
 
-    def redirect_to_next_step(self, opened: FormRequest, step: FormStep) -> Response:
+    def redirect_to_next_step(self, form_request: FormRequest, step: FormStep) -> Response:
         """Redirect to the next step, or to an incomplete one before the review."""
-        application = opened.application
+        application = form_request.application
         following = drafts.step_after(step, application.configuration)
         if following == "review":
-            return redirect_to(opened.first_open_step_url)
-        return redirect_to(opened.form_context.step_url(following))
+            return redirect_to(form_request.first_incomplete_step_url)
+        return redirect_to(form_request.form_context.step_url(following))
 
 
 def redirect_to(url: str) -> Response:

@@ -54,9 +54,9 @@ class FormViews:
 
     def render_page(
         self,
-        face: FormContext,
+        form_context: FormContext,
         template: str,
-        name: str,
+        template_name: str,
         *,
         status: int = 200,
         problems: Mapping[str, str | Markup] | None = None,
@@ -65,7 +65,7 @@ class FormViews:
         **context: Any,
     ) -> HTMLResponse:
         """Render a page. ``problems``: keys or texts; ``values``: placeholders of the texts."""
-        language, reported = face.language, dict(values or {})
+        language, reported = form_context.language, dict(values or {})
         shown = {
             field: problem if isinstance(problem, Markup) else language.html(problem, **reported)
             for field, problem in (problems or {}).items()
@@ -74,19 +74,19 @@ class FormViews:
             template,
             language,
             status=status,
-            form=self._form(face, name),
-            partner_links=face.application.account.public_links,
+            form=self._form(form_context, template_name),
+            partner_links=form_context.application.account.public_links,
             problems=shown,
             notice=language.html(notice.key, **reported) if notice else None,
             alert=bool(notice and notice.alert),
-            **{"page_name": name, **context},
+            **{"page_name": template_name, **context},
         )
 
     def _form(self, context: FormContext, name: str) -> dict[str, Any]:
         application, language = context.application, context.language
         configuration = application.configuration
         steps = drafts.form_steps_of(configuration)
-        open_step = drafts.first_open_step(application.draft, configuration)
+        open_step = drafts.first_incomplete_step(application.draft, configuration)
         shown = _step_of(name)
         return {
             **view_models.branding_of(configuration, application.account),
@@ -113,7 +113,7 @@ class FormViews:
         """The page with what the form requires, or the progress so far."""
         draft, configuration = context.application.draft, context.application.configuration
         started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.form_steps_of(configuration))
-        following = context.step_url(drafts.first_open_step(draft, configuration))
+        following = context.step_url(drafts.first_incomplete_step(draft, configuration))
         return self.render_page(
             context, "apply_start.html", "start", notice=notice, has_started=started, next=following
         )
@@ -238,14 +238,14 @@ class FormViews:
     def documents_page(
         self,
         context: FormContext,
-        listed: Sequence[tuple[Document, str, str]],
+        document_rows: Sequence[tuple[Document, str, str]],
         *,
         status: int = 200,
         problems: Problems | None = None,
         notice: FormNotice | None = None,
         chosen_kind: str | None = None,
     ) -> Response:
-        """The page with all files and their states, and an upload form. ``listed``: with ID and kind."""
+        """The page with all files and their states, and an upload form. ``document_rows``: with ID and kind."""
         kinds = view_models.document_kinds(context.application.configuration)
         locale = context.language.locale
         return self.render_page(
@@ -266,14 +266,14 @@ class FormViews:
                     "format": view_models.FORMATS[document.media_type],
                     "size": view_models.file_size_text(document.size, locale),
                 }
-                for document, name, kind in listed
+                for document, name, kind in document_rows
             ],
         )
 
     def review_page(
         self,
         context: FormContext,
-        body: dict[str, Any] | None,
+        organisation_card: dict[str, Any] | None,
         documents: Sequence[SubmissionDocument],
         problems: Problems | None = None,
         notice: FormNotice | None = None,
@@ -282,7 +282,7 @@ class FormViews:
         redirect = context.application.invite.redirect_url
         own = origin_of_url(redirect) if redirect else None
         parts = [
-            {"name": step, "href": context.step_url(step), **self._part(context, step, body, documents)}
+            {"name": step, "href": context.step_url(step), **self._part(context, step, organisation_card, documents)}
             for step in drafts.form_steps_of(context.application.configuration)[:-1]
         ]
         return self.render_page(
@@ -346,7 +346,7 @@ class FormViews:
                 ]
                 return {"body": None, "rows": listed or [(language.text("apply.documents.list"), "")]}
 
-    def handover_page(
+    def share_form_page(
         self,
         context: FormContext,
         email: str = "",

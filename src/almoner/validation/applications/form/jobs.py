@@ -9,7 +9,7 @@ from almoner.access.notifications.service import Email, Notification
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.jobs.background_tasks import Tasks
-from almoner.platform.jobs.queue import JobOf
+from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.documents import domain as documents_domain
 from almoner.validation.applications.form import emails, service, status_emails, store
@@ -17,7 +17,7 @@ from almoner.validation.applications.form import notifications as applicant_noti
 from almoner.validation.applications.form.notifications import (
     NOTIFY_APPLICANT,
     NotificationKind,
-    NotifyApplicant,
+    NotifyApplicantJob,
     notify_applicant,
 )
 from almoner.validation.applications.submissions import domain as submissions_domain
@@ -34,11 +34,14 @@ _APPEAL_NOTIFICATIONS: Final[Mapping[submissions_domain.AppealStatus, Notificati
 
 tasks: Final = Tasks()
 tasks.periodic(
-    "applications.delete_drafts", service.next_expiry_at, service.delete_expired_drafts, every=timedelta(hours=1)
+    "applications.delete_drafts",
+    service.next_deletion_due_at,
+    service.delete_expired_form_data,
+    every=timedelta(hours=1),
 )
 
 
-@tasks.reacts_to_events(submissions_domain.CREATED)
+@tasks.on_public_event(submissions_domain.CREATED)
 async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
     """Delete the drafts of invites whose applications were submitted."""
     for event in events:
@@ -47,25 +50,27 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
             await store.delete_draft(tx, invite_id)
         if submission_id := tx.ids.parse("validationsubmission", made["id"]):
             await notify_applicant(tx, submission_id, "received")
-            await notify_applicant(tx, submission_id, "missing", after=_MISSING_NOTICE_DELAY)
+            await notify_applicant(tx, submission_id, "missing", delay=_MISSING_NOTICE_DELAY)
 
 
-@tasks.reacts_to(submissions_domain.DECIDED)
+@tasks.on_internal_event(submissions_domain.DECIDED)
 async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.SubmissionDecidedEvent]) -> None:
     """Email applicants whose checks have all ended."""
     for reported in decided:
         if reported.status != "pending":
-            await notify_applicant(tx, reported.submission, reported.status, of=str(reported.id))
+            await notify_applicant(tx, reported.submission, reported.status, dedupe_key=str(reported.id))
 
 
-@tasks.reacts_to(appeals_domain.CHANGED)
+@tasks.on_internal_event(appeals_domain.CHANGED)
 async def on_appeal_changed(tx: Tx, changed: Sequence[appeals_domain.AppealChangedEvent]) -> None:
     """Email applicants about appeals that were created or decided."""
     for reported in changed:
-        await notify_applicant(tx, reported.submission, _APPEAL_NOTIFICATIONS[reported.status], of=str(reported.appeal))
+        await notify_applicant(
+            tx, reported.submission, _APPEAL_NOTIFICATIONS[reported.status], dedupe_key=str(reported.appeal)
+        )
 
 
-@tasks.reacts_to(documents_domain.SCANNED)
+@tasks.on_internal_event(documents_domain.SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.DocumentScannedEvent]) -> None:
     """Email applicants whose documents the malware scanner rejected."""
     for reported in scanned:
@@ -73,7 +78,7 @@ async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.Documen
             await applicant_notifications.notify_document_rejected(tx, reported.document)
 
 
-async def compose_status_email(tx: Tx, mails: MailRenderer, job: JobOf[NotifyApplicant]) -> Email | None:
+async def compose_status_email(tx: Tx, mails: MailRenderer, job: DecodedJob[NotifyApplicantJob]) -> Email | None:
     """Compose the status email; if nothing is missing yet, check again later."""
     wanted = job.details
     email = await status_emails.build_status_email(tx, mails, wanted.submission, wanted.kind, wanted.of, job.due_at)
@@ -84,6 +89,6 @@ async def compose_status_email(tx: Tx, mails: MailRenderer, job: JobOf[NotifyApp
 
 MAILS: Final = Path(__file__).parent / "mails"
 notifications: Final = (
-    Notification(service.SEND_HANDOVER, MAILS / "handover.html", emails.compose_handover),
+    Notification(service.SEND_HANDOVER, MAILS / "handover.html", emails.compose_form_share),
     Notification(NOTIFY_APPLICANT, MAILS / status_emails.TEMPLATE, compose_status_email),
 )

@@ -11,7 +11,7 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.form import drafts, store
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions import service as submissions
-from almoner.validation.applications.submissions.domain import check_statuses
+from almoner.validation.applications.submissions.domain import statuses_by_check
 
 NotificationKind = Literal[
     "received", "missing", "refused", "processed", "succeeded", "failed", "appealed", "upheld", "reversed", "link"
@@ -19,7 +19,7 @@ NotificationKind = Literal[
 """The kind of a status email. ``refused``: the virus scanner rejected a document."""
 
 
-class NotifyApplicant(msgspec.Struct, frozen=True):
+class NotifyApplicantJob(msgspec.Struct, frozen=True):
     """The details of the job that emails an applicant. ``of``: tells several emails of one kind apart."""
 
     submission: UUID
@@ -27,7 +27,7 @@ class NotifyApplicant(msgspec.Struct, frozen=True):
     of: str
 
 
-NOTIFY_APPLICANT: Final = JobKind("applications.notify", NotifyApplicant)
+NOTIFY_APPLICANT: Final = JobKind("applications.notify", NotifyApplicantJob)
 
 _CHECK_INTERVALS: Final = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 72, 168, 336))
 """When to check again after nothing was missing: registers may answer late, and a reviewer may request evidence later.
@@ -35,23 +35,25 @@ _CHECK_INTERVALS: Final = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 7
 
 
 async def notify_applicant(
-    tx: Tx, submission_id: UUID, kind: NotificationKind, *, after: timedelta | None = None, of: str = ""
+    tx: Tx, submission_id: UUID, kind: NotificationKind, *, delay: timedelta | None = None, dedupe_key: str = ""
 ) -> None:
     """Enqueue an email of this kind to the applicant."""
-    due = None if after is None else tx.now + after
-    wanted = NotifyApplicant(submission_id, kind, of)
-    await NOTIFY_APPLICANT.enqueue(tx, wanted, due=due, unique=f"{kind} {submission_id} {of}")
+    due = None if delay is None else tx.now + delay
+    wanted = NotifyApplicantJob(submission_id, kind, dedupe_key)
+    await NOTIFY_APPLICANT.enqueue(tx, wanted, due=due, unique=f"{kind} {submission_id} {dedupe_key}")
 
 
-async def schedule_requirements_check(tx: Tx, submission_id: UUID, of: str) -> None:
+async def schedule_requirements_check(tx: Tx, submission_id: UUID, dedupe_key: str) -> None:
     """Check again later whether something is missing, while the nonprofit is undecided."""
     found = await submissions.get(tx, ALL_PARTNERS, submission_id)
-    if found.status != "pending" or check_statuses(found).get("validation_request") != "pending":
+    if found.status != "pending" or statuses_by_check(found).get("validation_request") != "pending":
         return
-    base, _, looks = of.partition("+")
+    base, _, looks = dedupe_key.partition("+")
     done = int(looks or 0)
     if done < len(_CHECK_INTERVALS):
-        await notify_applicant(tx, submission_id, "missing", after=_CHECK_INTERVALS[done], of=f"{base}+{done + 1}")
+        await notify_applicant(
+            tx, submission_id, "missing", delay=_CHECK_INTERVALS[done], dedupe_key=f"{base}+{done + 1}"
+        )
 
 
 async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
@@ -64,13 +66,13 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
     if not drafts.may_resend_link(before, tx.real_now):
         return False
     await store.save_link_send_times(
-        tx, Partner(locked.partner_id), locked.id, drafts.recent_link_send_times(before, tx.real_now)
+        tx, Partner(locked.partner_id), locked.id, drafts.append_link_send_time(before, tx.real_now)
     )
-    await notify_applicant(tx, locked.id, "link", of=str(tx.new_id()))
+    await notify_applicant(tx, locked.id, "link", dedupe_key=str(tx.new_id()))
     return True
 
 
 async def notify_document_rejected(tx: Tx, document_id: UUID) -> None:
     """Notify the applicant that the malware scanner rejected a document."""
     if (submission_id := await submission_documents.find_submission_id(tx, document_id)) is not None:
-        await notify_applicant(tx, submission_id, "refused", of=str(document_id))
+        await notify_applicant(tx, submission_id, "refused", dedupe_key=str(document_id))

@@ -41,7 +41,7 @@ async def preview_emails(
                 email = await status_emails.build_status_email(tx, mails, submission_id, planned, "", tx.now)
                 if email is not None:
                     shown = replace(email, facts={**email.facts, "link": f"{tx.base_urls.pages}/"})
-                    brand = await notifications.brand_of(tx, mails, shown)
+                    brand = await notifications.find_email_brand(tx, mails, shown)
                     found.append(notifications.render_email(mails, status_emails.TEMPLATE, shown, brand, tx.now))
             raise _RolledBack
     return found
@@ -52,7 +52,7 @@ async def _planned_emails(
 ) -> list[tuple[UUID, NotificationKind]]:
     """The IDs of the applications that would be emailed, and the kind of each email."""
     if kind is not None:
-        return [(one, kind) for one in await submissions.list_by_checks(tx, subject.kind, [subject.id])]
+        return [(one, kind) for one in await submissions.list_open_by_check_records(tx, subject.kind, [subject.id])]
     match subject.kind:
         case "appeal":
             appeal = await appeals.get(tx, ALL_PARTNERS, subject.id)
@@ -68,7 +68,7 @@ async def _planned_emails(
                 await agents.apply_request_decisions(tx, [subject.id])
             answered = [
                 await submissions.evaluate_submission(tx, submission_id)
-                for submission_id in await submissions.list_by_checks(tx, subject.kind, [subject.id])
+                for submission_id in await submissions.list_open_by_check_records(tx, subject.kind, [subject.id])
             ]
             return [(one.id, one.status) for one in answered if one is not None and one.status != "pending"]
         case _:

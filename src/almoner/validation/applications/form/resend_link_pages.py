@@ -14,7 +14,12 @@ from almoner.platform.pages import link_sessions
 from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.validation.applications.form import notifications, status_views
-from almoner.validation.applications.form.form_session import FormPagesBase, InvalidFormPost, redirect_to, render_errors
+from almoner.validation.applications.form.form_session import (
+    FormPagesBase,
+    InvalidFormPost,
+    redirect_to,
+    with_form_error_pages,
+)
 from almoner.validation.applications.form.submit import LINK_PAGE, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
 
@@ -26,16 +31,16 @@ class ResendLinkPages(FormPagesBase):
         """Starlette routes."""
         return [Route(f"/{STATUS_PAGE}/{{id}}/link", self.resend_link_page, methods=["GET", "POST"])]
 
-    @render_errors
+    @with_form_error_pages
     async def resend_link_page(self, request: Request) -> Response:
         """Offer to email the link to the applicant's address, without revealing it."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
         visit = None if found is None else link_sessions.find_link_session(request, self._vault, LINK_PAGE, found, name)
-        if found is None or visit is None or not self.is_visit_unexpired(visit):
+        if found is None or visit is None or not self.is_session_unexpired(visit):
             raise NotFound
         async with self.db.read() as tx:
-            request.state.language = await status_views.application_language_of(tx, found)
+            request.state.language = await status_views.get_application_language(tx, found)
         if request.method == "GET":
             return self._page(request, visit.csrf, "sent" if request.query_params.get("did") == "sent" else None)
         form = await read_form(request)

@@ -22,21 +22,21 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form import drafts, store
-from almoner.validation.applications.form.drafts import Draft, Handover, Problems, UnlistedNonprofit
-from almoner.validation.applications.form.store import next_expiry_at as next_expiry_at
+from almoner.validation.applications.form.drafts import Draft, FormShare, Problems, UnlistedNonprofit
+from almoner.validation.applications.form.store import next_deletion_due_at as next_deletion_due_at
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
 
 
-class SendHandover(msgspec.Struct, frozen=True):
+class SendFormShareJob(msgspec.Struct, frozen=True):
     """The details of the job that emails the form to a colleague."""
 
     handover: UUID
 
 
-SEND_HANDOVER: Final = JobKind("applications.share", SendHandover)
+SEND_HANDOVER: Final = JobKind("applications.share", SendFormShareJob)
 BATCH: Final = 500
 _MAX_SEARCH_RESULTS: Final = 8
 """Results of a search: about what a small window shows; a longer query narrows them down."""
@@ -155,7 +155,7 @@ async def find_registration_problems(tx: Tx, code: str, number: str, country: st
     if (
         named is not None
         and "number" not in problems
-        and registries_domain.check_identifier(named.code, number).key is None
+        and registries_domain.check_registry_number(named.code, number).key is None
     ):
         problems["number"] = "apply.problem.number.wrong"
     return problems
@@ -168,30 +168,30 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
     """
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    of_invite = await store.list_handover_times(tx, invite_id)
-    to_address = await store.lock_recent_sends_to_email(tx, email, tx.real_now - drafts.DAY)
+    of_invite = await store.list_form_share_times(tx, invite_id)
+    to_address = await store.lock_recent_send_times(tx, email, tx.real_now - drafts.DAY)
     if not drafts.may_email_form_link(of_invite, to_address, tx.real_now):
         return False
-    new = Handover(tx.new_id(), invite_id, email, tx.real_now)
-    await store.insert_handover(tx, new, invite.expires_at + timedelta(days=1))
-    await SEND_HANDOVER.enqueue(tx, SendHandover(new.id))
+    new = FormShare(tx.new_id(), invite_id, email, tx.real_now)
+    await store.insert_form_share(tx, new, invite.expires_at + timedelta(days=1))
+    await SEND_HANDOVER.enqueue(tx, SendFormShareJob(new.id))
     return True
 
 
-async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Application] | None:
+async def find_open_form_share(tx: Tx, share_id: UUID) -> tuple[FormShare, Application] | None:
     """The handover to email, and its form; None if the form cannot be continued any more."""
-    found = await store.find_handover(tx, handover_id)
+    found = await store.find_form_share(tx, share_id)
     if found is None:
         return None
     application = await load_application(tx, found.invite_id)
     return (found, application) if application.invite.status_at(tx.now) == "open" else None
 
 
-async def delete_expired_drafts(tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired_form_data(tx: Tx, limit: int = BATCH) -> int:
     """Delete drafts, documents and handovers of expired invites; returns how many."""
     unused = await store.list_expired_invites(tx, limit)
     await submission_documents.delete_by_invites(tx, unused)
-    return len(unused) + await store.delete_expired_drafts(tx, limit)
+    return len(unused) + await store.delete_expired_form_data(tx, limit)
 
 
 async def registries_of_country(tx: Tx, country: str) -> Sequence[Registry]:

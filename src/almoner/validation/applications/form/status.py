@@ -56,7 +56,7 @@ def application_state_of(submission: Submission, appeal: Appeal | None, missing:
     return "reversed" if appeal.awaits_outcome else "failed"
 
 
-def check_statuses(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
+def statuses_by_check(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
     """The status of each check, with those overridden by an appeal.
 
     Decided statuses stay as they were when the application was decided: applicants do not see what monitoring finds
@@ -65,8 +65,8 @@ def check_statuses(submission: Submission, appeal: Appeal | None) -> dict[Check,
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
     if appeal is not None and appeal.awaits_outcome:
-        return dict(appeals_domain.check_statuses(submission, appeal.overridden_checks))
-    live = appeals_domain.check_statuses(submission, ())
+        return dict(appeals_domain.statuses_after_appeal(submission, appeal.overridden_checks))
+    live = appeals_domain.statuses_after_appeal(submission, ())
     if submission.status != "failed":
         return dict(live)
     failed = submission.failure_reasons or {}
@@ -83,7 +83,7 @@ def summarise_checks(submission: Submission, appeal: Appeal | None) -> list[Chec
     """Every check, in the order of the API."""
     return [
         CheckSummary(check, standing, _reason(check, submission) if standing == "failed" else None)
-        for check, standing in check_statuses(submission, appeal).items()
+        for check, standing in statuses_by_check(submission, appeal).items()
     ]
 
 

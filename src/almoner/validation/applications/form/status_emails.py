@@ -19,7 +19,7 @@ TEMPLATE: Final = "application.html"
 
 
 async def build_status_email(
-    tx: Tx, mails: MailRenderer, submission_id: UUID, kind: NotificationKind, of: str, at: datetime
+    tx: Tx, mails: MailRenderer, submission_id: UUID, kind: NotificationKind, dedupe_key: str, emailed_at: datetime
 ) -> Email | None:
     """One email; None if there is no address, or if its content is no longer true."""
     try:
@@ -31,30 +31,30 @@ async def build_status_email(
         return None
     corrected = await submissions.email_corrected_at(tx, submission_id)
     if corrected is not None:
-        if kind == "received" and of != str(submission.agent_verification_id):
+        if kind == "received" and dedupe_key != str(submission.agent_verification_id):
             return None  # the corrected verification has its own email
-        at = max(
-            at, corrected
+        emailed_at = max(
+            emailed_at, corrected
         )  # an email due earlier goes to the corrected address, whose link is valid only from the correction on
     locale = mails.language(known.language).locale
     facts = {
-        "partner": known.partner,
+        "partner": known.partner_name,
         "organisation": submission.organisation_name,
         "kind": kind,
         "name": formats.greeting_name(applicant.first_name or "", applicant.last_name or "", locale),
-        "missing": known.missing if kind == "missing" else [],
+        "missing": known.missing_requirements if kind == "missing" else [],
         "reasons": status.failure_reason_keys(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
-        "link": status_link(tx, submission_id, at),
+        "link": status_link(tx, submission_id, emailed_at),
     }
     return Email(
         applicant.email,
-        f"application:{submission_id}:{kind}:{of}",
+        f"application:{submission_id}:{kind}:{dedupe_key}",
         facts,
         known.language,
         submission.partner_id,
-        known.partner,
-        at,
+        known.partner_name,
+        emailed_at,
     )
 
 
@@ -62,7 +62,10 @@ def _still_applies(application_status: ApplicationStatus, kind: NotificationKind
     """Whether the email's content is still true. An unconfirmed address alone is no reason: it has its own email."""
     match kind:
         case "missing":
-            return any(one.source == "applicant" and one.code != "confirmation" for one in application_status.missing)
+            return any(
+                one.source == "applicant" and one.code != "confirmation"
+                for one in application_status.missing_requirements
+            )
         case "refused":
             return bool(status.checks_accepting_documents(application_status.submission))
         case "processed" | "succeeded" | "failed":

@@ -23,10 +23,10 @@ from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.form import status, store, view_models
 from almoner.validation.applications.form.correction_pages import CorrectionPages
-from almoner.validation.applications.form.form_documents import document_kind_of, receive_upload, upload_problem_key
-from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, render_errors
+from almoner.validation.applications.form.form_documents import chosen_document_kind, receive_upload, upload_problem_key
+from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, with_form_error_pages
 from almoner.validation.applications.form.resend_link_pages import ResendLinkPages
-from almoner.validation.applications.form.status_session import StatusPagesBase, StatusVisit
+from almoner.validation.applications.form.status_session import StatusPagesBase, StatusRequest
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind
@@ -58,7 +58,7 @@ class StatusPages(StatusPagesBase):
             *self._links.routes(),
         ]
 
-    @render_errors
+    @with_form_error_pages
     async def open_link(self, request: Request) -> Response:
         """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         token = request.query_params.get("token", "")
@@ -76,24 +76,24 @@ class StatusPages(StatusPagesBase):
         if (
             visit is None
             or visit.until is None
-            or not (self.is_visit_unexpired(visit) and await self.is_link_current(found, visit.until))
+            or not (self.is_session_unexpired(visit) and await self.is_link_current(found, visit.until))
         ):
             visit = link_sessions.begin_link_session(self._vault, STATUS_PAGE, found, name, until)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
-    @render_errors
+    @with_form_error_pages
     async def status_page(self, request: Request) -> Response:
         """Show the status."""
-        return await self.render_status_page(await self.load_visit(request))
+        return await self.render_status_page(await self.load_status_request(request))
 
-    @render_errors
+    @with_form_error_pages
     async def submit_appeal(self, request: Request) -> Response:
         """Submit an appeal."""
-        seen = await self.load_visit_for_post(request)
+        seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
-        text = clean_text(str(form.get("text", "")), lines=True)
+        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
+        text = clean_text(str(form.get("text", "")), keep_line_breaks=True)
         if (problem := status.appeal_text_problem(text)) is not None:
             return await self.render_status_page(
                 seen, code=422, problems={"text": problem}, entered_values={"text": text}
@@ -107,14 +107,14 @@ class StatusPages(StatusPagesBase):
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
             return await self.render_status_page(seen, late=True)
-        return redirect_to(f"{seen.home}?did=appealed")
+        return redirect_to(f"{seen.page_path}?did=appealed")
 
-    @render_errors
+    @with_form_error_pages
     async def choose_language(self, request: Request) -> Response:
         """Choose the language of the page and of later emails."""
-        seen = await self.load_visit_for_post(request)
+        seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
+        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
         chosen = view_models.find_offered_language(
             str(form.get("language", "")), self.views.pages.catalogues.offered_languages
         )
@@ -125,24 +125,24 @@ class StatusPages(StatusPagesBase):
                 if submission.agent_verification_id is not None:
                     await agents.set_preferred_language(tx, ALL_PARTNERS, submission.agent_verification_id, chosen)
                 await self._record(tx, seen, "application.language_chosen")
-        return redirect_to(seen.home)
+        return redirect_to(seen.page_path)
 
-    @render_errors
+    @with_form_error_pages
     async def upload_document(self, request: Request) -> Response:
         """Store an uploaded document."""
-        seen = await self.load_visit_for_post(request)
+        seen = await self.load_status_request_for_post(request)
         received = await receive_upload(request)
         try:
             return await self._accept_upload(seen, received)
         finally:
             received.close()
 
-    async def _accept_upload(self, visit: StatusVisit, received: ReceivedUpload) -> Response:
+    async def _accept_upload(self, visit: StatusRequest, received: ReceivedUpload) -> Response:
         chosen: Kind | None = None
         try:
             uploaded = received.get_uploaded_file()
-            self.ensure_visit_csrf(visit, uploaded.fields.get(CSRF_FIELD))
-            chosen = document_kind_of(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
+            self.ensure_status_csrf(visit, uploaded.fields.get(CSRF_FIELD))
+            chosen = chosen_document_kind(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
@@ -163,4 +163,4 @@ class StatusPages(StatusPagesBase):
             return await self.render_status_page(
                 visit, code=422, problems={"file": key}, entered_values={"type": chosen} if chosen else None
             )
-        return redirect_to(f"{visit.home}?did=added")
+        return redirect_to(f"{visit.page_path}?did=added")

@@ -32,7 +32,7 @@ _NOTICES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class StatusVisit:
+class StatusRequest:
     """A request with the session cookie of a submission's status page.
 
     ``mailed``: whether it came by an emailed link, not by the form. ``sender``: whether this browser submitted the
@@ -47,7 +47,7 @@ class StatusVisit:
     sender: bool
 
     @property
-    def home(self) -> str:
+    def page_path(self) -> str:
         """The page's path."""
         return f"/{STATUS_PAGE}/{self.name}"
 
@@ -69,7 +69,7 @@ class StatusPagesBase(FormPagesBase):
     async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
         return visit.until is not None and await self.is_link_current(submission_id, visit.until)
 
-    async def load_visit(self, request: Request) -> StatusVisit:
+    async def load_status_request(self, request: Request) -> StatusRequest:
         """The visit of a browser with a valid cookie. Raises NotFound, LinkExpired."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
@@ -80,28 +80,35 @@ class StatusPagesBase(FormPagesBase):
             for purpose in _PURPOSES
         }
         by_link, by_form = known[STATUS_PAGE], known[BY_FORM]
-        sender = by_form is not None and self.is_visit_unexpired(by_form)
-        if by_link is not None and self.is_visit_unexpired(by_link) and await self._is_for_this_address(found, by_link):
-            return StatusVisit(request, by_link, found, name, mailed=True, sender=sender)
+        sender = by_form is not None and self.is_session_unexpired(by_form)
+        if (
+            by_link is not None
+            and self.is_session_unexpired(by_link)
+            and await self._is_for_this_address(found, by_link)
+        ):
+            return StatusRequest(request, by_link, found, name, mailed=True, sender=sender)
         if by_form is not None and sender:
-            return StatusVisit(request, by_form, found, name, mailed=False, sender=True)
+            return StatusRequest(request, by_form, found, name, mailed=False, sender=True)
         if by_link is not None or by_form is not None:
             raise LinkExpired(found)
         raise NotFound
 
-    async def load_visit_for_post(self, request: Request) -> StatusVisit:
-        """Like ``load_visit``, for a form post; errors are shown in the application's language."""
-        seen = await self.load_visit(request)
+    async def load_status_request_for_post(self, request: Request) -> StatusRequest:
+        """Like ``load_status_request``, for a form post; errors are shown in the application's language."""
+        seen = await self.load_status_request(request)
         async with self.db.read() as tx:
-            request.state.language = await status_views.application_language_of(tx, seen.id)
+            request.state.language = await status_views.get_application_language(tx, seen.id)
         return seen
 
-    def ensure_visit_csrf(self, visit: StatusVisit, csrf: object) -> None:
+    def ensure_status_csrf(self, status_request: StatusRequest, csrf_token: object) -> None:
         """Raises InvalidFormPost unless the CSRF token is valid."""
-        if not (link_sessions.is_same_origin(visit.request, self._origin) and visit.visit.matches_csrf_token(csrf)):
+        if not (
+            link_sessions.is_same_origin(status_request.request, self._origin)
+            and status_request.visit.matches_csrf_token(csrf_token)
+        ):
             raise InvalidFormPost
 
-    async def _record(self, tx: Tx, visit: StatusVisit, action: str) -> None:
+    async def _record(self, tx: Tx, visit: StatusRequest, action: str) -> None:
         """Audit an action of the applicant."""
         submission = await submissions.get(tx, ALL_PARTNERS, visit.id)
         address = visit.request.client.host if visit.request.client else None
@@ -111,7 +118,7 @@ class StatusPagesBase(FormPagesBase):
 
     async def render_status_page(
         self,
-        visit: StatusVisit,
+        visit: StatusRequest,
         *,
         code: int = 200,
         problems: Mapping[str, str] | None = None,
@@ -125,16 +132,16 @@ class StatusPagesBase(FormPagesBase):
         """
         async with self.db.read() as tx:
             known: ApplicationStatus = await status_views.load_application_status(tx, visit.id)
-            registries = await status_views.correctable_registries(tx, known)
-            candidates = await status_views.number_candidates(tx, known)
+            registries = await status_views.list_registries_for_correction(tx, known)
+            candidates = await status_views.list_organisation_candidates(tx, known)
         visit.request.state.language = known.language  # used by error pages of this request
-        asked = status_views.visible_field_names(known, sender=visit.sender, number=bool(registries))
+        asked = status_views.visible_field_names(known, is_submitter=visit.sender, can_correct_number=bool(registries))
         if problems and asked.isdisjoint(problems):
             code, problems, late = 200, None, True  # problems of a field that is no longer shown say nothing
         notice = None if problems else _NOTICES.get(visit.request.query_params.get("did", ""))
         return self._status.render_page(
             known,
-            visit.home,
+            visit.page_path,
             visit.visit.csrf,
             sender=visit.sender,
             registries=registries,

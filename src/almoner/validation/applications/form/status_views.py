@@ -59,14 +59,14 @@ class ApplicationStatus:
     """The language chosen on the page, else the submission's."""
 
     @property
-    def missing(self) -> list[Requirement]:
+    def missing_requirements(self) -> list[Requirement]:
         """The requirements that are missing."""
         return [one for one in requirements_of(self.submission) if one.source != "reviewer"]
 
     @property
     def state(self) -> status.State:
         """The overall state."""
-        return status.application_state_of(self.submission, self.appeal, self.missing)
+        return status.application_state_of(self.submission, self.appeal, self.missing_requirements)
 
     @property
     def unconfirmed_email(self) -> str | None:
@@ -75,15 +75,15 @@ class ApplicationStatus:
             self.submission.check_records.agent,
             self.submission.is_open or self.submission.is_resumed_by_appeal,
         )
-        return agent.email if waits and agent is not None and agent.is_unconfirmed else None
+        return agent.email if waits and agent is not None and agent.is_email_unconfirmed else None
 
     @property
-    def partner(self) -> str:
+    def partner_name(self) -> str:
         """The name of the partner it was submitted to."""
         return self.submission.check_records.configuration.display_name
 
 
-async def application_language_of(tx: Tx, submission_id: UUID) -> str:
+async def get_application_language(tx: Tx, submission_id: UUID) -> str:
     """The language chosen on the page, else the submission's. Raises NotFound."""
     if (found := await store.find_language(tx, submission_id)) is None:
         raise NotFound
@@ -99,18 +99,18 @@ async def load_application_status(tx: Tx, submission_id: UUID) -> ApplicationSta
         await appeals.find_latest(tx, partner, found.id),
         await partners.get(tx, partner),
         await submission_documents.list_by_submission(tx, partner, found.id),
-        await application_language_of(tx, found.id),
+        await get_application_language(tx, found.id),
     )
 
 
-async def correctable_registries(tx: Tx, application_status: ApplicationStatus) -> Sequence[Registry]:
+async def list_registries_for_correction(tx: Tx, application_status: ApplicationStatus) -> Sequence[Registry]:
     """The registers to choose from for a corrected number; none if it cannot be corrected."""
     if not submissions.may_correct_registry_number(application_status.submission):
         return []
     return await service.registries_of_country(tx, application_status.submission.country_code)
 
 
-async def number_candidates(tx: Tx, application_status: ApplicationStatus) -> Sequence[Candidate]:
+async def list_organisation_candidates(tx: Tx, application_status: ApplicationStatus) -> Sequence[Candidate]:
     """Registered organisations that may be meant, if the number can be corrected."""
     request = application_status.submission.check_records.request
     if request is None or not submissions.may_correct_registry_number(application_status.submission):
@@ -119,14 +119,16 @@ async def number_candidates(tx: Tx, application_status: ApplicationStatus) -> Se
     return candidates_from_evaluation(evaluation) if evaluation else []
 
 
-def visible_field_names(application_status: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
-    """The names of the fields that the page shows. ``number``: whether it can be corrected."""
+def visible_field_names(
+    application_status: ApplicationStatus, *, is_submitter: bool, can_correct_number: bool
+) -> set[str]:
+    """The names of the fields that the page shows. ``can_correct_number``: whether it can be corrected."""
     asked = {
         "file": bool(status.checks_accepting_documents(application_status.submission)),
         "text": status.may_appeal(application_status.submission, application_status.appeal),
-        "email": sender and application_status.unconfirmed_email is not None,
-        "registry": number,
-        "number": number,
+        "email": is_submitter and application_status.unconfirmed_email is not None,
+        "registry": can_correct_number,
+        "number": can_correct_number,
     }
     return {field for field, there in asked.items() if there}
 
@@ -175,7 +177,7 @@ class StatusViews:
             state_icon=_ICONS[application_status.state],
             organisation=submission.organisation_name,
             sent=submission.created_at,
-            missing=application_status.missing,
+            missing=application_status.missing_requirements,
             checks=[self._row(row) for row in status.summarise_checks(submission, appeal)],
             kinds=(kinds := status.checks_accepting_documents(submission)),
             chosen_kind=entered_values.get("type") or next(iter(kinds), None),
@@ -197,7 +199,7 @@ class StatusViews:
         """The placeholder values of the texts."""
         email = application_status.unconfirmed_email or ""
         return {
-            "partner": application_status.partner,
+            "partner": application_status.partner_name,
             "organisation": application_status.submission.organisation_name,
             "email": email if sender or not email else mask_email(email),
             "register": register,

@@ -9,7 +9,7 @@ import msgspec
 
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.validation.applications.form.drafts import Draft, Handover
+from almoner.validation.applications.form.drafts import Draft, FormShare
 from almoner.validation.applications.invites.domain import Invite
 
 
@@ -43,7 +43,7 @@ async def delete_draft(tx: Tx, invite_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def delete_expired_drafts(tx: Tx, limit: int) -> int:
+async def delete_expired_form_data(tx: Tx, limit: int) -> int:
     """Delete up to ``limit`` drafts and handover emails of expired invites; returns how many of both."""
     drafts = await tx.fetchval(
         """
@@ -82,7 +82,7 @@ _UNUSED_DOCUMENTS: Final = """
 
 
 @across_partners("sweep")
-async def next_expiry_at(tx: Tx) -> datetime | None:
+async def next_deletion_due_at(tx: Tx) -> datetime | None:
     """When the next draft, email or document is due to be deleted."""
     found: datetime | None = await tx.fetchval(
         f"""
@@ -96,7 +96,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
+async def insert_form_share(tx: Tx, new: FormShare, expires_at: datetime) -> None:
     """Store a handover email to send."""
     await tx.execute(
         "insert into application_handover (id, invite_id, email, sent_at, expires_at) values ($1, $2, $3, $4, $5)",
@@ -108,13 +108,13 @@ async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
     )
 
 
-async def find_handover(tx: Tx, handover_id: UUID) -> Handover | None:
+async def find_form_share(tx: Tx, share_id: UUID) -> FormShare | None:
     """Find one handover; None if it does not exist."""
-    row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", handover_id)
-    return Handover(*row) if row else None
+    row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", share_id)
+    return FormShare(*row) if row else None
 
 
-async def list_handover_times(tx: Tx, invite_id: UUID) -> list[datetime]:
+async def list_form_share_times(tx: Tx, invite_id: UUID) -> list[datetime]:
     """When handover emails of an invite were sent."""
     rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
     return [row["sent_at"] for row in rows]
@@ -123,7 +123,7 @@ async def list_handover_times(tx: Tx, invite_id: UUID) -> list[datetime]:
 _ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
 
 
-async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> list[datetime]:
+async def lock_recent_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When emails of any invite were sent to an address since a time. Locks the address until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
     rows = await tx.fetch(_ADDRESS_SEND_TIMES, email, since)
@@ -131,7 +131,7 @@ async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> lis
 
 
 @across_partners("held")
-async def find_previous_submission(tx: Tx, invite_id: UUID) -> tuple[UUID, datetime] | None:
+async def find_invite_submission(tx: Tx, invite_id: UUID) -> tuple[UUID, datetime] | None:
     """The submission created from an invite, and when; None if there is none."""
     row = await tx.fetchrow(
         "select id, created_at from validation_submission where validation_invite_id = $1", invite_id

@@ -62,7 +62,7 @@ class SubmittedApplication:
 
 
 @dataclass(frozen=True, slots=True)
-class PreviousSubmission:
+class InviteSubmission:
     """The submission that an invite was already used for."""
 
     id: UUID
@@ -78,7 +78,7 @@ async def submit_application(tx: Tx, invite_id: UUID, language: str) -> Submitte
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
     application = await service.load_application(tx, invite_id)
-    if (step := drafts.first_open_step(application.draft, application.configuration)) != "review":
+    if (step := drafts.first_incomplete_step(application.draft, application.configuration)) != "review":
         raise SubmissionRefused("apply.problem.sending", step)
     try:
         created = await submissions.create(tx, application.partner, _submission_input(tx, application, language))
@@ -147,13 +147,13 @@ def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
     return f"{tx.base_urls.pages}/{STATUS_PAGE}?token={token}"
 
 
-async def find_previous_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:
+async def find_invite_submission(tx: Tx, invite_id: UUID) -> InviteSubmission | None:
     """The submission created from an invite; None if there is none."""
-    found = await store.find_previous_submission(tx, invite_id)
+    found = await store.find_invite_submission(tx, invite_id)
     if found is None:
         return None
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)
-    return PreviousSubmission(*found, _next_url(invite, tx.ids.text("validationsubmission", found[0])))
+    return InviteSubmission(*found, _next_url(invite, tx.ids.text("validationsubmission", found[0])))
 
 
 async def list_invite_documents(tx: Tx, invite: Invite) -> list[SubmissionDocument]:

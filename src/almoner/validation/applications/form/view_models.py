@@ -65,7 +65,7 @@ def branding_of(configuration: Configuration, account: PartnerAccount) -> dict[s
     colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
     return {
         "partner": configuration.display_name,
-        "monogram": monogram(configuration.display_name),
+        "monogram": name_initials(configuration.display_name),
         "logo": f"/media/{logo}" if logo else None,
         "palette": colours.build_palette(colours.parse_colour(colour)) if colour else None,
     }
@@ -77,7 +77,7 @@ def mask_email(email: str) -> str:
     return f"{local[:1]}…@{host[:1]}….{host.rpartition('.')[2]}"
 
 
-def monogram(name: str) -> str:
+def name_initials(name: str) -> str:
     """One or two initials of a name."""
     words = [word for word in name.split() if word[0].isalpha()] or [name]
     return "".join(word[0] for word in words[:2]).upper()

@@ -34,20 +34,20 @@ class InviteInput:
     configuration_id: str | None = None
 
 
-async def create(tx: Tx, partner: Partner, change: InviteInput) -> Invite:
+async def create(tx: Tx, partner: Partner, invite_input: InviteInput) -> Invite:
     """Create an invite, open for seven days. Raises IncorrectParams, InvalidConfiguration."""
     if found := [
-        *metadata_rules.find_metadata_problems(change.metadata or {}),
-        *await _redirect_problems(tx, partner, change),
+        *metadata_rules.find_metadata_problems(invite_input.metadata or {}),
+        *await _redirect_problems(tx, partner, invite_input),
     ]:
         raise IncorrectParams(*found)
     invite = Invite(
         tx.new_id(),
         partner.id,
-        await _configuration_id(tx, partner, change.configuration_id),
-        change.redirect_url,
-        change.language,
-        change.metadata,
+        await _configuration_id(tx, partner, invite_input.configuration_id),
+        invite_input.redirect_url,
+        invite_input.language,
+        invite_input.metadata,
         "open",
         tx.now,
         tx.now + domain.LIFETIME,

@@ -71,7 +71,7 @@ async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None
 
 async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
     """One page in reading order, and the exact total."""
-    rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
+    rows, total = await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page_)
     return [_invite(row) for row in rows], total
 
 

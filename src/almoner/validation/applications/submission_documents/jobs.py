@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.jobs.background_tasks import Tasks, TasksWith
+from almoner.platform.jobs.background_tasks import Tasks, TasksWithDependencies
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import (
     RETENTION_CHECK_INTERVAL,
@@ -28,7 +28,7 @@ async def delete_expired_documents(retention_periods: RetentionPeriods, tx: Tx, 
     ends = await store.list_evidence_outcomes(tx, [one.id for one in due])
     again: dict[UUID, datetime] = {}
     for document in due:
-        until = retention_periods.retention_end(document.created_at, ends.get(document.id, []))
+        until = retention_periods.retention_ends_at(document.created_at, ends.get(document.id, []))
         if until is not None and until <= tx.now:
             await documents.delete(tx, ALL_PARTNERS, document.id)
         else:
@@ -38,7 +38,7 @@ async def delete_expired_documents(retention_periods: RetentionPeriods, tx: Tx, 
     return len(due)
 
 
-retention_tasks: Final = TasksWith[RetentionPeriods]()
+retention_tasks: Final = TasksWithDependencies[RetentionPeriods]()
 
 
 async def _next_check_at(_stored: RetentionPeriods, tx: Tx) -> datetime | None:
@@ -51,9 +51,9 @@ retention_tasks.periodic("documents.delete_expired", _next_check_at, delete_expi
 tasks: Final = Tasks()
 
 
-@tasks.reacts_to(SCANNED)
+@tasks.on_internal_event(SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
     """Notify partners of rejected documents."""
     for reported in scanned:
         if not reported.clean:
-            await service.report_rejected_document(tx, reported.document)
+            await service.emit_document_rejected(tx, reported.document)

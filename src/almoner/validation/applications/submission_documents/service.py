@@ -35,12 +35,12 @@ async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: StoredFile) 
 
 
 async def add_to_submission(
-    tx: Tx, partner: Partner, submission_id: UUID, checked: EvidenceTargets, kind: Kind, upload: StoredFile
+    tx: Tx, partner: Partner, submission_id: UUID, evidence_targets: EvidenceTargets, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
     """Add a document to a submission."""
     held = await list_by_submission(tx, partner, submission_id)
     made = await _store_document(tx, partner, kind, upload, held, submission_id=submission_id)
-    await _attach(tx, partner, checked, [made])
+    await _attach(tx, partner, evidence_targets, [made])
     return made
 
 
@@ -100,17 +100,21 @@ async def _with_files(tx: Tx, partner: Partner, rows: Sequence[SubmissionDocumen
 
 
 async def assign_to_submission(
-    tx: Tx, invite: Invite, submission_id: UUID, checked: EvidenceTargets, named: Sequence[str] = ()
+    tx: Tx,
+    invite: Invite,
+    submission_id: UUID,
+    evidence_targets: EvidenceTargets,
+    expected_document_ids: Sequence[str] = (),
 ) -> list[str]:
     """Move a locked invite's documents to its new submission.
 
-    ``named``: document IDs as given. Returns those that are no document of this invite.
+    ``expected_document_ids``: document IDs as given. Returns those that are no document of this invite.
     """
     partner, held = Partner(invite.partner_id), await list_by_invite(tx, invite)
     await store.assign_to_submission(tx, partner, [one.id for one in held], submission_id)
-    await _attach(tx, partner, checked, held)
+    await _attach(tx, partner, evidence_targets, held)
     known = {tx.ids.text(TYPE, one.id) for one in held}
-    return [text for text in named if text not in known]
+    return [text for text in expected_document_ids if text not in known]
 
 
 async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
@@ -119,7 +123,7 @@ async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
     return found.validation_submission_id if found else None
 
 
-async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
+async def emit_document_rejected(tx: Tx, document_id: UUID) -> None:
     """Notify the partner of a rejected document of a submission."""
     if (row := await store.find_by_file(tx, document_id)) is None:
         return
@@ -137,7 +141,7 @@ async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
 
 async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
     """Delete the documents of invites that expired without a submission."""
-    for document_id in await store.list_for_unused_invites(tx, invite_ids):
+    for document_id in await store.list_document_ids_of_unused_invites(tx, invite_ids):
         await documents.delete(tx, ALL_PARTNERS, document_id)
 
 

@@ -123,7 +123,7 @@ async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], su
 
 
 @across_partners("sweep")
-async def list_for_unused_invites(tx: Tx, invite_ids: Sequence[UUID]) -> list[UUID]:
+async def list_document_ids_of_unused_invites(tx: Tx, invite_ids: Sequence[UUID]) -> list[UUID]:
     """The files, not deleted yet, of invites without a submission."""
     rows = await tx.fetch(
         """

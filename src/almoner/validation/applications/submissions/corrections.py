@@ -28,7 +28,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
     """Verify the applicant at another email address; None if limits forbid an email. Raises NotFound, InvalidState."""
     locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
     agent = locked.check_records.agent
-    if not ((locked.is_open or locked.is_resumed_by_appeal) and agent is not None and agent.is_unconfirmed):
+    if not ((locked.is_open or locked.is_resumed_by_appeal) and agent is not None and agent.is_email_unconfirmed):
         raise domain.InvalidState("there is no address that nobody has confirmed")
     made = await agents.correct_email(tx, Partner(locked.partner_id), agent.id, email)
     if made is None:
@@ -38,7 +38,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
 
 
 async def correct_registry_number(
-    tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, given: str
+    tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, number: str
 ) -> Submission:
     """Look the nonprofit up by another register or number.
 
@@ -53,9 +53,9 @@ async def correct_registry_number(
     if locked.validation_request_id is None or not may_correct_registry_number(locked):
         raise domain.InvalidState("its number is corrected no more")
     await validation_requests.correct_registry_number(
-        tx, Partner(locked.partner_id), locked.validation_request_id, registry_name, given
+        tx, Partner(locked.partner_id), locked.validation_request_id, registry_name, number
     )
-    await store.add_search_words(tx, locked.id, search_text.number_search_text(given))
+    await store.add_search_words(tx, locked.id, search_text.number_search_text(number))
     return await emit_updated(tx, locked)
 
 

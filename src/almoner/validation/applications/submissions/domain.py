@@ -252,7 +252,7 @@ class Submission:
         return replace(self, status=status, failure_reasons=reasons, processed_at=now)
 
 
-def check_statuses(submission: Submission) -> dict[Check, CheckStatus]:
+def statuses_by_check(submission: Submission) -> dict[Check, CheckStatus]:
     """The status of each check."""
     made = {
         "validation_request": _nonprofit,
@@ -266,9 +266,9 @@ def check_statuses(submission: Submission) -> dict[Check, CheckStatus]:
     return own | {check: "passed" for check in submission.overridden_checks if check in own}
 
 
-def submission_status_of(standings: Mapping[Check, CheckStatus]) -> SubmissionStatus:
+def submission_status_of(statuses: Mapping[Check, CheckStatus]) -> SubmissionStatus:
     """The status that follows from the checks."""
-    found = set(standings.values())
+    found = set(statuses.values())
     if "pending" in found:
         return "pending"
     if "failed" in found:
@@ -276,9 +276,9 @@ def submission_status_of(standings: Mapping[Check, CheckStatus]) -> SubmissionSt
     return "processed" if "undecided" in found else "succeeded"
 
 
-def failed_checks(standings: Mapping[Check, CheckStatus]) -> list[Check]:
+def failed_checks(statuses: Mapping[Check, CheckStatus]) -> list[Check]:
     """The checks that failed."""
-    return [check for check, standing in standings.items() if standing == "failed"]
+    return [check for check, standing in statuses.items() if standing == "failed"]
 
 
 def nonprofit_rejection_reason(check_records: CheckRecords) -> RejectionReason | None:

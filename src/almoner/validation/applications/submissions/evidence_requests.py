@@ -20,11 +20,11 @@ def requestable_evidence(submission: Submission, check: Check) -> list[str]:
     return [one for one in REQUESTABLE.get(check, ()) if one != CORRECTION or correctable]
 
 
-async def lock_pending(tx: Tx, check: Check, subject_id: UUID) -> list[Submission]:
+async def lock_submissions_for_evidence_request(tx: Tx, check: Check, subject_id: UUID) -> list[Submission]:
     """Lock the undecided submissions whose applicant can be asked about this check."""
     found = [
         await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
-        for one in await store.list_by_checks(tx, check, [subject_id])
+        for one in await store.list_open_by_check_records(tx, check, [subject_id])
     ]
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
@@ -33,7 +33,10 @@ async def list_awaited_evidence(tx: Tx, kind: str, subject_id: UUID) -> list[Req
     """The requested evidence for the record of a check that has not arrived."""
     if kind not in REQUESTABLE:
         return []
-    rows = [await store.find(tx, ALL_PARTNERS, one) for one in await store.list_by_checks(tx, kind, [subject_id])]
+    rows = [
+        await store.find(tx, ALL_PARTNERS, one)
+        for one in await store.list_open_by_check_records(tx, kind, [subject_id])
+    ]
     return [
         RequestedEvidence(missing.accepted[0], missing.since)
         for row in rows
@@ -46,5 +49,5 @@ async def list_awaited_evidence(tx: Tx, kind: str, subject_id: UUID) -> list[Req
 
 async def request_evidence(tx: Tx, submission: Submission, check: Check, evidence: str, by: str) -> Submission:
     """Request one of the ``requestable_evidence`` from the applicant of a locked submission."""
-    await store.request_evidence(tx, Partner(submission.partner_id), submission.id, check, evidence, by)
+    await store.insert_evidence_request(tx, Partner(submission.partner_id), submission.id, check, evidence, by)
     return await corrections.emit_updated(tx, submission)

@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, record_ids
+from almoner.platform.events.outbox import Event, list_event_record_ids
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.applications.configurations import domain as configurations_domain
 from almoner.validation.applications.configurations.domain import SubmissionConfigurationChangedEvent
@@ -28,51 +28,57 @@ tasks.periodic(
 
 
 @tasks.job(service.EVALUATE)
-async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate_submission(context: JobContext, job: DecodedJob[service.EvaluateSubmissionJob]) -> Result:
     """Evaluate one submission; does nothing if it already has its result."""
     async with context.db.write() as tx:
         await submission_evaluation.evaluate_submission(tx, job.details.submission)
     return JobDone()
 
 
-@tasks.reacts_to(DECIDED)
+@tasks.on_internal_event(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Evaluate the submissions of decided validation requests."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
-@tasks.reacts_to(configurations_domain.CHANGED)
+@tasks.on_internal_event(configurations_domain.CHANGED)
 async def on_configuration_changed(tx: Tx, changed: Sequence[SubmissionConfigurationChangedEvent]) -> None:
     """Evaluate the undecided submissions of changed configurations."""
     for reported in changed:
         await service.evaluate_after_configuration_change(tx, Partner(reported.partner), reported.configuration)
 
 
-@tasks.reacts_to_events(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
+@tasks.on_public_event(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
 async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate the submissions of decided agents."""
-    await service.evaluate_after_check_results(tx, "agent_verification", record_ids(tx, "agentverification", events))
+    await service.evaluate_after_check_results(
+        tx, "agent_verification", list_event_record_ids(tx, "agentverification", events)
+    )
 
 
-@tasks.reacts_to_events(monitoring_domain.UPDATED)
+@tasks.on_public_event(monitoring_domain.UPDATED)
 async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate submissions whose monitoring results changed."""
-    await service.evaluate_after_check_results(tx, "compliance", record_ids(tx, "monitoringsubscription", events))
+    await service.evaluate_after_check_results(
+        tx, "compliance", list_event_record_ids(tx, "monitoringsubscription", events)
+    )
 
 
-@tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
+@tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
 async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Evaluate submissions whose monitoring became live or ended."""
     await service.evaluate_after_check_results(tx, "compliance", [one.subscription for one in changed])
 
 
-@tasks.reacts_to_events(eligibility_domain.UPDATED)
+@tasks.on_public_event(eligibility_domain.UPDATED)
 async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate submissions whose eligibility results changed."""
-    await service.evaluate_after_check_results(tx, "eligibility", record_ids(tx, "eligibilitysubscription", events))
+    await service.evaluate_after_check_results(
+        tx, "eligibility", list_event_record_ids(tx, "eligibilitysubscription", events)
+    )
 
 
-@tasks.reacts_to(eligibility_domain.ENDED)
+@tasks.on_internal_event(eligibility_domain.ENDED)
 async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
     """Evaluate submissions whose eligibility subscription ended."""
     await service.evaluate_after_check_results(tx, "eligibility", [one.subscription for one in ended])

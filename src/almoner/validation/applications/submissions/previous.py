@@ -35,8 +35,8 @@ async def find_previous_applications(
 ) -> PreviousApplications:
     """Find earlier applications of the partner's applicants, newest first. Raises IncorrectParams for malformed IDs."""
     wrong: list[str] = []
-    organisations = search_text.parse_ids(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
-    requests = search_text.parse_ids(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)
+    organisations = search_text.parse_id_parameter(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
+    requests = search_text.parse_id_parameter(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)
     if wrong:
         raise IncorrectParams(*wrong)
     words = search_text.search_words_of(query)

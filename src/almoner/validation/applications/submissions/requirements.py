@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from almoner.validation.agents.domain import LIFETIME
 from almoner.validation.applications.configurations.domain import Check
-from almoner.validation.applications.submissions.domain import RequestedEvidence, Submission, check_statuses
+from almoner.validation.applications.submissions.domain import RequestedEvidence, Submission, statuses_by_check
 from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, suggests_wrong_number
 
 Source = Literal["applicant", "nonprofit", "reviewer"]
@@ -96,7 +96,7 @@ class Requirement:
         return f"{_MESSAGES[self.code]}. {self.registry_name}, {self.registry_number}: {' '.join(reported)}"
 
     @property
-    def kind(self) -> str:
+    def text_key(self) -> str:
         """The key under which pages and emails describe it."""
         if CORRECTION in self.accepted:
             return "registry_number"
@@ -114,7 +114,7 @@ def requirements_of(submission: Submission) -> list[Requirement]:
     }
     found = [
         missing
-        for check, standing in check_statuses(submission).items()
+        for check, standing in statuses_by_check(submission).items()
         if standing == "pending" and check in looks
         for missing in looks[check](submission)
     ]
@@ -141,7 +141,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
             )
         ]
     # A document that the scanner rejected cannot be reviewed.
-    if any(one.deleted_at is None and not one.refused for one in request.documents):
+    if any(one.deleted_at is None and not one.is_unusable for one in request.documents):
         return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
     correctable = may_correct_registry_number(submission)
     return [
@@ -168,7 +168,7 @@ def _is_awaited(submission: Submission, requested: RequestedEvidence) -> bool:
     if requested.evidence == CORRECTION:
         return may_correct_registry_number(submission)
     return not any(
-        one.created_at > requested.requested_at and one.deleted_at is None and not one.refused
+        one.created_at > requested.requested_at and one.deleted_at is None and not one.is_unusable
         for one in request.documents
     )
 
@@ -210,7 +210,7 @@ def _of_agent(submission: Submission) -> list[Requirement]:
     agent = submission.check_records.agent
     if agent is None:
         return []
-    if agent.is_unconfirmed:
+    if agent.is_email_unconfirmed:
         # A link emailed again, as after an appeal, restarts the term.
         since = agent.expires_at - LIFETIME if agent.expires_at else agent.created_at
         return [_mailed("confirmation", "applicant", since, agent.expires_at)]

@@ -55,9 +55,11 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:
     wrong: list[str] = []
     created = SubmissionFilters(
         (*query.statuses, *([query.status] if query.status else [])),
-        search_text.parse_ids(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
-        search_text.parse_ids(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
-        search_text.parse_ids(
+        search_text.parse_id_parameter(
+            tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong
+        ),
+        search_text.parse_id_parameter(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
+        search_text.parse_id_parameter(
             tx.ids, "validationRequestIds[]", query.validation_request_ids, "validationrequest", wrong
         ),
         tuple(query.country_codes),

@@ -27,9 +27,11 @@ def search_words_of(query: str | None) -> tuple[str, ...]:
     return (extract_search_terms(query) or (_NEVER,)) if query else ()
 
 
-def parse_ids(ids: Ids, name: str, texts: Sequence[str], type_: str, wrong: list[str]) -> tuple[UUID, ...] | None:
-    """Parse the IDs in a query parameter; None if there are none. Problems are appended to ``wrong``."""
-    found = [ids.parse(type_, text) for text in texts]
+def parse_id_parameter(
+    ids: Ids, parameter_name: str, values: Sequence[str], id_type: str, problems: list[str]
+) -> tuple[UUID, ...] | None:
+    """Parse the IDs in a query parameter; None if there are none. Problems are appended to ``problems``."""
+    found = [ids.parse(id_type, text) for text in values]
     if None in found:
-        wrong.append(f"query.{name} must hold ids of type {type_}")
-    return tuple(one for one in found if one) if texts else None
+        problems.append(f"query.{parameter_name} must hold ids of type {id_type}")
+    return tuple(one for one in found if one) if values else None

@@ -48,7 +48,9 @@ from almoner.validation.applications.submissions.domain import (
     SubmissionStatus,
 )
 from almoner.validation.applications.submissions.evidence_requests import list_awaited_evidence as list_awaited_evidence
-from almoner.validation.applications.submissions.evidence_requests import lock_pending as lock_pending
+from almoner.validation.applications.submissions.evidence_requests import (
+    lock_submissions_for_evidence_request as lock_submissions_for_evidence_request,
+)
 from almoner.validation.applications.submissions.evidence_requests import request_evidence as request_evidence
 from almoner.validation.applications.submissions.evidence_requests import requestable_evidence as requestable_evidence
 from almoner.validation.applications.submissions.requirements import Requirement as Requirement
@@ -60,7 +62,7 @@ from almoner.validation.applications.submissions.requirements import requirement
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.applications.submissions.start_checks import CheckSubject
 from almoner.validation.applications.submissions.store import email_corrected_at as email_corrected_at
-from almoner.validation.applications.submissions.store import list_by_checks as list_by_checks
+from almoner.validation.applications.submissions.store import list_open_by_check_records as list_open_by_check_records
 from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import domain as validation_requests_domain
@@ -70,13 +72,13 @@ from almoner.validation.requests.domain import ValidationRequest
 Scope = Partner | AllPartners
 
 
-class Evaluate(msgspec.Struct, frozen=True):
+class EvaluateSubmissionJob(msgspec.Struct, frozen=True):
     """The submission to evaluate."""
 
     submission: UUID
 
 
-EVALUATE: Final = JobKind("validation_submissions.evaluate", Evaluate)
+EVALUATE: Final = JobKind("validation_submissions.evaluate", EvaluateSubmissionJob)
 BATCH: Final = 1000  # S4
 _LANGUAGE: Final = "en"
 _LONGEST_NAME: Final = 500
@@ -353,17 +355,19 @@ def serialise_for_api(tx: Tx, submission: Submission) -> ValidationSubmissionRes
 
 
 async def apply_appeal_reversal(
-    tx: Tx, scope: Scope, submission_id: UUID, status: SubmissionStatus, passed: Collection[Check]
+    tx: Tx, scope: Scope, submission_id: UUID, status: SubmissionStatus, overridden_checks: Collection[Check]
 ) -> Submission:
     """Change a failed submission's status after an appeal, and emit one event.
 
-    ``passed``: the checks that count as passed from now on, in addition to those of earlier appeals. Raises NotFound,
-    InvalidState.
+    ``overridden_checks``: the checks that count as passed from now on, in addition to those of earlier appeals. Raises
+    NotFound, InvalidState.
     """
     locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
     locked = replace(
         locked,
-        overridden_checks=tuple(check for check in locked.checks if check in {*locked.overridden_checks, *passed}),
+        overridden_checks=tuple(
+            check for check in locked.checks if check in {*locked.overridden_checks, *overridden_checks}
+        ),
     )
     await store.override_checks(tx, locked.id, locked.overridden_checks)
     await submission_evaluation.set_organisation(tx, locked)
@@ -389,17 +393,19 @@ async def correct_registry_number(
 
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
     """Enqueue evaluations of submissions after the commit."""
-    await queue.enqueue_jobs(tx, [EVALUATE.new_job(Evaluate(one), unique=str(one)) for one in submission_ids])
+    await queue.enqueue_jobs(
+        tx, [EVALUATE.new_job(EvaluateSubmissionJob(one), unique=str(one)) for one in submission_ids]
+    )
 
 
-async def evaluate_after_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:
+async def evaluate_after_check_results(tx: Tx, check: Check, check_record_ids: list[UUID]) -> None:
     """Evaluate the submissions that wait for these check results."""
-    await enqueue_evaluations(tx, await store.list_by_checks(tx, check, ids))
+    await enqueue_evaluations(tx, await store.list_open_by_check_records(tx, check, check_record_ids))
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Evaluate submissions after decisions on their requests; ended ones are indexed by organisation."""
-    for submission_id in await store.lock_failed_by_requests(tx, request_ids):
+    for submission_id in await store.lock_failed_submissions_of_requests(tx, request_ids):
         await submission_evaluation.set_organisation(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )
@@ -428,6 +434,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next submission's personal data are erased."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_erasure.first_erasure_due_at(tx, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.oldest_erasable_ended_at(tx, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

@@ -113,7 +113,7 @@ async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Record | 
     )
 
 
-async def update_status(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
+async def update_status(tx: Tx, submission: Submission, expected_status: SubmissionStatus) -> bool:
     """Store a locked submission's new status; False if it is not in the expected state."""
     return bool(
         await tx.fetchval(
@@ -122,13 +122,13 @@ async def update_status(tx: Tx, moved: Submission, before: SubmissionStatus) -> 
             set status = $2, failure_reasons = $3, processed_at = $4, status_changed_at = $5
             where id = $1 and status = $6 and status = any($7) returning true
             """,
-            moved.id,
-            moved.status,
-            moved.failure_reasons,
-            moved.processed_at,
+            submission.id,
+            submission.status,
+            submission.failure_reasons,
+            submission.processed_at,
             tx.now,
-            before,
-            SUBMISSION.source_states_of(moved.status),
+            expected_status,
+            SUBMISSION.source_states_of(submission.status),
         )
     )
 
@@ -159,7 +159,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
 
 
 @across_partners("followers")
-async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
+async def lock_failed_submissions_of_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """Lock the submissions that failed before these requests were accepted."""
     rows = await tx.fetch(
         """
@@ -310,7 +310,9 @@ async def list_requested_evidence_by_check(
     return found
 
 
-async def request_evidence(tx: Tx, partner: Partner, submission_id: UUID, check: str, evidence: str, by: str) -> None:
+async def insert_evidence_request(
+    tx: Tx, partner: Partner, submission_id: UUID, check: str, evidence: str, requested_by: str
+) -> None:
     """Store the evidence that a reviewer requests, in place of earlier requests."""
     await tx.execute(
         """
@@ -325,7 +327,7 @@ async def request_evidence(tx: Tx, partner: Partner, submission_id: UUID, check:
         check,
         partner.id,
         evidence,
-        by,
+        requested_by,
         tx.now,
     )
 
@@ -353,14 +355,14 @@ _OF_CHECK: Final = {
 
 
 @across_partners("followers")
-async def list_by_checks(tx: Tx, check: str, ids: Sequence[UUID]) -> list[UUID]:
+async def list_open_by_check_records(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
     """The unfinished submissions of these requests, subscriptions or verifications."""
     rows = await tx.fetch(
         f"""
         select id from validation_submission
         where {_OF_CHECK[check]} = any($1::uuid[]) and status in ('pending', 'processed') order by id
         """,
-        ids,
+        check_record_ids,
     )
     return [row["id"] for row in rows]
 
@@ -381,7 +383,7 @@ async def list_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> li
 async def list_page(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFilters) -> tuple[list[Record], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == SubmissionFilters():
-        return await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
+        return await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page_)
     return await _narrowed(tx, partner, page_, filters)
 
 

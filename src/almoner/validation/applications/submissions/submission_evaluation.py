@@ -40,7 +40,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
     if not locked.is_open:
         return None
     await set_organisation(tx, locked)
-    standings = domain.check_statuses(locked)
+    standings = domain.statuses_by_check(locked)
     status = domain.submission_status_of(standings)
     if status == locked.status or status == "pending":
         return None
@@ -90,7 +90,7 @@ def failure_reasons_of(tx: Tx, submission: Submission) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     known = submission.check_records
-    for check in domain.failed_checks(domain.check_statuses(submission)):
+    for check in domain.failed_checks(domain.statuses_by_check(submission)):
         if check == "validation_request":
             found[check] = {"rejectionReasonCode": domain.nonprofit_rejection_reason(known)}
         elif check == "agent_verification" and known.agent is not None:

@@ -77,11 +77,15 @@ class Appeal:
         """Whether it is reversed and its consequences are not complete yet."""
         return self.status == "reversed" and self.completed_at is None
 
-    def with_decision(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
+    def with_decision(
+        self, status: AppealStatus, decided_by: str, overridden_checks: Sequence[Check], now: datetime
+    ) -> "Appeal":
         """The appeal, upheld or reversed. Raises ReviewRefused for the original decider."""
-        if by in self.first_decided_by:
+        if decided_by in self.first_decided_by:
             raise ReviewRefused("You decided what is appealed against: another operator has to decide the appeal.")
-        return replace(self, status=status, decided_by=by, decided_at=now, overridden_checks=tuple(overruled))
+        return replace(
+            self, status=status, decided_by=decided_by, decided_at=now, overridden_checks=tuple(overridden_checks)
+        )
 
 
 def decision_due_at(created: datetime) -> datetime:
@@ -100,7 +104,7 @@ def overridable_checks(submission: Submission) -> tuple[Check, ...]:
     a new decision; and checks that failed after the result, which is not appealed.
     """
     stands, refused = _independent_checks(submission), submission.failure_reasons or {}
-    failed = submissions_domain.failed_checks(submissions_domain.check_statuses(submission))
+    failed = submissions_domain.failed_checks(submissions_domain.statuses_by_check(submission))
     return tuple(one for one in failed if one in refused and one not in stands)
 
 
@@ -115,10 +119,10 @@ def _independent_checks(submission: Submission) -> set[Check]:
     return found
 
 
-def check_statuses(submission: Submission, overruled: Sequence[Check]) -> Mapping[Check, CheckStatus]:
+def statuses_after_appeal(submission: Submission, overridden_checks: Sequence[Check]) -> Mapping[Check, CheckStatus]:
     """The statuses of the checks, with those of a reversed appeal."""
-    found = submissions_domain.check_statuses(submission)
-    return {check: "passed" if check in overruled else standing for check, standing in found.items()}
+    found = submissions_domain.statuses_by_check(submission)
+    return {check: "passed" if check in overridden_checks else standing for check, standing in found.items()}
 
 
 def is_rejection_reversible(agent: AgentVerification | None) -> bool:

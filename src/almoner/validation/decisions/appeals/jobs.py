@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, record_ids
+from almoner.platform.events.outbox import Event, list_event_record_ids
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.decisions.appeals import service
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
@@ -20,38 +20,42 @@ tasks.periodic("appeals.erase_texts", service.next_erasure_at, service.erase_tex
 
 
 @tasks.job(service.COMPLETE_REVERSAL)
-async def complete_reversal(context: JobContext, job: JobOf[service.CompleteReversal]) -> Result:
+async def complete_reversal(context: JobContext, job: DecodedJob[service.CompleteReversalJob]) -> Result:
     """Complete the reversal of one submission; does nothing if it is already complete."""
     async with context.db.write() as tx:
         await service.complete_reversal(tx, job.details.submission)
     return JobDone()
 
 
-@tasks.reacts_to_events(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
+@tasks.on_public_event(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
 async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose agents were decided."""
-    await service.complete_reversals_after_checks(tx, "agent", record_ids(tx, "agentverification", events))
+    await service.complete_reversals_after_checks(tx, "agent", list_event_record_ids(tx, "agentverification", events))
 
 
-@tasks.reacts_to_events(monitoring_domain.UPDATED)
+@tasks.on_public_event(monitoring_domain.UPDATED)
 async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose monitoring results changed."""
-    await service.complete_reversals_after_checks(tx, "monitoring", record_ids(tx, "monitoringsubscription", events))
+    await service.complete_reversals_after_checks(
+        tx, "monitoring", list_event_record_ids(tx, "monitoringsubscription", events)
+    )
 
 
-@tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
+@tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
 async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Complete reversals whose monitoring became live or ended."""
     await service.complete_reversals_after_checks(tx, "monitoring", [one.subscription for one in changed])
 
 
-@tasks.reacts_to_events(eligibility_domain.UPDATED)
+@tasks.on_public_event(eligibility_domain.UPDATED)
 async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose eligibility results changed."""
-    await service.complete_reversals_after_checks(tx, "eligibility", record_ids(tx, "eligibilitysubscription", events))
+    await service.complete_reversals_after_checks(
+        tx, "eligibility", list_event_record_ids(tx, "eligibilitysubscription", events)
+    )
 
 
-@tasks.reacts_to(eligibility_domain.ENDED)
+@tasks.on_internal_event(eligibility_domain.ENDED)
 async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
     """Complete reversals whose eligibility subscription ended."""
     await service.complete_reversals_after_checks(tx, "eligibility", [one.subscription for one in ended])

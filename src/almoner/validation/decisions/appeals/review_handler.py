@@ -94,13 +94,13 @@ class AppealReviewHandler:
             found.append(("applicant", await self._agents.load_evidence(tx, submission.agent_verification_id)))
         return found
 
-    async def accept(
+    async def accept_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Reverse the original decision. Raises NotFound, ReviewRefused."""
         return await service.reverse_original_decision(tx, scope, subject_id, decision)
 
-    async def reject(
+    async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Uphold the rejection. Raises NotFound, ReviewRefused."""
@@ -126,7 +126,7 @@ def _refusals(submission: Submission) -> list[Fact]:
     reasons = submission.failure_reasons or {}
     return [
         (f"refused: {_words(check)}", _reason_text(reasons.get(check)))
-        for check in submissions_domain.failed_checks(submissions_domain.check_statuses(submission))
+        for check in submissions_domain.failed_checks(submissions_domain.statuses_by_check(submission))
     ]
 
 

@@ -23,7 +23,7 @@ from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealC
 from almoner.validation.decisions.appeals.schemas import AppealResponse
 from almoner.validation.decisions.appeals.store import find_latest as find_latest
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewSubject, queue_script
+from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewSubject, detect_name_script
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import service as validation_requests
@@ -31,13 +31,13 @@ from almoner.validation.requests import service as validation_requests
 Scope = Partner | AllPartners
 
 
-class CompleteReversal(msgspec.Struct, frozen=True):
+class CompleteReversalJob(msgspec.Struct, frozen=True):
     """The submission whose reversal is completed."""
 
     submission: UUID
 
 
-COMPLETE_REVERSAL: Final = JobKind("appeals.complete_reversal", CompleteReversal)
+COMPLETE_REVERSAL: Final = JobKind("appeals.complete_reversal", CompleteReversalJob)
 BATCH: Final = 1000
 
 
@@ -69,7 +69,9 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     )
     await store.insert(tx, Partner(locked.partner_id), created)
     subject = replace(
-        review_subject_for(created), country_code=locked.country_code, script=queue_script(locked.organisation_name)
+        review_subject_for(created),
+        country_code=locked.country_code,
+        script=detect_name_script(locked.organisation_name),
     )
     await reviews.request_review(tx, subject, ["appealed"], created.due_at)
     await _emit_submission_updated(tx, created)
@@ -146,19 +148,21 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
     if locked.status != "failed" or before is None or not before.awaits_outcome:
         return None
-    status = submissions_domain.submission_status_of(domain.check_statuses(locked, before.overridden_checks))
+    status = submissions_domain.submission_status_of(domain.statuses_after_appeal(locked, before.overridden_checks))
     if status == "pending":
         return None
     await store.mark_completed(tx, before.id)
     return await submissions.apply_appeal_reversal(
-        tx, ALL_PARTNERS, submission_id, status, passed=before.overridden_checks
+        tx, ALL_PARTNERS, submission_id, status, overridden_checks=before.overridden_checks
     )
 
 
 async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -> None:
     """Complete the reversals that wait for these checks."""
     found = await store.list_reversals_awaiting_checks(tx, check, ids)
-    await queue.enqueue_jobs(tx, [COMPLETE_REVERSAL.new_job(CompleteReversal(one), unique=str(one)) for one in found])
+    await queue.enqueue_jobs(
+        tx, [COMPLETE_REVERSAL.new_job(CompleteReversalJob(one), unique=str(one)) for one in found]
+    )
 
 
 async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
@@ -168,7 +172,7 @@ async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next appeal's text is erased."""
-    decided = await store.first_erasure_due_at(tx)
+    decided = await store.oldest_erasable_decided_at(tx)
     return None if decided is None else decided + domain.ERASE_AFTER
 
 

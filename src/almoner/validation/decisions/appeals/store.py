@@ -102,7 +102,7 @@ async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def first_erasure_due_at(tx: Tx) -> datetime | None:
+async def oldest_erasable_decided_at(tx: Tx) -> datetime | None:
     """When the longest-decided appeal that still has a text was decided."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"
@@ -167,18 +167,18 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
 
 
 @across_partners("followers")
-async def list_reversals_awaiting_checks(tx: Tx, column: str, ids: Sequence[UUID]) -> list[UUID]:
+async def list_reversals_awaiting_checks(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
     """Submissions with a reversed appeal that wait for these checks to end."""
     rows = await tx.fetch(
         f"""
         select s.id from validation_submission s
-        where s.{_CHECKS[column]} = any($1::uuid[]) and s.status = 'failed'
+        where s.{_CHECKS[check]} = any($1::uuid[]) and s.status = 'failed'
             and exists (
                 select from appeal a
                 where a.validation_submission_id = s.id and a.status = 'reversed' and a.completed_at is null
             )
         """,
-        ids,
+        check_record_ids,
     )
     return [row["id"] for row in rows]
 

@@ -85,7 +85,7 @@ class ReviewSubject:
     script: str | None = field(default=None, compare=False)
 
 
-def queue_script(name: str) -> str | None:
+def detect_name_script(name: str) -> str | None:
     """The writing system of a name in the queue: ``LATIN``, ``CYRILLIC`` or ``MIXED``; None without letters."""
     found = sorted(scripts_in_text(name))
     return found[0] if len(found) == 1 else "MIXED" if found else None
@@ -112,9 +112,9 @@ class ReviewDecision:
         return f"{named[0]}." if (named := _APPEAL.match(self.note)) else None
 
     @classmethod
-    def from_appeal(cls, appeal: str, decided: "ReviewDecision") -> "ReviewDecision":
+    def from_appeal(cls, appeal_id: str, decision: "ReviewDecision") -> "ReviewDecision":
         """The decision by which a reversed appeal overturns a rejection."""
-        return cls("accepted", None, decided.by, f"By appeal {appeal}: {decided.note}"[:MAX_NOTE_LENGTH])
+        return cls("accepted", None, decision.by, f"By appeal {appeal_id}: {decision.note}"[:MAX_NOTE_LENGTH])
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class SecondLook:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class ReviewerAgreement:
     """How often second looks agreed with one person's first decisions of one kind."""
 
     by: str
@@ -264,12 +264,12 @@ MIN_LOOKS: Final = 20
 """Fewer second looks are not significant for a person."""
 
 
-def agreement_interval(looks: int, agreed: int) -> tuple[float, float]:
-    """The 95 % confidence interval of the agreement rate (Wilson); ``looks`` is not 0."""
+def agreement_confidence_interval(second_look_count: int, agreed_count: int) -> tuple[float, float]:
+    """The 95 % confidence interval of the agreement rate (Wilson); ``second_look_count`` is not 0."""
     z = 1.96
-    share, spread = agreed / looks, z * z / looks
+    share, spread = agreed_count / second_look_count, z * z / second_look_count
     middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * (share * (1 - share) / looks + spread / looks / 4) ** 0.5
+    half = z / (1 + spread) * (share * (1 - share) / second_look_count + spread / second_look_count / 4) ** 0.5
     return max(0.0, middle - half), min(1.0, middle + half)
 
 

@@ -28,13 +28,13 @@ class ReviewHandler(Protocol):
         """List other records, of all partners, that may be about the same nonprofit, person or address."""
         ...
 
-    async def accept(
+    async def accept_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Accept the subject. Raises NotFound, InvalidState."""
         ...
 
-    async def reject(
+    async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Reject the subject; returns the changed record."""
@@ -45,6 +45,6 @@ class ReviewHandler(Protocol):
 class ReopenHandler(Protocol):
     """Reopens decisions of one kind."""
 
-    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+    async def reopen_subject(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
         """Reopen a decision. Raises NotFound, ReviewNotOpen."""
         ...

@@ -20,7 +20,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.evidence.dossier import DossierDecisionResponse, DossierReviewResponse, reasons_of
+from almoner.platform.evidence.dossier import DossierDecisionResponse, DossierReviewResponse, build_reason_responses
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
@@ -53,11 +53,13 @@ from almoner.validation.decisions.reviews.domain import (
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
 from almoner.validation.decisions.reviews.store import count_open_at_most as count_open_at_most
-from almoner.validation.decisions.reviews.store import count_waiting_at_most as count_waiting_at_most
+from almoner.validation.decisions.reviews.store import count_open_reviews_by_filter as count_open_reviews_by_filter
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
 from almoner.validation.decisions.reviews.store_second_looks import list_agreement_rates as list_agreement_rates
 from almoner.validation.decisions.reviews.store_second_looks import list_daily_figures as list_daily_figures
-from almoner.validation.decisions.reviews.store_second_looks import list_hourly_decisions as list_hourly_decisions
+from almoner.validation.decisions.reviews.store_second_looks import (
+    list_decision_counts_by_reviewer as list_decision_counts_by_reviewer,
+)
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_waiting_second_looks as list_waiting_second_looks,
 )
@@ -137,7 +139,7 @@ async def load_dossier_history(
         [
             DossierReviewResponse(
                 iso_timestamp(one.asked_at),
-                reasons_of(one.reasons, messages),
+                build_reason_responses(one.reasons, messages),
                 one.status,
                 iso_timestamp_or_none(one.ended_at),
             )
@@ -157,14 +159,14 @@ async def load_dossier_history(
     )
 
 
-async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
+async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
     """Show the evidence to an operator and claim the review for them, unless they declared a conflict of interest.
 
     Viewing again extends the claim. Raises NotFound.
     """
-    subject = await _lock_subject(tx, case, subject_id)
+    subject = await _lock_subject(tx, handler, subject_id)
     review = await store.lock_open_review(tx, subject)
-    shown, attached = await _load_evidence(tx, case, subject_id)
+    shown, attached = await _load_evidence(tx, handler, subject_id)
     conflicts = await store.list_conflicts(tx, subject)
     held_by = held_until = None
     if review is not None and review.is_claimed_by_other(by, tx.real_now):
@@ -175,10 +177,10 @@ async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: st
     return ReviewView(subject, shown, attached, await review_history_of(tx, subject), held_by, held_until, conflicts)
 
 
-async def view_review(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewView:
+async def view_review(tx: Tx, handler: ReviewHandler, subject_id: UUID) -> ReviewView:
     """Show the evidence without claiming the review. Raises NotFound."""
-    subject = await _lock_subject(tx, case, subject_id)
-    shown, attached = await _load_evidence(tx, case, subject_id)
+    subject = await _lock_subject(tx, handler, subject_id)
+    shown, attached = await _load_evidence(tx, handler, subject_id)
     history = await review_history_of(tx, subject)
     review, held_by, held_until, current = history.open_review, None, None, True
     if review is not None and (held_by := review.claimant_at(tx.real_now)) is not None:
@@ -188,14 +190,16 @@ async def view_review(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewVi
     return ReviewView(subject, shown, attached, history, held_by, held_until, conflicts, current)
 
 
-async def load_context(tx: Tx, case: ReviewHandler, subject: ReviewSubject) -> ReviewContext:
+async def load_review_context(tx: Tx, handler: ReviewHandler, subject: ReviewSubject) -> ReviewContext:
     """Load reviewers' notes and related decisions, for operators only: they concern other partners' records too."""
-    related = await case.list_related(tx, subject.id)
+    related = await handler.list_related(tx, subject.id)
     decided, waiting = await store.list_related_decisions(tx, related, MAX_RELATED) if related else ([], [])
     return ReviewContext(await store.list_notes(tx, subject), decided, waiting)
 
 
-async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kind, ReviewHandler]) -> Review | None:
+async def claim_next_review(
+    tx: Tx, filters: ReviewFilters, by: str, handlers: Mapping[Kind, ReviewHandler]
+) -> Review | None:
     """Claim the oldest unclaimed review that this operator may decide.
 
     None if there is none, or if another operator was faster; the caller then retries in another transaction.
@@ -204,54 +208,56 @@ async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kin
     if not found:
         return None
     subject = found[0].subject
-    view = await claim_for_review(tx, cases[subject.kind], subject.id, by)
+    view = await claim_for_review(tx, handlers[subject.kind], subject.id, by)
     return found[0] if view.claimed_by == by else None
 
 
-async def ensure_claimed_by(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+async def ensure_claimed_by(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
     """Lock a case that this operator has claimed.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
     """
-    subject, _ = await _lock_own(tx, case, subject_id, by)
+    subject, _ = await _lock_own(tx, handler, subject_id, by)
     return subject
 
 
-async def prolong_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+async def extend_claim(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
     """Extend one's claim on a case to 15 minutes from now.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
     """
-    subject, review = await _lock_own(tx, case, subject_id, by)
-    await store.prolong_claim(tx, review, tx.real_now + CLAIM_DURATION)
+    subject, review = await _lock_own(tx, handler, subject_id, by)
+    await store.extend_claim(tx, review, tx.real_now + CLAIM_DURATION)
     return subject
 
 
-async def hand_over(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, to: Person) -> ReviewSubject:
+async def hand_over_review(
+    tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, assignee: Person
+) -> ReviewSubject:
     """Reserve one's case for another reviewer.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed, HandoverRefused.
     """
-    subject, review = await _lock_own(tx, case, subject_id, by)
-    other = tx.ids.text(operators.ID, to.id)
-    if other == by or not to.active or not to.has_role("reviewer"):
+    subject, review = await _lock_own(tx, handler, subject_id, by)
+    other = tx.ids.text(operators.ID, assignee.id)
+    if other == by or not assignee.active or not assignee.has_role("reviewer"):
         raise HandoverRefused("Choose another operator with the role reviewer.")
     if other in {one.by for one in await store.list_conflicts(tx, subject)}:
-        raise HandoverRefused(f"{to.shown_name} declared a conflict of interest about it.")
-    await store.hand_over(tx, review, other, tx.real_now + HANDOVER_DURATION)
+        raise HandoverRefused(f"{assignee.display_name} declared a conflict of interest about it.")
+    await store.assign_review(tx, review, other, tx.real_now + HANDOVER_DURATION)
     return subject
 
 
-async def add_note(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, text: str) -> ReviewSubject:
+async def add_note(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, text: str) -> ReviewSubject:
     """Add a note for other reviewers. Raises NotFound."""
-    subject = await _lock_subject(tx, case, subject_id)
+    subject = await _lock_subject(tx, handler, subject_id)
     await store.insert_note(tx, subject, ReviewNote(by, tx.now, text))
     return subject
 
 
-async def declare_conflict(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, reason: str) -> ReviewSubject:
+async def declare_conflict(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, reason: str) -> ReviewSubject:
     """Declare a permanent conflict of interest, which ends the operator's claim. Raises NotFound."""
-    subject = await _lock_subject(tx, case, subject_id)
+    subject = await _lock_subject(tx, handler, subject_id)
     await store.insert_conflict(tx, subject, DeclaredConflict(by, tx.now, reason))
     review = await store.lock_open_review(tx, subject)
     if review is not None and review.claimed_by == by:
@@ -272,9 +278,9 @@ async def get_second_look(tx: Tx, review_id: UUID, by: str) -> SecondLook:
     return look
 
 
-async def decide_second_look(tx: Tx, case: ReviewHandler, review_id: UUID, decision: ReviewDecision) -> SecondLook:
+async def decide_second_look(tx: Tx, handler: ReviewHandler, review_id: UUID, decision: ReviewDecision) -> SecondLook:
     """Record a second look, which affects the statistics only. Raises NotFound, ReviewRefused."""
-    _ensure_known_reason(case, decision)
+    _ensure_known_reason(handler, decision)
     look = await store_second_looks.get_for_update(tx, review_id)
     if look is None:
         raise NotFound
@@ -284,29 +290,29 @@ async def decide_second_look(tx: Tx, case: ReviewHandler, review_id: UUID, decis
         raise ConflictOfInterest("You decided it first: another reviewer takes the second look.")
     if decision.by in {one.by for one in await store.list_conflicts(tx, look.subject)}:
         raise ConflictOfInterest("You declared a conflict of interest about it.")
-    await store_second_looks.record(tx, look, decision)
+    await store_second_looks.record_second_look_decision(tx, look, decision)
     return look
 
 
-async def decide_review(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: ReviewDecision) -> ReviewSubject:
+async def decide_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, decision: ReviewDecision) -> ReviewSubject:
     """Apply an operator's decision if they saw the current evidence.
 
     Raises NotFound; ReviewNotOpen, ReviewClaimedByAnother, EvidenceNotShown, UnknownReasonCode; and what the subject's
     service raises.
     """
-    _ensure_known_reason(case, decision)
-    subject = await _lock_subject(tx, case, subject_id)
+    _ensure_known_reason(handler, decision)
+    subject = await _lock_subject(tx, handler, subject_id)
     review = await _lock_open_review(tx, subject, decision.by)
     if decision.by in {one.by for one in await store.list_conflicts(tx, subject)}:
         raise ConflictOfInterest("You declared a conflict of interest about it: another reviewer decides it.")
     if review.claimed_by != decision.by:
         raise EvidenceNotShown("You have not been shown it: claim it, and look at it before you decide.")
-    if review.claimed_fingerprint != evidence_fingerprint(review, *await _load_evidence(tx, case, subject_id)):
+    if review.claimed_fingerprint != evidence_fingerprint(review, *await _load_evidence(tx, handler, subject_id)):
         raise EvidenceNotShown("It has changed since you were shown it: look at it again before you decide.")
     if decision.verdict == "accepted":
-        await case.accept(tx, ALL_PARTNERS, subject_id, decision)
+        await handler.accept_subject(tx, ALL_PARTNERS, subject_id, decision)
     else:
-        await case.reject(tx, ALL_PARTNERS, subject_id, decision)
+        await handler.reject_subject(tx, ALL_PARTNERS, subject_id, decision)
     if secrets.randbelow(100) < tx.deployment.second_look_percent:
         await store_second_looks.insert(tx, review.id, subject, decision)
     return subject
@@ -317,20 +323,20 @@ def _ensure_known_reason(case: ReviewHandler, decision: ReviewDecision) -> None:
         raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
 
 
-async def reopen_decision(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> ReviewSubject:
+async def reopen_decision(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, note: str) -> ReviewSubject:
     """Reopen a decision. Raises NotFound, ReviewNotOpen, DecisionNotReopenable."""
-    subject = await _lock_subject(tx, case, subject_id)
-    if not isinstance(case, ReopenHandler):
+    subject = await _lock_subject(tx, handler, subject_id)
+    if not isinstance(handler, ReopenHandler):
         raise DecisionNotReopenable(
             f"A decision about a {subject.kind.replace('_', ' ')} is not taken back: others rest on it."
         )
-    await case.reopen(tx, subject_id, by, note)
+    await handler.reopen_subject(tx, subject_id, by, note)
     return subject
 
 
-async def release_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+async def release_claim(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
     """Release one's claim on a case. Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed."""
-    subject, review = await _lock_own(tx, case, subject_id, by)
+    subject, review = await _lock_own(tx, handler, subject_id, by)
     await store.release_claim(tx, review)
     return subject
 
@@ -395,7 +401,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 async def collect_decision_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Report decisions by person, and waiting times. Reads all decisions ever made by people."""
-    for by, kind, verdict, count in await store.count_decisions(tx):
+    for by, kind, verdict, count in await store.list_decision_counts(tx):
         telemetry.reviews.decisions.set((by, kind, verdict), count)
-    for kind, counts, seconds in await store.list_waiting_times(tx, telemetry.reviews.waited.bounds):
+    for kind, counts, seconds in await store.list_waiting_time_histograms(tx, telemetry.reviews.waited.bounds):
         telemetry.reviews.waited.set((kind,), counts, seconds)

@@ -109,14 +109,14 @@ async def lock_open_review(tx: Tx, subject: ReviewSubject) -> Review | None:
     return _review(row) if row else None
 
 
-async def claim_review(tx: Tx, review: Review, by: str, until: datetime, shown: bytes) -> None:
+async def claim_review(tx: Tx, review: Review, by: str, claimed_until: datetime, evidence_fingerprint: bytes) -> None:
     """Assign a locked review to an operator who has seen it."""
     await tx.execute(
         "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
         review.id,
         by,
-        until,
-        shown,
+        claimed_until,
+        evidence_fingerprint,
     )
 
 
@@ -224,7 +224,7 @@ async def count_open_at_most(tx: Tx, max_count: int) -> WaitingCount:
 
 
 @across_partners("operators")
-async def count_waiting_at_most(tx: Tx, by: str, max_count: int) -> Mapping[str, WaitingCount]:
+async def count_open_reviews_by_filter(tx: Tx, reviewer: str, max_count: int) -> Mapping[str, WaitingCount]:
     """How many open reviews are "claimed" by a person, "overdue", and of each kind, counted up to ``max_count``."""
     rows = await tx.fetch(
         """
@@ -242,7 +242,7 @@ async def count_waiting_at_most(tx: Tx, by: str, max_count: int) -> Mapping[str,
             ) of_kind
         ) waiting
         """,
-        by,
+        reviewer,
         tx.real_now,
         tx.now,
         get_args(Kind),
@@ -261,7 +261,7 @@ class DecisionCount(NamedTuple):
 
 
 @across_partners("operators")
-async def count_decisions(tx: Tx) -> list[DecisionCount]:
+async def list_decision_counts(tx: Tx) -> list[DecisionCount]:
     """The number of decisions by person, including simulated reviewers, but not rules."""
     rows = await tx.fetch(
         """
@@ -273,7 +273,9 @@ async def count_decisions(tx: Tx) -> list[DecisionCount]:
 
 
 @across_partners("operators")
-async def list_waiting_times(tx: Tx, bounds: Sequence[Decimal]) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
+async def list_waiting_time_histograms(
+    tx: Tx, bucket_bounds: Sequence[Decimal]
+) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
     """By kind: decided reviews per bucket of waiting time (index of the upper bound), and the total seconds."""
     rows = await tx.fetch(
         """
@@ -285,25 +287,25 @@ async def list_waiting_times(tx: Tx, bounds: Sequence[Decimal]) -> list[tuple[Ki
             ) one group by 1, 2
         ) found group by kind
         """,
-        bounds,
+        bucket_bounds,
     )
     return [(row[0], tuple(zip(row[1], row[2], strict=True)), row[3]) for row in rows]
 
 
-async def hand_over(tx: Tx, review: Review, to: str, until: datetime) -> None:
+async def assign_review(tx: Tx, review: Review, assignee: str, until: datetime) -> None:
     """Assign a locked review to an operator who has not seen it."""
     await tx.execute(
         "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
         review.id,
-        to,
+        assignee,
         until,
         NOT_SHOWN,
     )
 
 
-async def prolong_claim(tx: Tx, review: Review, until: datetime) -> None:
+async def extend_claim(tx: Tx, review: Review, claimed_until: datetime) -> None:
     """Prolong the claim of a locked review; the evidence shown stays the same."""
-    await tx.execute("update review set claimed_until = $2 where id = $1", review.id, until)
+    await tx.execute("update review set claimed_until = $2 where id = $1", review.id, claimed_until)
 
 
 async def insert_note(tx: Tx, subject: ReviewSubject, note: ReviewNote) -> None:

@@ -10,10 +10,10 @@ from asyncpg import Record
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
-    Agreement,
     DailyFigures,
     Kind,
     ReviewDecision,
+    ReviewerAgreement,
     ReviewSubject,
     SecondLook,
 )
@@ -77,7 +77,7 @@ async def get_for_update(tx: Tx, review_id: UUID) -> SecondLook | None:
     return _second_look(row) if row else None
 
 
-async def record(tx: Tx, second_look: SecondLook, decision: ReviewDecision) -> None:
+async def record_second_look_decision(tx: Tx, second_look: SecondLook, decision: ReviewDecision) -> None:
     """Store the second operator's decision, once."""
     await tx.execute(
         """
@@ -94,7 +94,7 @@ async def record(tx: Tx, second_look: SecondLook, decision: ReviewDecision) -> N
 
 
 @across_partners("operators")
-async def list_agreement_rates(tx: Tx, since: datetime) -> list[Agreement]:
+async def list_agreement_rates(tx: Tx, since: datetime) -> list[ReviewerAgreement]:
     """How often second looks agreed since a given time, by the first reviewer and kind."""
     rows = await tx.fetch(
         """
@@ -104,7 +104,7 @@ async def list_agreement_rates(tx: Tx, since: datetime) -> list[Agreement]:
         """,
         since,
     )
-    return [Agreement(*row) for row in rows]
+    return [ReviewerAgreement(*row) for row in rows]
 
 
 @across_partners("operators")
@@ -122,7 +122,7 @@ async def list_daily_figures(tx: Tx, since: datetime) -> Sequence[DailyFigures]:
     return [DailyFigures(*row) for row in rows]
 
 
-class ReviewerDecisions(NamedTuple):
+class ReviewerDecisionCount(NamedTuple):
     """How many decisions of a kind a reviewer made, in how many different hours."""
 
     reviewer: str
@@ -132,7 +132,7 @@ class ReviewerDecisions(NamedTuple):
 
 
 @across_partners("operators")
-async def list_hourly_decisions(tx: Tx, since: datetime) -> Sequence[ReviewerDecisions]:
+async def list_decision_counts_by_reviewer(tx: Tx, since: datetime) -> Sequence[ReviewerDecisionCount]:
     """The number of decisions by reviewer and kind since a given time, and the number of different hours."""
     rows = await tx.fetch(
         """
@@ -142,4 +142,4 @@ async def list_hourly_decisions(tx: Tx, since: datetime) -> Sequence[ReviewerDec
         """,
         since,
     )
-    return [ReviewerDecisions(row[0], row[1], row[2], row[3]) for row in rows]
+    return [ReviewerDecisionCount(row[0], row[1], row[2], row[3]) for row in rows]

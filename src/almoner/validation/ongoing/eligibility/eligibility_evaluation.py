@@ -87,7 +87,7 @@ async def known_activities_of(tx: Tx, subscription: EligibilitySubscription) -> 
     """The current known activities of a subscription's organisation."""
     assert subscription.organisation_id is not None, "whatever follows has an organisation"
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
-    words = activities.rules_matching_name(organisation.registry_code, organisation.name)
+    words = activities.sub_tag_rules_from_name(organisation.registry_code, organisation.name)
     return KnownActivities(organisation.id, organisation.activities or {}, words)
 
 
@@ -121,15 +121,15 @@ async def record_evaluation(
             await store.set_search_name(tx, subscription)
         return subscription
     moved = subscription.with_results(results, tx.now)
-    await store_transition(tx, moved, may_stay=True)
+    await store_transition(tx, moved, allow_same_status=True)
     await emit_updated_event(tx, moved)
     return moved
 
 
-async def store_transition(tx: Tx, moved: EligibilitySubscription, *, may_stay: bool = False) -> None:
+async def store_transition(tx: Tx, subscription: EligibilitySubscription, *, allow_same_status: bool = False) -> None:
     """Store a new state of a locked subscription."""
-    if not await store.update_status(tx, moved, may_stay=may_stay):
-        raise LookupError(f"subscription {moved.id} is not where its holder saw it")
+    if not await store.update_status(tx, subscription, allow_same_status=allow_same_status):
+        raise LookupError(f"subscription {subscription.id} is not where its holder saw it")
 
 
 async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> None:

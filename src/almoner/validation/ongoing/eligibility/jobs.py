@@ -11,7 +11,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.applications.configurations.domain import SubmissionConfigurationChangedEvent
 from almoner.validation.ongoing.eligibility import eligibility_evaluation, service
@@ -21,7 +21,7 @@ tasks: Final = Tasks()
 
 
 @tasks.job(service.EVALUATE)
-async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate_subscription(context: JobContext, job: DecodedJob[service.EvaluateSubscriptionJob]) -> Result:
     """Evaluate one subscription. A second run finds no difference and adds nothing."""
     async with context.db.write() as tx:
         await eligibility_evaluation.evaluate_subscription(tx, job.details.subscription, job.details.occasion)
@@ -29,7 +29,7 @@ async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
 
 
 @tasks.job(service.REEVALUATE)
-async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Result:
+async def reevaluate_subscriptions(context: JobContext, job: DecodedJob[service.ReevaluateSubscriptionsJob]) -> Result:
     """Re-evaluate a batch of subscriptions of a configuration, or of all; another job continues with the rest."""
     wanted = job.details
     partner = None if wanted.partner is None else Partner(wanted.partner)
@@ -40,20 +40,20 @@ async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Res
     return JobDone()
 
 
-@tasks.reacts_to(CONFIGURATION_CHANGED)
+@tasks.on_internal_event(CONFIGURATION_CHANGED)
 async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChangedEvent]) -> None:
     """Evaluate the subscriptions of changed configurations."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
-@tasks.reacts_to(DECIDED)
+@tasks.on_internal_event(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Evaluate the subscriptions of decided validation requests."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
-@tasks.reacts_to_events(organisations.UPDATED)
+@tasks.on_public_event(organisations.UPDATED)
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate the subscriptions of changed organisations again."""
     changed: dict[UUID, list[UUID]] = {}
@@ -66,7 +66,7 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
         await service.evaluate_after_organisation_changes(tx, Partner(partner), ids)
 
 
-@tasks.reacts_to(RETAGGING_COMPLETED)
-async def on_rules_applied(tx: Tx, _completed: Sequence[RetaggingCompletedEvent]) -> None:
+@tasks.on_internal_event(RETAGGING_COMPLETED)
+async def on_retagging_completed(tx: Tx, _events: Sequence[RetaggingCompletedEvent]) -> None:
     """Evaluate all subscriptions again after the activity rules were applied."""
     await service.reevaluate_all(tx)

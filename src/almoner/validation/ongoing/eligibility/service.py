@@ -53,17 +53,17 @@ from almoner.validation.requests import service as validation_requests
 Scope = Partner | AllPartners
 
 
-class Evaluate(msgspec.Struct, frozen=True):
+class EvaluateSubscriptionJob(msgspec.Struct, frozen=True):
     """The subscription to evaluate, and why."""
 
     subscription: UUID
     occasion: Occasion
 
 
-EVALUATE: Final = JobKind("eligibility_subscriptions.evaluate", Evaluate)
+EVALUATE: Final = JobKind("eligibility_subscriptions.evaluate", EvaluateSubscriptionJob)
 
 
-class Reevaluate(msgspec.Struct, frozen=True):
+class ReevaluateSubscriptionsJob(msgspec.Struct, frozen=True):
     """The subscriptions of a partner's configuration, or all; ``after``: the last ID of the previous batch."""
 
     partner: UUID | None = None
@@ -71,7 +71,7 @@ class Reevaluate(msgspec.Struct, frozen=True):
     after: UUID | None = None
 
 
-REEVALUATE: Final = JobKind("eligibility_subscriptions.reevaluate", Reevaluate)
+REEVALUATE: Final = JobKind("eligibility_subscriptions.reevaluate", ReevaluateSubscriptionsJob)
 _BATCH_SIZE: Final = 1000
 _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
@@ -85,7 +85,7 @@ async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) 
     if eligibility_input.metadata and (found := metadata_rules.find_metadata_problems(eligibility_input.metadata)):
         raise domain.InvalidMetadata(*found)
     simulated_status = test_values.simulated_status_of(eligibility_input.suggested) if tx.deployment.sandbox else None
-    suggested = () if simulated_status else sub_tag_codes_of(tx, eligibility_input.suggested)
+    suggested = () if simulated_status else parse_sub_tag_ids(tx, eligibility_input.suggested)
     organisation_id, request_id, name = await _find_entity(tx, partner, eligibility_input)
     created = EligibilitySubscription(
         id=tx.new_id(),
@@ -108,12 +108,16 @@ async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) 
     return created
 
 
-def sub_tag_codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivitySubTags") -> tuple[str, ...]:
+def parse_sub_tag_ids(
+    tx: Tx, sub_tag_ids: Sequence[str], field_name: str = "suggestedActivitySubTags"
+) -> tuple[str, ...]:
     """The codes of sub-tags by their IDs, each once. Raises InvalidSubTags naming all that are unknown."""
-    found = {text: _CODES.get(parsed) if (parsed := tx.ids.parse("activitysubtag", text)) else None for text in texts}
+    found = {
+        text: _CODES.get(parsed) if (parsed := tx.ids.parse("activitysubtag", text)) else None for text in sub_tag_ids
+    }
     if unknown := [text for text, code in found.items() if code is None]:
         raise domain.InvalidSubTags(
-            *(f"body.{field} '{text[:100]}' is the id of no activity sub-tag" for text in unknown)
+            *(f"body.{field_name} '{text[:100]}' is the id of no activity sub-tag" for text in unknown)
         )
     return tuple(code for code in found.values() if code is not None)
 
@@ -185,7 +189,7 @@ async def change_metadata(
     tx: Tx, partner: Partner, subscription_id: UUID, patch: Mapping[str, str | None] | None
 ) -> EligibilitySubscription:
     """Merge the metadata key by key; a patch of None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
+    if patch and (found := metadata_rules.find_metadata_problems(patch, is_patch=True)):
         raise domain.InvalidMetadata(*found)
     locked = await _lock(tx, partner, subscription_id)
     merged = None if patch is None else metadata_rules.merge_metadata(locked.metadata or {}, patch)
@@ -250,9 +254,9 @@ async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubsc
     return locked
 
 
-async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a subscription to each of these organisations."""
-    return await store.partners_following(tx, organisation_ids)
+    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
@@ -269,12 +273,12 @@ async def evaluate_after_organisation_changes(tx: Tx, partner: Partner, organisa
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """Evaluate the subscriptions of a changed configuration again."""
-    await REEVALUATE.enqueue(tx, Reevaluate(partner.id, configuration_id), unique=str(configuration_id))
+    await REEVALUATE.enqueue(tx, ReevaluateSubscriptionsJob(partner.id, configuration_id), unique=str(configuration_id))
 
 
 async def reevaluate_all(tx: Tx) -> None:
     """Evaluate all subscriptions again after the activity rules changed."""
-    await REEVALUATE.enqueue(tx, Reevaluate(), unique="all")
+    await REEVALUATE.enqueue(tx, ReevaluateSubscriptionsJob(), unique="all")
 
 
 async def reevaluate_batch(
@@ -297,5 +301,7 @@ async def reevaluate_batch(
 
 
 async def _enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
-    jobs = [EVALUATE.new_job(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids]
+    jobs = [
+        EVALUATE.new_job(EvaluateSubscriptionJob(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids
+    ]
     await queue.enqueue_jobs(tx, jobs)

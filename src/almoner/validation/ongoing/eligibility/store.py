@@ -102,10 +102,10 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Eligibi
     return _subscription(row) if row else None
 
 
-async def update_status(tx: Tx, moved: EligibilitySubscription, *, may_stay: bool = False) -> bool:
+async def update_status(tx: Tx, subscription: EligibilitySubscription, *, allow_same_status: bool = False) -> bool:
     """Store a locked subscription's new state; False if the transition is not allowed.
 
-    ``may_stay``: the same state is allowed too.
+    ``allow_same_status``: the same state is allowed too.
     """
     return bool(
         await tx.fetchval(
@@ -116,17 +116,20 @@ async def update_status(tx: Tx, moved: EligibilitySubscription, *, may_stay: boo
                 status_changed_at = case status when $2 then status_changed_at else $9 end
             where id = $1 and status = any($10) returning true
             """,
-            moved.id,
-            moved.status,
-            moved.organisation_id,
-            moved.results.status,
-            dict(moved.results.confirmed),
-            list(moved.results.rejected),
-            moved.updated_at,
-            moved.cancelled_at,
+            subscription.id,
+            subscription.status,
+            subscription.organisation_id,
+            subscription.results.status,
+            dict(subscription.results.confirmed),
+            list(subscription.results.rejected),
+            subscription.updated_at,
+            subscription.cancelled_at,
             tx.now,
-            [*SUBSCRIPTION.source_states_of(moved.status), *([moved.status] if may_stay else [])],
-            normalise_search_text(moved.name),
+            [
+                *SUBSCRIPTION.source_states_of(subscription.status),
+                *([subscription.status] if allow_same_status else []),
+            ],
+            normalise_search_text(subscription.name),
         )
     )
 
@@ -196,7 +199,7 @@ def _conditions(filters: EligibilityFilters) -> Conditions:
         conditions.add("s.created_at >= {}", filters.starts)
     if filters.ends is not None:
         conditions.add("s.created_at < {}", filters.ends)
-    conditions.add_words("s.search_name", filters.words, most_indexed=MAX_INDEX_PATTERNS)
+    conditions.require_words("s.search_name", filters.words, max_indexed_words=MAX_INDEX_PATTERNS)
     return conditions
 
 
@@ -220,7 +223,7 @@ async def list_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list
 
 
 @across_partners("followers")
-async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners whose subscriptions follow each of these records."""
     rows = await tx.fetch(
         f"""

@@ -9,8 +9,8 @@ from uuid import UUID
 import msgspec
 
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 from almoner.screening.screenings import service as screenings
@@ -26,34 +26,40 @@ _RETRY_DELAY: Final = timedelta(minutes=10)
 
 
 tasks: Final = Tasks()
-screening_tasks: Final = TasksWith[Screener]()
+screening_tasks: Final = TasksWithDependencies[Screener]()
 
 
 @screening_tasks.job(service.RESCREEN)
-async def rescreen_load(screener: Screener, context: JobContext, job: JobOf[service.RescreeningProgress]) -> Result:
-    """See ``rescreen_after_load``."""
-    return await rescreen_after_load(screener, context, job.details)
+async def run_rescreen_after_import(
+    screener: Screener, context: JobContext, job: DecodedJob[service.RescreeningProgress]
+) -> Result:
+    """See ``rescreen_after_import``."""
+    return await rescreen_after_import(screener, context, job.details)
 
 
 @screening_tasks.job(service.RESCREEN_OUTDATED)
-async def rescreen_outdated(screener: Screener, context: JobContext, job: JobOf[service.RescreenOutdated]) -> Result:
+async def rescreen_outdated(
+    screener: Screener, context: JobContext, job: DecodedJob[service.RescreenOutdatedSubjectsJob]
+) -> Result:
     """See ``rescreen_outdated_subjects``."""
     return await rescreen_outdated_subjects(screener, context, job.details.after)
 
 
 @screening_tasks.job(service.RESCREEN_SUBJECT)
-async def rescreen_subject(screener: Screener, context: JobContext, job: JobOf[service.RescreenSubject]) -> Result:
+async def rescreen_subject(
+    screener: Screener, context: JobContext, job: DecodedJob[service.RescreenSubjectJob]
+) -> Result:
     """Rescreen one subject."""
     await screener.run_with_watchlists(context.db, partial(service.rescreen, screener, job.details.subject))
     return JobDone()
 
 
-async def rescreen_after_load(
+async def rescreen_after_import(
     screener: Screener,
     context: JobContext,
     progress: service.RescreeningProgress,
     *,
-    at_most: int = _MAX_SUBJECTS_PER_JOB,
+    max_subjects: int = _MAX_SUBJECTS_PER_JOB,
 ) -> Result:
     """Screen subjects again whose matches a load ended, then those that match its new entries.
 
@@ -61,7 +67,7 @@ async def rescreen_after_load(
     restart forever.
     """
     follow = _rescreen_ended if progress.stage == "ended" else _rescreen_added
-    after = await follow(screener, context, progress.load, progress.after or _FIRST, at_most)
+    after = await follow(screener, context, progress.load, progress.after or _FIRST, max_subjects)
     async with context.db.write() as tx:
         if after is not None:
             await service.RESCREEN.enqueue(tx, msgspec.structs.replace(progress, after=after))
@@ -87,7 +93,9 @@ async def rescreen_outdated_subjects(
 
 
 async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
-    await service.RESCREEN_OUTDATED.enqueue(tx, service.RescreenOutdated(after), lane=_LANE, unique=str(after))
+    await service.RESCREEN_OUTDATED.enqueue(
+        tx, service.RescreenOutdatedSubjectsJob(after), lane=_LANE, unique=str(after)
+    )
 
 
 async def _renewal_due(tx: Tx) -> datetime | None:
@@ -120,7 +128,7 @@ async def _rescreen_added(
 ) -> UUID | None:
     """Rescreen the next watched subjects that match the load's entries; returns the last one seen, None at the end."""
     async with context.db.read() as tx:
-        fresh = await screenings.index_of_load(tx, load)
+        fresh = await screenings.build_import_index(tx, load)
         covers = await screenings.has_coverage_changed(tx, load)
     looked = 0
     while looked < at_most:
@@ -146,14 +154,14 @@ async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: 
                 raise
             async with context.db.write() as tx:
                 await service.RESCREEN_SUBJECT.enqueue(
-                    tx, service.RescreenSubject(subject), lane=_LANE, unique=str(subject)
+                    tx, service.RescreenSubjectJob(subject), lane=_LANE, unique=str(subject)
                 )
 
 
-@tasks.reacts_to(LOADED)
-async def on_list_loaded(tx: Tx, loaded: Sequence[WatchlistImportEvent]) -> None:
+@tasks.on_internal_event(LOADED)
+async def on_watchlist_imported(tx: Tx, events: Sequence[WatchlistImportEvent]) -> None:
     """Enqueue rescreening for each loaded version."""
-    for one in loaded:
+    for one in events:
         await service.RESCREEN.enqueue(tx, service.RescreeningProgress(one.load), unique=str(one.load))
 
 

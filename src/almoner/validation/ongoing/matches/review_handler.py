@@ -76,19 +76,19 @@ class MatchReviewHandler:
             if one.id != match.id
         ]
 
-    async def accept(
+    async def accept_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Confirm that the record is the listed entry. Raises ReviewNotOpen."""
         return await service.decide_match(tx, scope, subject_id, decision)
 
-    async def reject(
+    async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Clear the match: the record is not the listed entry. Raises ReviewNotOpen."""
         return await service.decide_match(tx, scope, subject_id, decision)
 
-    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+    async def reopen_subject(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
         """Reopen a decided match. Raises NotFound, ReviewNotOpen."""
         return await service.reopen_match(tx, subject_id, by, note)
 
@@ -131,19 +131,19 @@ class ScreeningReviewHandler:
         found = await screenings.list_matches(tx, stored.id)
         return [RelatedSubject(service.review_subject_for(one), "same record") for one in found]
 
-    async def accept(
+    async def accept_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Record that no list contains it. Raises ReviewNotOpen."""
         return await service.record_manual_result(tx, scope, subject_id, decision)
 
-    async def reject(
+    async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Record that a list contains it. Raises ReviewNotOpen."""
         return await service.record_manual_result(tx, scope, subject_id, decision)
 
-    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+    async def reopen_subject(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
         """Reopen a manual screening result. Raises NotFound, ReviewNotOpen."""
         return await service.reopen_manual_result(tx, subject_id, by, note)
 
@@ -195,7 +195,7 @@ def _subject_facts(stored_subject: StoredSubject) -> Iterator[Fact]:
 
 def _list_text(one: WatchlistVersion) -> str:
     """A list with its version; marked if its reader was never tested with a real file."""
-    return f"{one.title}{' (unverified)' if one.unverified else ''}, version {one.version}"
+    return f"{one.title}{' (unverified)' if one.unverified else ''}, version {one.version_label}"
 
 
 def _list_facts(match: ScreeningMatch, versions: Sequence[WatchlistVersion]) -> Iterator[Fact]:

@@ -32,7 +32,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewDecision,
     ReviewNotOpen,
     ReviewSubject,
-    queue_script,
+    detect_name_script,
 )
 
 
@@ -47,22 +47,22 @@ class RescreeningProgress(msgspec.Struct, frozen=True):
 RESCREEN: Final = JobKind("matches.rescreen", RescreeningProgress)
 
 
-class RescreenOutdated(msgspec.Struct, frozen=True):
+class RescreenOutdatedSubjectsJob(msgspec.Struct, frozen=True):
     """The details of the job that rescreens outdated subjects after the given one."""
 
     after: UUID
 
 
-RESCREEN_OUTDATED: Final = JobKind("matches.rescreen_outdated", RescreenOutdated)
+RESCREEN_OUTDATED: Final = JobKind("matches.rescreen_outdated", RescreenOutdatedSubjectsJob)
 
 
-class RescreenSubject(msgspec.Struct, frozen=True):
+class RescreenSubjectJob(msgspec.Struct, frozen=True):
     """A watched subject whose rescreening failed in a batch."""
 
     subject: UUID
 
 
-RESCREEN_SUBJECT: Final = JobKind("matches.rescreen_subject", RescreenSubject)
+RESCREEN_SUBJECT: Final = JobKind("matches.rescreen_subject", RescreenSubjectJob)
 _SCREENING: Final = "screening"
 """The kind of review for records that cannot be compared."""
 DIFFERENT: Final = "not_the_same"
@@ -101,17 +101,17 @@ async def screen(
     subject_details: SubjectDetails,
     *,
     watch: bool,
-    others: Sequence[ScreenedSubject] = (),
+    merged_subjects: Sequence[ScreenedSubject] = (),
 ) -> ScreeningResult:
     """Screen a record against all lists; new or changed matches are sent to review.
 
-    ``watch``: screen it again when a list changes. ``others``: further records of the same body; a reviewer's decision
-    on one of them is reused here if the compared data are identical.
+    ``watch``: screen it again when a list changes. ``merged_subjects``: further records of the same body; a reviewer's
+    decision on one of them is reused here if the compared data are identical.
     """
     result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, subject_details, watch=watch))
     if result.changed and result.obstacle is None:
         await _withdraw_manual_screening(tx, subject)
-    return await _apply_earlier_decisions(tx, result, others)
+    return await _apply_earlier_decisions(tx, result, merged_subjects)
 
 
 async def rescreen(screener: Screener, subject: UUID, tx: Tx) -> ScreeningResult | None:
@@ -165,7 +165,7 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> 
 def screening_review_subject_of(stored_subject: StoredSubject) -> ReviewSubject:
     """The review subject of a record that cannot be compared."""
     country = stored_subject.details.countries[0] if stored_subject.details.countries else None
-    script = queue_script(" ".join(stored_subject.details.names))
+    script = detect_name_script(" ".join(stored_subject.details.names))
     return ReviewSubject(_SCREENING, stored_subject.id, stored_subject.subject.partner_id, country, script)
 
 
@@ -181,7 +181,7 @@ async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> None:
         await reviews.withdraw_review(tx, review_subject_for(match))
 
 
-async def delete_matches_of_subject(tx: Tx, subject: ScreenedSubject) -> None:
+async def delete_screened_subject(tx: Tx, subject: ScreenedSubject) -> None:
     """Delete a screened record and close its reviews."""
     await _withdraw_manual_screening(tx, subject)
     for match in await screenings.delete_subject(tx, subject):
@@ -224,7 +224,7 @@ async def reopen_match(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningM
 def review_subject_for(match: ScreeningMatch) -> ReviewSubject:
     """The review subject of a match."""
     name = match.subject_side.get("name")
-    script = queue_script(name) if isinstance(name, str) else None
+    script = detect_name_script(name) if isinstance(name, str) else None
     return ReviewSubject("match", match.id, match.subject.partner_id, script=script)
 
 

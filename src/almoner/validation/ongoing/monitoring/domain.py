@@ -101,12 +101,12 @@ class MonitoringResults:
         return {**stated, **{str(category): str(status) for category, status in self.categories.items()}}
 
 
-def parse_results(known: Mapping[str, str]) -> MonitoringResults:
+def results_from_json(values: Mapping[str, str]) -> MonitoringResults:
     """Parse results from ``as_json``."""
     return MonitoringResults(
-        cast("Compliance | None", known.get("complianceStatus")),
-        {category: cast("CategoryStatus", known[category]) for category in CATEGORIES if category in known},
-        cast("RegistrationActive | None", known.get("active")),
+        cast("Compliance | None", values.get("complianceStatus")),
+        {category: cast("CategoryStatus", values[category]) for category in CATEGORIES if category in values},
+        cast("RegistrationActive | None", values.get("active")),
     )
 
 
@@ -125,7 +125,7 @@ class MonitoringEvidence:
     looked_up: bool = False
 
     @property
-    def has_unscreened_lists(self) -> set[Category]:
+    def unscreened_categories(self) -> set[Category]:
         """The categories with a list that the organisation could not be compared with."""
         return {source.category for source in self.sources if source.status == "not_screened"}
 
@@ -164,7 +164,9 @@ def screened_list_of(step: EvaluationStep) -> ScreenedWatchList:
 
 
 def results_from_evidence(
-    evidence: MonitoringEvidence, chosen: MonitoringResults | None = None, flags: Collection[Category] = DEFAULT_FLAGS
+    evidence: MonitoringEvidence,
+    simulated_results: MonitoringResults | None = None,
+    compliance_flags: Collection[Category] = DEFAULT_FLAGS,
 ) -> MonitoringResults:
     """The results that follow from the evidence; simulated results replace them member by member.
 
@@ -172,22 +174,24 @@ def results_from_evidence(
     was compared with all its lists and nothing is left (settled 4, 11). Compliance fails by a relevant flag. It is
     unknown while a relevant match awaits a reviewer, or an organisation that could not be compared does.
     """
-    chosen = chosen or MonitoringResults()
+    simulated_results = simulated_results or MonitoringResults()
     confirmed = _categories_decided(evidence.matches, "confirmed") | set(evidence.manual_flags)
     waiting, checked = _categories_decided(evidence.matches, "open"), {source.category for source in evidence.sources}
     categories: dict[Category, CategoryStatus] = {}
     for category in CATEGORIES:
-        if category in chosen.categories:
-            categories[category] = chosen.categories[category]
+        if category in simulated_results.categories:
+            categories[category] = simulated_results.categories[category]
         elif category in confirmed:
             categories[category] = "flag"
-        elif category in checked - waiting - evidence.has_unscreened_lists:
+        elif category in checked - waiting - evidence.unscreened_categories:
             categories[category] = "clear"
-    unknown = waiting if evidence.looked_up else waiting | evidence.has_unscreened_lists
-    compliance = chosen.compliance or _compliance(categories, unknown - chosen.categories.keys(), flags)
-    if not evidence.screened and chosen.compliance is None and compliance == "pass":
+    unknown = waiting if evidence.looked_up else waiting | evidence.unscreened_categories
+    compliance = simulated_results.compliance or _compliance(
+        categories, unknown - simulated_results.categories.keys(), compliance_flags
+    )
+    if not evidence.screened and simulated_results.compliance is None and compliance == "pass":
         compliance = None  # no flag before any screening means unknown
-    return MonitoringResults(compliance, categories, chosen.active or evidence.active)
+    return MonitoringResults(compliance, categories, simulated_results.active or evidence.active)
 
 
 def _categories_decided(matches: Iterable[MonitoringMatch], decision: MatchDecision) -> set[Category]:
@@ -277,14 +281,21 @@ class MonitoringSubscription:
         )
 
     def with_simulated_results(
-        self, chosen: MonitoringResults, evidence: MonitoringEvidence, flags: Collection[Category] = DEFAULT_FLAGS
+        self,
+        simulated_results: MonitoringResults,
+        evidence: MonitoringEvidence,
+        compliance_flags: Collection[Category] = DEFAULT_FLAGS,
     ) -> "MonitoringSubscription":
         """The subscription with simulated results of the sandbox in addition to earlier ones."""
         before = self.simulated_results or MonitoringResults()
         reported = MonitoringResults(
-            chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active
+            simulated_results.compliance,
+            {**before.categories, **simulated_results.categories},
+            simulated_results.active or before.active,
         )
-        return replace(self, simulated_results=reported, results=results_from_evidence(evidence, reported, flags))
+        return replace(
+            self, simulated_results=reported, results=results_from_evidence(evidence, reported, compliance_flags)
+        )
 
     def with_cancellation(self, now: datetime) -> "MonitoringSubscription":
         """The subscription, cancelled, with its last results. Raises AlreadyCancelled."""

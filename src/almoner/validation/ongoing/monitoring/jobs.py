@@ -7,9 +7,9 @@ import msgspec
 
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, read_record
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.platform.events.outbox import Event, decode_event_data
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChangedEvent
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import WatchlistImportEvent
@@ -19,11 +19,13 @@ from almoner.validation.ongoing.monitoring import monitoring_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
 tasks: Final = Tasks()
-screening_tasks: Final = TasksWith[Screener]()
+screening_tasks: Final = TasksWithDependencies[Screener]()
 
 
 @screening_tasks.job(service.EVALUATE)
-async def evaluate(screener: Screener, context: JobContext, job: JobOf[service.Evaluate]) -> Result:
+async def evaluate_subscription(
+    screener: Screener, context: JobContext, job: DecodedJob[service.EvaluateSubscriptionJob]
+) -> Result:
     """Evaluate one subscription; repeating it changes nothing."""
 
     async def check_due(tx: Tx) -> None:
@@ -34,7 +36,7 @@ async def evaluate(screener: Screener, context: JobContext, job: JobOf[service.E
 
 
 @tasks.job(service.REEVALUATE)
-async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Result:
+async def reevaluate_subscriptions(context: JobContext, job: DecodedJob[service.ReevaluateSubscriptionsJob]) -> Result:
     """Evaluate the next subscriptions of a configuration again, and enqueue the rest."""
     wanted = job.details
     async with context.db.write() as tx:
@@ -44,40 +46,40 @@ async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Res
     return JobDone()
 
 
-@tasks.reacts_to(CONFIGURATION_CHANGED)
+@tasks.on_internal_event(CONFIGURATION_CHANGED)
 async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChangedEvent]) -> None:
     """Evaluate the subscriptions of changed configurations."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
-@tasks.reacts_to(DECIDED)
+@tasks.on_internal_event(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Evaluate the subscriptions of decided validation requests."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
-@tasks.reacts_to_events(UPDATED)
+@tasks.on_public_event(UPDATED)
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate the subscriptions of changed organisations again."""
-    reported = [tx.ids.parse("organisation", read_record(event, _OrganisationId).id) for event in events]
+    reported = [tx.ids.parse("organisation", decode_event_data(event, _OrganisationId).id) for event in events]
     await service.evaluate_after_organisation_changes(
         tx, list(dict.fromkeys(one for one in reported if one)), "register_changed"
     )
 
 
-@tasks.reacts_to(CHANGED)
+@tasks.on_internal_event(CHANGED)
 async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
     """Evaluate subscriptions again whose watch list matches have changed."""
     organisations = dict.fromkeys(one.id for one in changed if one.type == "organisation")
     await service.evaluate_after_organisation_changes(tx, list(organisations), "screening_changed")
 
 
-@tasks.reacts_to(COMPARED)
-async def on_list_compared(tx: Tx, compared: Sequence[WatchlistImportEvent]) -> None:
+@tasks.on_internal_event(COMPARED)
+async def on_screening_completed(tx: Tx, events: Sequence[WatchlistImportEvent]) -> None:
     """Record that all monitored subjects were compared with these list versions."""
-    for reported in compared:
-        await service.set_compared_version(tx, reported.list, reported.load)
+    for reported in events:
+        await service.record_screened_version(tx, reported.list, reported.load)
 
 
 class _OrganisationId(msgspec.Struct):

@@ -55,7 +55,7 @@ async def collect_evidence(
     for record, who in zip(records, known, strict=True):
         others = [other for other in known if other != who]
         asked = matches.subject_details_of(record)
-        results.append(await matches.screen(tx, screener, who, asked, watch=True, others=others))
+        results.append(await matches.screen(tx, screener, who, asked, watch=True, merged_subjects=others))
     return _evidence_of(organisation, results)
 
 
@@ -85,11 +85,13 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
     found = sorted((one for result in results for one in result.matches), key=lambda one: -one.score)
     return MonitoringEvidence(
         tuple(
-            MonitoringMatch(one.list, versions[one.list].version, one.category, one.entry_key, one.score, one.decision)
+            MonitoringMatch(
+                one.list, versions[one.list].version_label, one.category, one.entry_key, one.score, one.decision
+            )
             for one in found
         ),
         tuple(
-            ScreenedWatchList(version.code, version.version, category, status, obstacle)
+            ScreenedWatchList(version.code, version.version_label, category, status, obstacle)
             for version in lists
             for category in version.covered_categories("organisation")
         ),

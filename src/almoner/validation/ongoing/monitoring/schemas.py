@@ -30,7 +30,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     ScreenedWatchList,
     ScreeningStatus,
     Sort,
-    parse_results,
+    results_from_json,
     screened_list_of,
 )
 
@@ -210,7 +210,7 @@ def results_change_response(change: Evaluation) -> MonitoringChangeResponse:
     return MonitoringChangeResponse(
         at=iso_timestamp(change.at),
         occasion=cast("Occasion", change.occasion),
-        results=_results(parse_results(cast("Mapping[str, str]", facts["results"]))),
+        results=_results(results_from_json(cast("Mapping[str, str]", facts["results"]))),
         compliance_flags=cast("list[Category]", facts["flags"]),
         sources=_sources([screened_list_of(step) for step in change.steps]),
         matches=_matches(msgspec.convert(facts["matches"], list[MonitoringMatch])),

@@ -46,17 +46,17 @@ from almoner.validation.requests.domain import ValidationRequest
 Scope = Partner | AllPartners
 
 
-class Evaluate(msgspec.Struct, frozen=True):
+class EvaluateSubscriptionJob(msgspec.Struct, frozen=True):
     """The subscription to evaluate, and why."""
 
     subscription: UUID
     occasion: Occasion
 
 
-EVALUATE: Final = JobKind("monitoring_subscriptions.evaluate", Evaluate)
+EVALUATE: Final = JobKind("monitoring_subscriptions.evaluate", EvaluateSubscriptionJob)
 
 
-class Reevaluate(msgspec.Struct, frozen=True):
+class ReevaluateSubscriptionsJob(msgspec.Struct, frozen=True):
     """The subscriptions of a configuration; ``after``: the last ID of the previous batch."""
 
     partner: UUID
@@ -64,7 +64,7 @@ class Reevaluate(msgspec.Struct, frozen=True):
     after: UUID | None
 
 
-REEVALUATE: Final = JobKind("monitoring_subscriptions.reconfigure", Reevaluate)
+REEVALUATE: Final = JobKind("monitoring_subscriptions.reconfigure", ReevaluateSubscriptionsJob)
 _BATCH_SIZE: Final = 1000
 
 
@@ -168,7 +168,7 @@ async def _with_newer_list_versions(tx: Tx, found: Sequence[MonitoringSubscripti
     """With the list versions that live ones were compared with: an update that affects none of them writes no row."""
     if not any(one.status == "live" and one.sources for one in found):
         return list(found)
-    since = await store.list_compared_versions(tx)
+    since = await store.list_screened_versions(tx)
     return [monitoring_evidence.with_newer_list_versions(one, since) for one in found]
 
 
@@ -222,7 +222,7 @@ async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id
 
 
 async def simulate_results(
-    tx: Tx, scope: Scope, subscription_id: UUID, chosen: MonitoringResults
+    tx: Tx, scope: Scope, subscription_id: UUID, results: MonitoringResults
 ) -> MonitoringSubscription:
     """Set simulated results in the sandbox. Raises NotFound, InvalidState."""
     locked = await get_for_update(tx, scope, subscription_id)
@@ -233,20 +233,23 @@ async def simulate_results(
     now = (await _with_newer_list_versions(tx, [locked]))[0]
     known = await monitoring_evidence.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
     return await store_and_emit_transition(
-        tx, locked, now.with_simulated_results(chosen, known, flags), "chosen", known.matches, flags
+        tx, locked, now.with_simulated_results(results, known, flags), "chosen", known.matches, flags
     )
 
 
-async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that monitor each of these organisations, which are notified of its changes (settled 6)."""
-    return await store.partners_following(tx, organisation_ids)
+    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
     """Enqueue evaluations of subscriptions after the commit, each once."""
     await queue.enqueue_jobs(
         tx,
-        [EVALUATE.new_job(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids],
+        [
+            EVALUATE.new_job(EvaluateSubscriptionJob(one, occasion), unique=f"{occasion} {one}")
+            for one in subscription_ids
+        ],
     )
 
 
@@ -267,27 +270,33 @@ async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """Evaluate the subscriptions of a changed configuration, in batches."""
-    await REEVALUATE.enqueue(tx, Reevaluate(partner.id, configuration_id, None), unique=str(configuration_id))
+    await REEVALUATE.enqueue(
+        tx, ReevaluateSubscriptionsJob(partner.id, configuration_id, None), unique=str(configuration_id)
+    )
 
 
 async def reevaluate_batch(
-    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, at_once: int = _BATCH_SIZE
+    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID | None, batch_size: int = _BATCH_SIZE
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
     The default configuration includes the subscriptions without one.
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
-    found = await store.list_by_configuration(tx, partner, configuration_id, after, at_once, include_default=is_default)
+    found = await store.list_by_configuration(
+        tx, partner, configuration_id, after_id, batch_size, include_default=is_default
+    )
     await enqueue_evaluations(tx, found, "configuration_changed")
-    return found[-1] if len(found) == at_once else None
+    return found[-1] if len(found) == batch_size else None
 
 
-async def set_compared_version(tx: Tx, code: str, load_id: UUID) -> None:
+async def record_screened_version(tx: Tx, watchlist_code: str, import_id: UUID) -> None:
     """Record that all live subscriptions were screened against this version of a list."""
     for version in await watchlists.list_versions(tx):
-        if (version.code, version.load.id) == (code, load_id):
-            await store.set_compared_version(tx, code, version.version, version.covered_categories("organisation"))
+        if (version.code, version.load.id) == (watchlist_code, import_id):
+            await store.record_screened_version(
+                tx, watchlist_code, version.version_label, version.covered_categories("organisation")
+            )
 
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
@@ -311,8 +320,8 @@ async def store_and_emit_transition(
     subscription: MonitoringSubscription,
     new: MonitoringSubscription,
     occasion: Occasion,
-    seen: Sequence[MonitoringMatch],
-    flags: Collection[Category],
+    current_matches: Sequence[MonitoringMatch],
+    compliance_flags: Collection[Category],
 ) -> MonitoringSubscription:
     """Store the new state of a locked subscription; if its results changed, record why and emit an event."""
     await store_transition(tx, subscription, new)
@@ -322,10 +331,10 @@ async def store_and_emit_transition(
             Partner(new.partner_id),
             "monitoring_subscription",
             new.id,
-            [domain.screening_step(one, seen) for one in new.sources],
+            [domain.screening_step(one, current_matches) for one in new.sources],
             occasion=occasion,
             outcome=new.results.compliance,
-            facts={"results": new.results.as_json(), "flags": sorted(flags), "matches": seen},
+            facts={"results": new.results.as_json(), "flags": sorted(compliance_flags), "matches": current_matches},
         )
         await outbox.emit(tx, new.partner_id, domain.UPDATED, serialise_for_api(tx, new))
     return new

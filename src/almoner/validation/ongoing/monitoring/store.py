@@ -24,7 +24,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringSubscription,
     ScreenedWatchList,
     Sort,
-    parse_results,
+    results_from_json,
 )
 
 Scope = Partner | AllPartners
@@ -67,7 +67,7 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         configuration_id=row["configuration_id"],
         status=row["status"],
         search_name=row["search_name"],
-        simulated_results=None if chosen is None else parse_results(chosen),
+        simulated_results=None if chosen is None else results_from_json(chosen),
         results=results,
         sources=msgspec.convert(row["sources"], tuple[ScreenedWatchList, ...]),
         screened_at=row["screened_at"],
@@ -133,7 +133,7 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Monitor
     return _subscription(row, row["name"]) if row else None
 
 
-async def update(tx: Tx, new: MonitoringSubscription, monitoring_status: MonitoringStatus) -> bool:
+async def update(tx: Tx, new: MonitoringSubscription, expected_status: MonitoringStatus) -> bool:
     """Store a locked subscription's new state; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
@@ -160,7 +160,7 @@ async def update(tx: Tx, new: MonitoringSubscription, monitoring_status: Monitor
             new.due_at,
             new.matches,
             tx.now,
-            monitoring_status,
+            expected_status,
             SUBSCRIPTION.source_states_of(new.status),
         )
     )
@@ -171,7 +171,7 @@ async def list_page(
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page in reading order and the exact total (P7): from counters, or from an index."""
     if filters == MonitoringFilters() and sort == "id":
-        rows, total = await lists.list_page(tx, partner, _LIST, _OWN, page_)
+        rows, total = await lists.list_partner_page(tx, partner, _LIST, _OWN, page_)
     else:
         rows, total = await _narrowed(tx, partner, page_, filters, sort)
     names = await _names(tx, [row["organisation_id"] for row in rows if row["organisation_id"]])
@@ -229,7 +229,7 @@ def _conditions(filters: MonitoringFilters) -> Conditions:
         conditions.add("status = {}", filters.status)
     if filters.has_organisation is not None:
         conditions.add_fixed("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
-    conditions.add_words("search_name", filters.words, most_indexed=MAX_INDEX_PATTERNS)
+    conditions.require_words("search_name", filters.words, max_indexed_words=MAX_INDEX_PATTERNS)
     return conditions
 
 
@@ -240,7 +240,7 @@ def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> tupl
 
 
 @across_partners("followers")
-async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a live subscription to each of these organisations."""
     rows = await tx.fetch(
         f"""
@@ -323,7 +323,7 @@ async def list_by_configuration(
     return [row["id"] for row in rows]
 
 
-async def list_compared_versions(tx: Tx) -> list[tuple[ScreenedWatchList, datetime]]:
+async def list_screened_versions(tx: Tx) -> list[tuple[ScreenedWatchList, datetime]]:
     """The version of each list that all live subscriptions were compared with, and since when."""
     rows = await tx.fetch(
         "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
@@ -331,7 +331,7 @@ async def list_compared_versions(tx: Tx) -> list[tuple[ScreenedWatchList, dateti
     return [(ScreenedWatchList(*row[:3]), row[3]) for row in rows]
 
 
-async def set_compared_version(tx: Tx, code: str, version: str, categories: Sequence[Category]) -> None:
+async def record_screened_version(tx: Tx, watchlist_code: str, version: str, categories: Sequence[Category]) -> None:
     """Record that all live subscriptions were compared with this version of a list."""
     await tx.execute(
         """
@@ -339,7 +339,7 @@ async def set_compared_version(tx: Tx, code: str, version: str, categories: Sequ
         on conflict (list) do update
         set version = excluded.version, categories = excluded.categories, compared_at = excluded.compared_at
         """,
-        code,
+        watchlist_code,
         version,
         categories,
         tx.now,
