@@ -268,7 +268,7 @@ async def test_h6_six_declines_in_an_hour_pause_the_source_for_thirty_minutes_to
         await browser.open()
         answer = await browser.give()
         if answer.status_code == 429:
-            assert "declined on your connection or on one that you share" in answer.text
+            assert "declined on your internet connection" in answer.text
         return answer.status_code
 
     await street.pass_until(until - MARGIN)

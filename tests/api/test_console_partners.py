@@ -169,7 +169,7 @@ async def test_a_partner_is_paused_and_resumed_and_its_owners_are_told(
 ) -> None:
     own = f"{PARTNERS}/{name}"
     await admin.open(f"{own}/pause")
-    assert "Nobody, because the partner has no owner, will get this email" in words(admin)
+    assert "Nobody (the partner has no owner) will get this email" in words(admin)
     owner = await desk(service, tenant, "owner")
     await admin.open(f"{own}/pause")
     assert f"1 owner of {tenant.name} will get this email" in words(admin)

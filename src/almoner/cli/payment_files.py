@@ -114,7 +114,7 @@ async def create(
     if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (created.without_account, created.held)):
         parts.append(f"Left out: {more:,} more")
     if created.file is None:
-        return [*parts, f"There are no disbursements to pay in {own.single_release_limit.currency}."]
+        return [*parts, f"No disbursements are due in {own.single_release_limit.currency}."]
     who = "another finance operator must release it" if created.file.requires_second_approval else "release it"
     return [
         *parts,

@@ -358,7 +358,7 @@ def _unread(load: RegisterImport) -> int:
 
 
 def _unread_parts(load: RegisterImport, rejected: _Rejected) -> list[Part]:
-    """Tables of the rejected rows, the ignored values and the organisations left unchanged because of them."""
+    """Tables of rejected rows, ignored values, and the organisations that were not updated because of either."""
     parts: list[Part] = [f"Note: {note}." for note in load.notes]
     if load.quarantined:
         parts.append(f"Rejected {load.quarantined:,} rows that could not be read:")

@@ -62,7 +62,7 @@ _MODULES: Final = {
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Garbage collection is off during imports, because it would make a command's startup take 50 % longer."""
+    """Garbage collection is off while modules are loaded, because it would make commands start 50 % slower."""
     gc.disable()
     try:
         yield

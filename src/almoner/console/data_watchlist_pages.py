@@ -114,7 +114,7 @@ class WatchlistPages:
                     "The watch list no longer flags anyone.",
                     f"{version.load.entries:,} entries are removed from screening.",
                     "Past decisions about matches still apply. To use the watch list again, import it again.",
-                    "Screening can no longer return a clear result for categories that no other list covers.",
+                    "For a category that no other list covers, screening can no longer return the result “clear”.",
                 ],
                 closed="" if version.load.entries else "This list is retired.",
             )

@@ -1,6 +1,6 @@
 """The links in the console's navigation.
 
-They are in a separate module because the pages are only imported at their first request.
+They are in a separate module because the module of a page is imported only when the page is first requested.
 """
 
 from collections.abc import Mapping

@@ -355,7 +355,7 @@ class PaymentFilePages:
     ) -> str:
         some = [*homeless, *held][:20]
         names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in some])
-        reasons = [f"There are no disbursements to pay in {currency}."]
+        reasons = [f"No disbursements are due in {currency}."]
         for found, why in ((homeless, "has no approved payee account"), (held, "is on hold")):
             reasons += [f"{names.get(one.organisation_id)} {why}." for one in found[:20]]
         return " ".join(reasons)

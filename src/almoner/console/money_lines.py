@@ -145,7 +145,7 @@ _KIND: Final = RecordKind(
             "match",
             "Match line",
             fixed_explanation(
-                "The statement line is booked for the record that you enter. The amount, currency and status must "
+                "The statement line is booked against the record that you enter. The amount, currency and status must "
                 "match. You can undo the match only if the record is a provider payout.",
             ),
             _match,

@@ -93,9 +93,9 @@ class MonthEndPages:
         ]
 
     async def _statements(self, tx: Tx, last: date, banked: AbstractSet[str]) -> MonthEndStep:
-        """The step to import bank statements for the whole month.
+        """The step to import bank statements that cover the whole month.
 
-        ``banked``: the currencies of our bank accounts in the ledger.
+        ``banked``: the currencies in which the ledger has a bank account.
         """
         words, path = f"Statements until {last}", "/bank-statements"
         covered = await bank_statements.last_covered_days(tx)

@@ -236,7 +236,7 @@ async def find_organisation_names(
 ) -> dict[UUID, str]:
     """The display names of nonprofits, by ID.
 
-    Each argument is a pair: the partner that may have added the nonprofit, and the nonprofit.
+    Each argument is a pair of a partner and a nonprofit, because partners can add nonprofits of their own.
     """
     by_partner: dict[UUID | None, set[UUID]] = {}
     for partner_id, organisation_id in partner_organisation_ids:

@@ -44,7 +44,7 @@ async def describe_owners(tx: Tx, account: PartnerAccount) -> str:
     """The recipients of an email to the partner's owners, as the start of a sentence."""
     owners = len(await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner"))
     if not owners:
-        return "Nobody, because the partner has no owner,"
+        return "Nobody (the partner has no owner)"
     return f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}"
 
 

@@ -236,7 +236,7 @@ class CasePages:
         sentences: Sequence[str],
         fields: Sequence[ActionField],
     ) -> ActionPage:
-        """Show the page of an action on the case. Raises NotFound."""
+        """Show the page for taking an action on the case. Raises NotFound."""
         handler, kind, subject_id, name = self.find_case_in_url(visitor)
         if await handler.lock_subject(tx, subject_id) is None:
             raise NotFound
