@@ -206,7 +206,7 @@ async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
 
 async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: Giving) -> None:
     found = await held_for(giving, "over")
-    await giving.provider.refund(found.provider_payment, "by hand", found.money)
+    await giving.provider.refund_payment(found.provider_payment, "by hand", found.money)
     await work(giving)
     assert (await held(giving)).status == "refunding"
     async with giving.service.db.read() as tx:
@@ -229,7 +229,7 @@ async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: 
 
 async def test_m6_who_ends_a_refund_that_was_begun_by_rule_is_kept_with_the_reason(giving: Giving) -> None:
     found = await held_for(giving, "over")
-    await giving.provider.refund(found.provider_payment, "by hand", found.money)
+    await giving.provider.refund_payment(found.provider_payment, "by hand", found.money)
     await work(giving)
     async with giving.service.db.write() as tx:
         await suspense.begin_refund(tx, found.id, "the dispute was withdrawn", "ada")

@@ -243,8 +243,8 @@ async def test_i5_whoever_lost_the_lease_records_nothing(ground: Ground) -> None
     class Slow(FakeProvider):
         """The first answer comes when the lease is long gone."""
 
-        async def create(self, order: PaymentOrder) -> ProviderPayment:
-            made = await FakeProvider.create(self, order)
+        async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+            made = await FakeProvider.create_payment(self, order)
             if self.calls == ["create"]:
                 asked.set()
                 await gate.wait()

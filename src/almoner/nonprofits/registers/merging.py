@@ -49,22 +49,22 @@ async def merge_import(
     source: RegisterSource,
     registry_id: UUID,
     staging_id: UUID,
-    register_import: RegisterImport,
+    new_import: RegisterImport,
     staged_parts: Mapping[str, FillCounts],
     unchanged_parts: Sequence[str],
     progress: ProgressReporter,
     max_lookups: int,
 ) -> RegisterImport:
-    """Merge the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the load with its counts.
+    """Merge the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
 
     Up to ``max_lookups`` differing rows are looked up one by one.
     """
     staged = store_staging.staging_table_name(staging_id)
     if source.repeats_numbers:
         staged = await store_merge.group_repeated_rows(tx, staging_id)
-    compared = register_import.rows <= max_lookups or await store_merge.has_entries(tx, source.code)
+    compared = new_import.rows <= max_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
-        day = register_import.data_as_of
+        day = new_import.data_as_of
         rows, counts = await store_merge.compare_staged_rows(
             tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_lookups
         )
@@ -72,12 +72,7 @@ async def merge_import(
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
     progress.report_merge_steps(1, _STEPS)
     doing = MergeRun(
-        source.code,
-        registry_id,
-        register_import.id,
-        register_import.data_as_of,
-        rows,
-        compared and counts.total <= max_lookups,
+        source.code, registry_id, new_import.id, new_import.data_as_of, rows, compared and counts.total <= max_lookups
     )
     if compared:
         await store_merge.end_entries(tx, doing)
@@ -89,24 +84,27 @@ async def merge_import(
     reported = await store_staging.list_links(tx, staging_id)
     # A single file without links states that there are none; an extract may lack their table.
     silent = () if source.reads_files_together else staged_parts.keys()
-    relinked = await merges.replace_links(
-        tx, source.code, register_import.id, register_import.data_as_of, reported, silent
-    )
-    await store.upsert_parts(tx, register_import, staged_parts)
+    relinked = await merges.replace_links(tx, source.code, new_import.id, new_import.data_as_of, reported, silent)
+    await store.upsert_parts(tx, new_import, staged_parts)
     await store.update_source_dates(tx, source.code, registry_id)
     scope = await import_scope_of(tx, doing, staged_parts)
-    await merges.apply_links_to_organisations(tx, register_import.id, register_import.data_as_of, scope, relinked)
+    await merges.apply_links_to_organisations(tx, new_import.id, new_import.data_as_of, scope, relinked)
     progress.report_merge_steps(4, _STEPS)
     added = counts.added if compared else inserted
-    made = replace(
+    ambiguous = await merges.count_ambiguous_links(tx, source.code)
+    return _with_counts(new_import, counts, added, ambiguous)
+
+
+def _with_counts(register_import: RegisterImport, counts: MergeCounts, added: int, ambiguous: int) -> RegisterImport:
+    return replace(
         register_import,
         added=added,
         changed=counts.changed,
         ignored_changes=counts.ignored_changes,
         moved=counts.moved,
         removed=counts.removed,
+        ambiguous=ambiguous,
     )
-    return replace(made, ambiguous=await merges.count_ambiguous_links(tx, source.code))
 
 
 async def import_scope_of(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> ImportScope:

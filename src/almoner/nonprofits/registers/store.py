@@ -150,6 +150,14 @@ async def insert_import(
         list(register_import.notes),
         register_import.carried_over,
     )
+    await _insert_files(tx, register_import, rejected_rows)
+    await tx.executemany(
+        "insert into register_load_part (load_id, part, rows, filled_counts) values ($1, $2, $3, $4)",
+        [(register_import.id, part, fills["rows"], fills) for part, fills in parts.items()],
+    )
+
+
+async def _insert_files(tx: Tx, register_import: RegisterImport, rejected_rows: Sequence[RejectedRow]) -> None:
     await tx.executemany(
         """
         insert into register_file (load_id, position, name, sha256, size_bytes, parts, rows, quarantined)
@@ -175,10 +183,6 @@ async def insert_import(
             (register_import.id, register_import.files[row.file].name, row.line, row.reason, row.content)
             for row in rejected_rows
         ],
-    )
-    await tx.executemany(
-        "insert into register_load_part (load_id, part, rows, filled_counts) values ($1, $2, $3, $4)",
-        [(register_import.id, part, fills["rows"], fills) for part, fills in parts.items()],
     )
 
 
