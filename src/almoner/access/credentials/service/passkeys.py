@@ -37,7 +37,7 @@ async def build_registration_options(tx: Tx, person: Person, challenge_binding: 
     """Options for ``navigator.credentials.create`` as JSON, excluding passkeys the person already has."""
     known = await store.list_passkeys(tx, person)
     challenge = _create_challenge(tx, "add", person.id.bytes + challenge_binding)
-    options: str = _webauthn().registration_options(
+    options: str = _webauthn().build_registration_options(
         relying_party_id(tx.base_urls), person, challenge, [one.credential for one in known]
     )
     return options
@@ -48,7 +48,7 @@ async def add_passkey(
 ) -> Passkey:
     """Verify and store the passkey that the browser created. Raises PasskeyRefused."""
     webauthn = _webauthn()
-    made, challenge = webauthn.parse_registration(response_json)
+    made, challenge = webauthn.parse_registration_response(response_json)
     checked = webauthn.verify_registration(
         made,
         expected_challenge=challenge,
@@ -77,7 +77,7 @@ async def build_authentication_options(tx: Tx, challenge_binding: bytes, person:
     known = await store.list_passkeys(tx, person) if person else []
     challenge = _create_challenge(tx, "use", challenge_binding)
     credentials = [one.credential for one in known]
-    options: str = _webauthn().authentication_options(relying_party_id(tx.base_urls), challenge, credentials)
+    options: str = _webauthn().build_authentication_options(relying_party_id(tx.base_urls), challenge, credentials)
     return options
 
 
@@ -88,7 +88,7 @@ async def verify_passkey(tx: Tx, realm: Realm, challenge_binding: bytes, respons
     because two browsers may have used it at once.
     """
     webauthn = _webauthn()
-    given, challenge = webauthn.parse_authentication(response_json)
+    given, challenge = webauthn.parse_authentication_response(response_json)
     passkey = await store.find_passkey(tx, realm, given.raw_id)
     if passkey is None:
         raise PasskeyRefused("nobody of this realm has this passkey")
