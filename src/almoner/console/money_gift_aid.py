@@ -101,11 +101,7 @@ async def _submit(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_
 
 
 async def _pay(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
-    minor = (
-        parse_entered_amount("amount", entered_values["amount_fact"], CURRENCY)
-        if entered_values["amount_fact"]
-        else None
-    )
+    minor = parse_entered_amount("amount", entered_values["amount"], CURRENCY) if entered_values["amount"] else None
     await _audit(tx, officer, "paid", claim)
     await gift_aid_claims.mark_paid(tx, claim.id, minor, note=entered_values["note"] or None, by=officer.id)
 

@@ -323,8 +323,8 @@ class RefundPages:
         except NotFound:
             raise IncorrectParams("donation: no donation has this ID") from None
         minor = (
-            parse_entered_amount("amount", entered_values["amount_fact"], gift.money.currency)
-            if entered_values["amount_fact"]
+            parse_entered_amount("amount", entered_values["amount"], gift.money.currency)
+            if entered_values["amount"]
             else None
         )
         started = await refunds.begin_refund(
