@@ -16,7 +16,7 @@ from almoner.screening.screenings.screener import WatchlistsOutdated
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service
-from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportRefused, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistRefused
 from tests.support.service import Service
 from tests.support.watchlists import listing, write
 

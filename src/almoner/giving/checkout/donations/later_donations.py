@@ -62,7 +62,7 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
     return await gift_aid_declarations.find_covering_declaration(tx, partner, subscription.user_id, tx.now)
 
 
-async def set_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:
+async def apply_subscription_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:
     """Lower an unpaid donation to the subscription's current amount; a higher one applies from the next date."""
     if not subscription.money < donation.money:
         return donation

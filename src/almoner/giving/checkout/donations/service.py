@@ -227,7 +227,7 @@ async def _apply_payment(
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
     if donation.dedication is not None:
-        await dedications.request_email(tx, Partner(donation.partner_id), donation.id)
+        await dedications.enqueue_email(tx, Partner(donation.partner_id), donation.id)
     if isinstance(origin, DonationSubscription):
         await donation_subscriptions.record_later_payment(
             tx, origin, donation, payment, provider_payment.payment_method

@@ -82,7 +82,7 @@ async def _process_plan(
     is_partner_paused: bool,
 ) -> None:
     """Process a locked subscription, one step at a time. A paused partner's subscription is postponed unchanged."""
-    if charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id):
+    if charge is not None and charge.donation_id and await store.awaits_provider_response(tx, charge.donation_id):
         # Wait for the provider's response first; it makes the subscription due again.
         await subscriptions.postpone(tx, subscription.id, tx.now + domain.LIVE_PAYMENT_RETRY)
         return
@@ -196,7 +196,7 @@ async def _charge(
     if subscription.money.currency not in organisation.donation_currencies:
         return await _stop(tx, subscription, charge, organisation), None
     subscription = replace(subscription, proposed_organisation_id=None)  # a register took its merger back
-    if charge.donation_id is not None and await donations.has_live_payment(tx, charge.donation_id):
+    if charge.donation_id is not None and await donations.has_payment_in_progress(tx, charge.donation_id):
         charge = replace(charge, next_attempt_at=tx.now + domain.LIVE_PAYMENT_RETRY)
         await subscriptions.update_charge(tx, charge)
         return subscription, charge

@@ -360,7 +360,7 @@ def with_frequency(
         return as_paused(
             replace(changed, next_due_on=due_on), subscription.paused_until, subscription.pause_reason, zone
         )
-    return with_due_date(changed, due_on, zone)
+    return with_next_due_date(changed, due_on, zone)
 
 
 def _date_before(subscription: DonationSubscription) -> date:
