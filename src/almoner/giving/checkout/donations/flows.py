@@ -309,8 +309,7 @@ class _RefreshPayment(_PaymentFlow):
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """The call that fetches an attempt which may be paid: the donor's, even if we ended it, then the newest."""
-        known = await service.load_session_donation(tx, self._session_id)
-        newest = await payments.current_attempt(tx, known.donation.id) if known.donation else None
+        known, newest = await service.load_session_attempt(tx, self._session_id)
         if self._payment_id is not None and newest is not None and newest.status not in SETTLED_STATUSES:
             other, self._payment_id = await payments.find(tx, self._payment_id), None
             if other is not None and other.provider_payment and other.provider != BANK_TRANSFER:

@@ -119,8 +119,14 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
 
 async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
     """The session's donation and checkout state, from the database only."""
+    return (await load_session_attempt(tx, session_id))[0]
+
+
+async def load_session_attempt(tx: Tx, session_id: UUID) -> tuple[SessionDonation, Payment | None]:
+    """Like ``load_session_donation``, with the payment attempt that decides the state."""
     donation = await store.find_newest_by_session(tx, session_id)
-    return domain.session_donation_of(donation, await payments.current_attempt(tx, donation.id) if donation else None)
+    payment = await payments.current_attempt(tx, donation.id) if donation else None
+    return domain.session_donation_of(donation, payment), payment
 
 
 async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin:
@@ -167,18 +173,31 @@ async def apply_provider_state(
     donation = await store.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
+    is_settled = payment.status in SETTLED_STATUSES
+    if not is_settled and await _apply_status(tx, origin, donation, payment, provider_payment):
+        return
     if provider_payment.attempts > payment.attempts:
         await payments.record_card_attempts(tx, payment, provider_payment.attempts)
-    if payment.status in SETTLED_STATUSES:
-        return
+
+
+async def _apply_status(
+    tx: Tx,
+    origin: DonationSession | DonationSubscription,
+    donation: Donation,
+    payment: Payment,
+    provider_payment: ProviderPayment,
+) -> bool:
+    """Move an attempt to its status at the provider, with its card attempts; False if there is nothing to move."""
     match provider_payment.status:
         case ProviderStatus.SUCCEEDED:
             await _apply_payment(tx, origin, donation, payment, provider_payment)
-        case ProviderStatus.FAILED | ProviderStatus.CANCELLED:
+        case ProviderStatus.FAILED | ProviderStatus.CANCELLED if payment.is_payable:
             await _end_attempt(tx, origin, donation, payment, provider_payment)
-        case ProviderStatus.OPEN | ProviderStatus.PROCESSING:
-            if payment.status == "starting":
-                await payments.update_attempt_status(tx, payment, "open", provider_payment)
+        case ProviderStatus.OPEN | ProviderStatus.PROCESSING if payment.status == "starting":
+            await payments.update_attempt_status(tx, payment, "open", provider_payment)
+        case _:
+            return False
+    return True
 
 
 async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession | DonationSubscription:
@@ -196,10 +215,9 @@ async def _end_attempt(
     payment: Payment,
     provider_payment: ProviderPayment,
 ) -> None:
-    if payment.is_payable:
-        await payments.update_attempt_status(tx, payment, provider_payment.status.value, provider_payment)
-        if isinstance(origin, DonationSubscription) and payment.off_session and provider_payment.decline is not None:
-            await donation_subscriptions.record_decline(tx, origin, donation, provider_payment.decline)
+    await payments.update_attempt_status(tx, payment, provider_payment.status.value, provider_payment)
+    if isinstance(origin, DonationSubscription) and payment.off_session and provider_payment.decline is not None:
+        await donation_subscriptions.record_decline(tx, origin, donation, provider_payment.decline)
 
 
 async def _apply_payment(
