@@ -47,7 +47,10 @@ async def test_a_newcomer_makes_a_link_prints_its_code_and_gives_monthly(site: S
         assert await page.locator("img.qr").evaluate("image => image.complete && image.naturalWidth > 0")
         await page.emulate_media(media="print")
         await expect(page.locator("img.qr")).to_be_visible()
-        for left_out in (page.get_by_role("link", name="Edit giving link"), page.get_by_role("heading", name="Details")):
+        for left_out in (
+            page.get_by_role("link", name="Edit giving link"),
+            page.get_by_role("heading", name="Details"),
+        ):
             await expect(left_out).to_be_hidden()
         await page.emulate_media(media="screen")
         address = await page.locator("section [data-copy]").first.get_attribute("data-copy")

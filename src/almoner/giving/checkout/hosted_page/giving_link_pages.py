@@ -177,7 +177,7 @@ class GivingLinkPages:
             if wait := self._wait(request):
                 slow = FormNotice("give.wait.slow", alert=True, seconds=wait)
                 return self._form(giving, context, typed, status=429, notice=slow)
-            made = await self._make_session(opened, giving, str(form.get("reference", "")))
+            made = await self._make_session(giving, str(form.get("reference", "")))
         except LinkClosed as closed:
             return self._closed(request, closed)
         return await self._proceed(request, made, typed, gift)
@@ -341,25 +341,12 @@ class GivingLinkPages:
         network = network_of_client(request.client.host) if request.client else ""
         return self._limiter.count_call(_SENDING, network, self._db.deployment.clock.real_now().timestamp()).retry_after
 
-    async def _make_session(self, opened: OpenedLink, giving: SessionView, reference: str) -> SessionView:
-        """Store the session of the form. Raises LinkClosed if the link or the nonprofit was closed meanwhile."""
+    async def _make_session(self, giving: SessionView, reference: str) -> SessionView:
+        """Store the session of the form."""
         named = prefill.clean_reference(reference)
         metadata = {**({"reference": named} if named else {}), **(giving.session.metadata or {})} or None
         async with self._db.write() as tx:
-            opened = await self._open(tx, opened.request)
-            organisation_id = await self._chosen(
-                tx, opened, self._ids.text("organisation", giving.session.organisation_id)
-            )
-            if organisation_id is None:
-                raise NotFound
-            session = replace(
-                giving.session,
-                id=tx.new_id(),
-                organisation_id=organisation_id,
-                created_at=tx.now,
-                expires_at=tx.now + LIFETIME,
-                metadata=metadata,
-            )
+            session = replace(giving.session, created_at=tx.now, expires_at=tx.now + LIFETIME, metadata=metadata)
             await sessions.create_from_giving_link(tx, session)
         return replace(giving, session=session)
 
