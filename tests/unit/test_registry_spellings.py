@@ -103,8 +103,15 @@ BRA CNPJ: https://receita.fazenda.gov.br/
 MEX RFC: El SAT|Clave RFC|Servicio de Admon. Tributaria
 SGP COC: www.charities.gov.sg
 IND FCRA: fcraonline.nic.in|Ministry of Home Affairs, Govt. of India
+USA IRS: Int. Rev. Service|Fed. Tax ID|IRS 501c3 determination letter|EO Select Check
+GBR CCEW: https://register-of-charities.charitycommission.gov.uk/charity-search
+GBR CCEW: Comisiwn Elusennau ar gyfer Cymru a Lloegr
+GBR HMRC: UK tax authority HMRC|HMRC Gift Aid reference
+IRL CRI: Public Register of Charities
+NZL NZCS: Charities Serv. NZ
+ZAF NPO: Dept. of Soc. Development
 """
-"""With slips, in another order, side by side, as the host of a website."""
+"""With slips, cut off, in another order, side by side, as the host of a website."""
 WRITTEN = [
     (country, code, one)
     for country, code, names in re.findall(r"(\w+) (\w+): (.+)", SPELLINGS + FURTHER)
@@ -148,6 +155,7 @@ def test_where_several_are_meant_the_number_may_tell(code: str, number: str) -> 
         ("GBR", "companieshouse.gov.uk"),
         ("NZL", "www.govt.nz"),
         ("GBR", "Not the Charity Commission"),
+        ("GBR", "Tax authority"),
         ("USA", "EIN of Canada"),
         ("USA", "Charity Commission"),
         ("USA", "US"),

@@ -20,18 +20,19 @@ _NAMES: Final[Mapping[str, str]] = {
         Department of the Treasury Internal Revenue Service | US Treasury | Bureau of Internal Revenue
         Servicio de Impuestos Internos | Servicio de Rentas Internas | IRS TEGE | TEGE | TE/GE
         Tax Exempt and Government Entities | Exempt Organizations Business Master File | Business Master File
-        EO BMF | IRS BMF | BMF | IRS Exempt Organizations | Tax Exempt Organization Search | TEOS | IRS TEOS
+        EO BMF | EO Select Check | IRS BMF | BMF | IRS Exempt Organizations | Tax Exempt Organization Search | TEOS
+        IRS TEOS
         Publication 78 | Pub 78 | IRS Publication 78 | IRS 501(c)(3) | 501(c)(3)
         Employer ID | Employer ID number | Federal ID | Federal ID number | federal tax number | 美国国税局 | 美國國稅局
     """,
     "CCEW": """
-        GB-CHC | GB-CC | Charity Commission | CCEW | CC | Comisiwn Elusennau | Y Comisiwn Elusennau
+        GB-CHC | GB-CC | CHC | Charity Commission | CCEW | CC | Comisiwn Elusennau | Y Comisiwn Elusennau
         Comisiwn Elusennau Cymru a Lloegr | Comisiwn Elusennau Lloegr a Chymru | Charity Commissioners
         Charity Commissioners for England and Wales | Charity Commission of England | Charity Commission Wales
         register of charities | charity register | register of charities for England and Wales | charity number
         charity registration number | charity reg no
         England and Wales | Central Register of Charities | charity regulator | registered charity
-        E&W | Eng & Wales | Charity Commission Eng & Wales
+        E&W | Eng & Wales | Charity Commission Eng & Wales | charitycommission.gov.uk
     """,
     "OSCR": """
         GB-SC | Scottish Charity Regulator | Scottish Charity Register | Scottish register of charities
@@ -54,7 +55,7 @@ _NAMES: Final[Mapping[str, str]] = {
         HMRC Charities | HM Revenue and Customs Charities | Inland Revenue | HM Inland Revenue | Revenue and Customs
         Board of Inland Revenue | Cyllid a Thollau EF | Cyllid a Thollau EM | Cyllid a Thollau Ei Fawrhydi
         Cyllid a Thollau Ei Mawrhydi | CThEF | CThEM | Gift Aid number | HMRC charity number | Inland Revenue number
-        HM Revenue | CASC register | Community Amateur Sports Clubs
+        HM Revenue | Gift Aid | CASC register | Community Amateur Sports Clubs
     """,
     "ACNC": """
         AU-ABN | AU-ACNC | ABN | Australian Business Number | Australian Business Register | ABR
@@ -71,14 +72,15 @@ _NAMES: Final[Mapping[str, str]] = {
         Canadian Revenue Agency | CRA charities listing | list of charities | Liste des organismes de bienfaisance
         business number | BN | numéro d'entreprise | Revenue Canada Charities | registered charities
         charitable registration number
-        Charities Listings | Canada Revenue Service | RR number | numéro d'enregistrement
+        Charities Listings | Canada Revenue Service | canada.ca | RR number | numéro d'enregistrement
     """,
     "CRI": """
         IE-CHY | CHY | IE-CRA | IE-RCN | Charities Regulatory Authority | CRA
         Charities Regulatory Authority of Ireland
         An Rialálaí Carthanas | An Rialtóir Carthanas | An tÚdarás Rialála Carthanas | Rialálaí Carthanas
         Charity Regulator | Irish Charities Regulator | register of charities | charity register
-        registered charity number | RCN | Clár na gCarthanas | Commissioners of Charitable Donations and Bequests
+        registered charity number | charity number | public register | RCN | Clár na gCarthanas
+        Commissioners of Charitable Donations and Bequests
         Register of Charitable Organisations | Revenue CHY
     """,
     "NZCS": """
@@ -102,7 +104,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Journal officiel des associations et fondations d'entreprise | préfecture
         numéro RNA | Ministère de l'Intérieur
         Fichier national des associations | Directory of associations
-        RNA W | JO | JO Associations | préfecture de police
+        RNA W | numéro W | répertoire des associations | JO | JO Associations | préfecture de police
     """,
     "CNPJ": """
         BR-CNPJ | Receita Federal | Receita Federal do Brasil | RFB | Secretaria da Receita Federal
@@ -110,7 +112,8 @@ _NAMES: Final[Mapping[str, str]] = {
         Federal Revenue Service | National Registry of Legal Entities | Cadastro Nacional de Pessoas Jurídicas
         Cadastro Nacional de Pessoa Jurídica | Cadastro Geral de Contribuintes | CGC | CGC/MF | CNPJ/MF
         Ministério da Fazenda | Ministério da Economia
-        Receita | SRF | Receita Federal Brasileira | receita.fazenda.gov.br
+        Receita | SRF | Mapa das OSC | Mapa das Organizações da Sociedade Civil | Secretaria Especial da Receita Federal
+        Receita Federal Brasileira | receita.fazenda.gov.br
     """,
     "RFC": """
         MX-RFC | SAT | Servicio de Administración Tributaria | Tax Administration Service | Hacienda | SHCP
@@ -121,7 +124,7 @@ _NAMES: Final[Mapping[str, str]] = {
     """,
     "COC": """
         SG-COC | SG-UEN | UEN | Unique Entity Number | Charity Portal | Charities Portal | charity register
-        Charities Unit | Registry of Charities
+        Charities Unit | Charity Council | Registry of Charities
         Commissioner of Charities Singapore | Office of the Commissioner of Charities | register of charities
         Pesuruhjaya Badan Amal | 慈善总监 | 慈善總監 | அறநிறுவனங்களின் ஆணையர்
         Ministry of Culture, Community and Youth | MCCY
@@ -176,12 +179,13 @@ _REGIONS: Final[Mapping[str, str]] = {
 A region names it as the whole text; in brackets it may be another's.
 """
 _SMALL: Final = frozenset(
-    "the of for and an in la le les el los de des du da do dos del der die das beim bei fur van het et y l d".split()
+    "the of for and an in la le les el los de des du da do dos del der die das beim bei fur van het et y l d ar "
+    "gyfer".split()
 )
 _GENERAL: Final = frozenset(
-    "act charity clave code data database db directory division exempt form id instelling list listing listings lookup "
-    "n number official online opzoeken portal recognised ref reference reg register registered registration registry "
-    "search status unit website wing zoeken".split()
+    "act authority beschikking charity clave code data database db determination directory division exempt form gov id "
+    "instelling letter list listing listings lookup n number office official online opzoeken portal public recognised "
+    "ref reference reg register registered registration registry search status tax unit website wing zoeken".split()
 )
 _ONE_WORD: Final = {
     "charities": "charity", "organisations": "organisation", "associations": "association", "dept": "department",
@@ -195,6 +199,7 @@ _HOST: Final = re.compile(
 )
 """The address of a website: (its host, the names in it)."""
 _ELISION: Final = re.compile("\\b[dl]['\u2019](?=\\w)")
+_SHORTEST_ABBREVIATION: Final = 3
 _SHORTEST_SLIP: Final = 12
 """Letters of a name that may have one typo; with twice as many, two."""
 _BRACKETS: Final = re.compile(r"[(\[（]([^)\]）]*)[)\]）]")
@@ -295,6 +300,25 @@ def _is_made_of(words: list[str], known: frozenset[str], fillers: frozenset[str]
     return bool(named[-1])
 
 
+@cache
+def _worded(code: str, names: tuple[str, ...]) -> tuple[list[str], ...]:
+    """The words of the names of several words."""
+    return tuple(words for one in _spellings(code, names) if len(words := _words(one)) > 1)
+
+
+def _is_abbreviated(words: list[str], names: tuple[list[str], ...]) -> bool:
+    """Whether they are the words of a name, cut off except for one at least: INT. REV. SERVICE."""
+    return any(
+        len(name) == len(words)
+        and any(whole == word for whole, word in zip(name, words, strict=True))
+        and all(
+            whole == word or (len(word) >= _SHORTEST_ABBREVIATION and whole.startswith(word))
+            for whole, word in zip(name, words, strict=True)
+        )
+        for name in names
+    )
+
+
 def _is_nearly(words: list[str], known: frozenset[str]) -> bool:
     """Whether it is a name except for a typo or the order of its words."""
     key = _key(words)
@@ -308,6 +332,10 @@ def registry_name_distance(text: str, registry_code: str, names: tuple[str, ...]
     """How far a text is from a registry's name: 0 for an exact match, None if it does not match."""
     text = text[:_LONGEST]
     known, fillers = _keys(registry_code, names), _fillers(registry_code, country_code)
+    host = _HOST.fullmatch(text.strip().casefold())
+    labels = host[1].split(".") if host else []
+    if any(_key(_words(".".join(labels[first:]))) in known for first in range(len(labels) - 1)):
+        return 0
     regions = frozenset(_REGIONS.get(registry_code, "").replace(" ", "").split("|"))
     for further, words in enumerate(_without_general(_words(text), registry_code, country_code)):
         if words and _key(words) in known:
@@ -317,11 +345,13 @@ def registry_name_distance(text: str, registry_code: str, names: tuple[str, ...]
         return _MADE_OF_NAMES
     outside = _BRACKETS.sub(" ", text)
     readings = [outside, *_BRACKETS.findall(text), *_PARTS.split(outside)]
-    if host := _HOST.fullmatch(text.strip().casefold()):
+    if host:
         readings += [host[1], *(name.replace("charities", "charity") for name in host[2].split("."))]
     for distance, reading in enumerate(readings, 1):
         for further, one in enumerate(_without_general(_words(reading), registry_code, country_code)):
             if one and _key(one) in (known - regions if distance > 1 else known):
                 return min(distance, 3) * 10 + further
-    nearly = _is_nearly(words, known) or _is_nearly(sorted(words), _sorted_keys(registry_code, names))
-    return _NEARLY if nearly else None
+    if _is_nearly(words, known) or _is_nearly(sorted(words), _sorted_keys(registry_code, names)):
+        return _NEARLY
+    named, variants = _worded(registry_code, names), _without_general(words, registry_code, country_code)
+    return _NEARLY if any(_is_abbreviated(one, named) for one in variants) else None
