@@ -20,6 +20,8 @@ FAMILY: Final = "TEASEL RUNNERS CLUB OF AMERICA"
 STRIDERS, TRAIL, PLAINS_23, PLAINS_24, CENTRAL = "830298531", "830298541", "830298602", "830298613", "830298700"
 DUNLINS: Final = ("840500011", "840500021", "840600000")
 CARNES, ARTS, RELIEF, SAME = "850100001", "850100022", "850100303", "850104004"
+HARRIERS: Final = "BENEVOLENT ORDER OF MARSH HARRIERS"
+BITTERN, SQUADRON, REEDS, NEEDLES = "860500019", "860500155", ("860500301", "860500450"), "860700001"
 UNLISTED: Final = {
     "country": "USA",
     "name": "Windy City Striders",
@@ -54,6 +56,11 @@ ROWS: Final = [
     at(RELIEF, "PTARMIGAN RELIEF", "CASPER"),
     at(SAME, "PTARMIGAN GREBE RELIEF FUND", "CASPER"),
     at("850104005", "PTARMIGAN GREBE RELIEF FUND", "CASPER"),
+    at(BITTERN, HARRIERS, "CASPER", SORT_NAME="9 BITTERN HEATH"),
+    at(SQUADRON, HARRIERS, "JACKSON", SORT_NAME="SQUADRON 9"),
+    at(REEDS[0], HARRIERS, "LARAMIE", SORT_NAME="POST 5 REED WARBLER"),
+    at(REEDS[1], HARRIERS, "LARAMIE", SORT_NAME="5 REED WARBLER POST"),
+    at(NEEDLES, "PLOVER EMBROIDERY GUILD", "CASPER", SORT_NAME="DUNE NEEDLEWORKERS", GROUP="2702", AFFILIATION="9"),
 ]
 
 
@@ -94,6 +101,11 @@ async def asked(world: Service, partner: Client, name: str, number: str, place: 
         pytest.param("Ptarmigan Grebe Relief Fund", SAME, "CASPER", id="of one name and place the number decides"),
         pytest.param("Carnse Volunteer Fire Department", CARNES, None, id="letters that are swapped"),
         pytest.param("Barnes Volunteer Fire Department", CARNES, "CASPER", id="a slip at the very place"),
+        pytest.param("Benevolent Order of Marsh Harriers Post 9", BITTERN, None, id="what kind of member it is"),
+        pytest.param("Bittern Heath Harriers Lodge 9", BITTERN, None, id="the telling word and the second line"),
+        pytest.param("Bittern Heath Harriers", BITTERN, None, id="without its number"),
+        pytest.param(f"{HARRIERS} Post 5 Reed Warbler", REEDS[1], None, id="one name in another order"),
+        pytest.param("Dune Needleworkers", NEEDLES, None, id="a subordinate's own name"),
     ],
 )
 async def test_who_is_named_is_accepted(
@@ -113,6 +125,9 @@ async def test_who_is_named_is_accepted(
         pytest.param("Windy City Striders", TRAIL, "CASPER", "other_number_fits_better", id="with the right address"),
         pytest.param(f"{FAMILY} Windy City Striders", CENTRAL, None, "name_disagrees", id="a member at the parent's"),
         pytest.param("Dunlin Guild", DUNLINS[1], None, "similar_number", id="a namesake a digit away"),
+        pytest.param(f"{HARRIERS} Post 9", SQUADRON, None, "other_number_fits_better", id="another kind of member"),
+        pytest.param("Bittern Heath Benevolent Order", BITTERN, None, "name_disagrees", id="no telling word"),
+        pytest.param("Plover Embroidery Guild", NEEDLES, None, "member_not_named", id="the name of a group"),
         pytest.param("Dunlin Guild", DUNLINS[1], "CASPER", "other_number_fits_better", id="a namesake at the address"),
         pytest.param("Dunlin Guild", DUNLINS[1], "DENVER", "address_disagrees", id="an address of neither"),
         pytest.param("Ptarmigan Relief", RELIEF, "DENVER", "address_disagrees", id="a common name in another state"),

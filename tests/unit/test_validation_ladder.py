@@ -442,3 +442,19 @@ def test_the_facts_of_a_step_are_words_and_not_json() -> None:
         ("parts", "same, 1.0, a; city, 0.5"),
         ("n", "62"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("Rose Ward Fund", "accept"),
+        ("The Rose Ward Fund of Bramble Hospital Charity", "accept"),
+        ("Bramble Hospital Charity: Rose Ward Fund", "accept"),
+        ("Bramble Hospital Charity", "review"),
+        ("Ward Fund of Bramble Hospital Charity", "review"),
+    ],
+)
+def test_a_linked_charity_may_be_named_with_its_main_charity(name: str, verdict: str) -> None:
+    linked, main = listed(name="THE ROSE WARD FUND"), listed(name="BRAMBLE HOSPITAL CHARITY")
+    facts = seen("CCEW", listed=linked, main=main, asked=replace(ASKED, name=name, registry_name="CCEW"))
+    assert ladder.evaluate_rules(facts, RULES).outcome.verdict == verdict

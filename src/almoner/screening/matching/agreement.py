@@ -3,7 +3,7 @@
 The constants were chosen by cross-validation on labelled pairs (docs/evidence/matching.md).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -13,7 +13,7 @@ from almoner.screening.matching.addresses import AddressAgreement, ParsedAddress
 from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.domain import Finding, NameLikeness, Party, PartyAgreement, PreparedName, ScorePart
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.words import prepare_name
+from almoner.screening.matching.words import BRANCH_WORDS, prepare_name
 
 CERTAIN_SCORE: Final = 0.935
 """The score from which a match is accepted without review, if both sides have an address."""
@@ -49,6 +49,8 @@ _PARTIAL_LINE_DEDUCTION: Final = 0.04
 _MAX_BRANCH_SCORE: Final = 0.8
 _EQUAL_SCORE: Final = 0.9999
 """The score from which all words count as equal: the sum of many weights is slightly below 1."""
+_TELLING_SHARE: Final = 0.8
+"""The weight of a telling word, as a share of the largest in its name."""
 _DISTINCTIVE_WEIGHT: Final = 0.7
 """The weight of a word that tells organisations apart by itself; at most about forty registered names contain it."""
 _KNOWN_IN_NAMES: Final = 3
@@ -59,6 +61,12 @@ _CHAPTER_WORDS: Final = frozenset(
     "trustee".split()
 )
 """Words that make a second line name a chapter of the organisation on the first line, or a trust for it."""
+_AREAS: Final = frozenset("area county district division province region section state".split())
+"""Those of them that say where it is, not what it is."""
+_OTHER_KINDS: Final = frozenset(
+    "crew daughters detachment junior ladies pack rebekah sons squadron troop women".split()
+)
+"""Further words that say what kind of member one is."""
 
 _prepare = lru_cache(maxsize=4096)(prepare_name)
 
@@ -115,12 +123,45 @@ def _compare_with_lines(
         yield _deduct(
             compare_names(searched_name, _prepare(f"{first.name} {partly}")), "second_line", _PARTIAL_LINE_DEDUCTION
         )
+        if _is_usual_name(searched_name, first, second, stated):
+            same = ScorePart("same", 1.0, searched_name.joined, both.listed)
+            named = NameLikeness(1.0, (same,), (), searched_name.name, both.listed)
+            yield _deduct(named, "second_line", _PARTIAL_LINE_DEDUCTION)
     elif first.is_truncated or (
         in_family is None and _is_chapter(second, first) and not more & set(searched_name.words)
     ):
         yield _deduct(whole, "branch", max(whole.score - _MAX_BRANCH_SCORE, 0.0))
     else:
         yield whole
+
+
+def _is_usual_name(
+    searched_name: PreparedName, first: PreparedName, second: PreparedName, stated: Collection[str]
+) -> bool:
+    """Whether people call a member so: POST 8 of the American Legion, CHEYENNE ELKS LODGE 660.
+
+    Every word is of one of the two lines, or says what kind of member it is where the second line does not. It has the
+    whole first line, or the telling word of it and the whole second line, in which a word counts more than a number.
+    """
+    asked, own = set(searched_name.words), set(second.words)
+    kinds = _CHAPTER_WORDS - _AREAS
+    if own & (kinds | BRANCH_WORDS | _OTHER_KINDS):
+        kinds = frozenset()
+    if asked - own - set(normalise_text(first.name).split()).union(first.words) - kinds or not stated:
+        return False
+    missing = set(first.words) - asked
+    if not missing:
+        return True
+    letters = {word for word in own if word.isalpha()}
+    if BRANCH_WORDS & missing or not (letters or own) <= asked:
+        return False
+    weights = {word: weight for word, weight in zip(first.words, first.weights, strict=True) if word.isalpha()}
+    least = _TELLING_SHARE * max(weights.values(), default=0.0)
+    return any(
+        weight >= least and first.kinds[first.words.index(word)] == "word"
+        for word, weight in weights.items()
+        if word in asked
+    )
 
 
 def _compare_with_names(searched_name: PreparedName, others: Sequence[PreparedName]) -> Iterator[NameLikeness]:

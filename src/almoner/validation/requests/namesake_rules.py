@@ -109,7 +109,12 @@ def _fits_better(other: PartyAgreement, own: PartyAgreement, *, addressed: bool)
 
 
 def _is_other_member(other: Namesake, listed: Organisation) -> bool:
-    return other.same_first_line and other.secondary_name != listed.secondary_name
+    return other.same_first_line and _line_words(other) != _line_words(listed)
+
+
+def _line_words(one: Organisation | Namesake) -> frozenset[str]:
+    """The words of its second line: POST 5 REESE and 5 REESE POST are one."""
+    return frozenset(matching.prepare_name(one.secondary_name or "").words)
 
 
 def _elsewhere(other: Namesake, listed: Organisation) -> bool:

@@ -6,7 +6,7 @@ a reviewer; nothing is rejected here.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -203,15 +203,29 @@ def _requested_party(nonprofit_details: NonprofitDetails) -> Party:
 
 
 def _listed_party(facts: RequestFacts) -> Party:
-    assert facts.listed is not None
-    return namesake_rules.build_party(facts.listed, shares_first_line=_in_family(facts, facts.listed))
+    listed, main = facts.listed, facts.main
+    assert listed is not None
+    party = namesake_rules.build_party(listed, shares_first_line=_in_family(facts, listed))
+    if main is None or not set(_words_of(listed.name)) <= set(_words_of(facts.asked.name)):
+        return party
+    return replace(party, names=[*party.names, f"{listed.name} {main.name}"])  # the fund of a charity
+
+
+def _words_of(name: str) -> tuple[str, ...]:
+    return matching.prepare_name(name).words
 
 
 def _in_family(facts: RequestFacts, listed: Organisation) -> bool | None:
-    """Whether others share its first line; None if they may be in a part of the register that is not loaded."""
+    """Whether others share its first line; None if they may be in a part of the register that is not loaded.
+
+    A subordinate of a group usually has the name of the group there.
+    """
     if facts.namesakes or matching.prepare_name(listed.name).name_frequency > 1:
         return True
-    return None if _is_partly_loaded(facts) else False
+    if not _is_partly_loaded(facts):
+        return False
+    further = set(_words_of(listed.secondary_name or "")).difference(_words_of(listed.name))
+    return True if listed.usa_group_exempt and any(map(str.isalpha, further)) else None
 
 
 def _is_partly_loaded(facts: RequestFacts) -> bool:
