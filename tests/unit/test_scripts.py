@@ -52,8 +52,8 @@ def test_without_any_name_nothing_is_compared() -> None:
         "Relief Fund",
         "Łódź Çağrı Vakfı",
         "Nguyễn Thị Minh Khai",
-        "Фонд «Помощь»",
-        "Ίδρυμα Αρωγής",
+        "Фонд «Помощь детям»",
+        "Ίδρυμα Ιατρικής Αρωγής",
         "Ｒｅｌｉｅｆ　Ｆｕｎｄ",
         "𝐑𝐞𝐥𝐢𝐞𝐟",
         "Fond Помощь",
@@ -107,6 +107,14 @@ def test_what_hides_in_a_word_makes_it_uncertain(name: str) -> None:
 )
 def test_flags_accents_and_prices_hide_nothing(name: str) -> None:
     assert screening_obstacle([name]) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["Бехарад", "Аль-Кармана", "Фонд «Помощь»", "Ίδρυμα Αρωγής", "Ντουμπάγκορ", "ООО «Таджана»"]
+)
+def test_one_word_of_another_script_may_be_spelt_otherwise_or_translated(name: str) -> None:
+    assert screening_obstacle([name]) == "script_uncertain"
+    assert screening_obstacle(["Relief Fund", name]) == "script_uncertain"
 
 
 @pytest.mark.parametrize("name", ["ООО Casper", "НКО «Open Door»", "Τράπεζα Casper", "СОВЕТ ТРЕСТ"])

@@ -8,6 +8,8 @@ import pytest
 from almoner.screening.matching.domain import PreparedEntry
 from almoner.screening.matching.service import WatchlistMatcher, compare_names, prepare_name, prepare_subject
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE
+from almoner.screening.screenings import indexing
+from almoner.screening.screenings.domain import SubjectDetails
 
 PERSONS = [
     ("سليم الحداد", "AL-HADDAD, Salim"),
@@ -56,6 +58,18 @@ PERSONS = [
     ("Արմեն Հակոբյան", "Armen HAKOBYAN"),
     ("አበበ ተስፋዬ", "Abebe TESFAYE"),
 ]
+CONTAINED = [
+    ("سليم يوسف القصيبي", "AL-GOSAIBI, Salim"),
+    ("شمس الدین رضا بهرامی", "BAHRAMI, Shamsuddin"),
+    ("راشد منہاس بٹگرامی", "Rashid BATGRAMI"),
+    ("יעל שרה ברקוביץ", "BERKOVITZ, Yael"),
+    ("سليم القصيبي", "AL-GOSAIBI, Salim Yusuf"),
+]
+NOT_CONTAINED = [
+    ("يوسف سليم القصيبي", "YUSUF, Salim"),
+    ("سليم يوسف القصيبي", "AL-GOSAIBI, Said"),
+    ("احمد يوسف حسن", "HASSAN, Ahmed"),
+]
 OTHERS = [
     ("سليم الحداد", "Salim al-Khatib"),
     ("سليم الحداد", "Sulayman Hadid al-Masri"),
@@ -88,6 +102,17 @@ def test_the_sound_of_a_name_is_known_in_another_script(original: str, listed: s
 @pytest.mark.parametrize(("original", "listed"), OTHERS)
 def test_one_word_in_common_is_not_enough(original: str, listed: str) -> None:
     assert compare_names(prepare_name(original), prepare_name(listed)).score < FLAG_SCORE
+
+
+@pytest.mark.parametrize(
+    ("original", "listed", "flagged"), [*((*one, True) for one in CONTAINED), *((*one, False) for one in NOT_CONTAINED)]
+)
+def test_a_person_may_have_more_names_than_the_list(original: str, listed: str, flagged: bool) -> None:
+    matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], persons=True)
+    asked = indexing.prepare_subject(SubjectDetails("person", (original,)))
+    assert bool(matcher.find_matches(asked)) is flagged
+    turned = WatchlistMatcher([PreparedEntry("1", (original,))], persons=True)
+    assert bool(turned.find_matches(indexing.prepare_subject(SubjectDetails("person", (listed,))))) is flagged
 
 
 @pytest.mark.parametrize("turned", [False, True])

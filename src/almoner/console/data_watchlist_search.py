@@ -13,23 +13,28 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
+from almoner.screening.matching.domain import PersonObstacle
 from almoner.screening.matching.service import FLAG_SCORE
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import LookupResult, ScreeningObstacle, StoredSubject, SubjectDetails
+from almoner.screening.screenings.domain import LookupResult, StoredSubject, SubjectDetails
 from almoner.screening.watchlists.domain import SubjectKind
 
 _LONGEST_NAME: Final = 500
 _KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
-OBSTACLE_WORDS: Final[dict[ScreeningObstacle, str]] = {
+OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
     "script_uncertain": (
-        "Some letters of this name can only be compared by sound, or look like letters of another alphabet. These "
-        "results may be incomplete."
+        "Some letters of this name can only be compared by sound or look like letters of another alphabet, or the name "
+        "is a single word that a list may translate. These results may be incomplete."
     ),
     "script_not_supported": (
         "Some letters of this name cannot be compared. Enter the name in Latin letters, and also search the list on "
         "the publisher’s website."
     ),
     "no_words": "This name contains no words that can be compared.",
+    "single_name": (
+        "The lists contain persons with their full names, and this is a single name. Enter the first and last name. "
+        "These results may be incomplete."
+    ),
 }
 
 

@@ -34,6 +34,8 @@ _SHORTEST_TRUNCATED: Final = 18
 _MISSPELT_KINDS: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
 _UMLAUT_LIKENESS: Final = 0.98
+_MOST_UNMATCHED: Final = 30
+"""The most words without an equal one that are compared otherwise: no two names that differ so much are alike."""
 MIN_WORD_LENGTH: Final = 4
 """The shortest word that can be a typo of another one."""
 
@@ -119,6 +121,8 @@ class WordAligner:
         self._match_abbreviated()
         self._match_repeated()
         self._match_truncated()
+        if max(len(self.left), len(self.right)) > _MOST_UNMATCHED:
+            return self.pairs
         if self.left and self.right:
             self._match_joined()
             if self._persons:

@@ -11,7 +11,10 @@ from typing import Final
 
 _REWRITTEN: Final = re.compile("[^ablmnr]")
 _VOWELS: Final = re.compile("(?<!^)[aeiou]")
+_VOWEL_RUN: Final = re.compile("[aeiou]+")
 _CONSONANTS: Final = 3
+_CONSONANTS_ALONE: Final = 4
+"""The fewest consonants by which a name of one word is recognised."""
 _SHORTEST: Final = 4
 """The fewest letters of a reduced word by which two words can be equal."""
 
@@ -102,6 +105,17 @@ def may_be_same_word(one: str, other: str) -> bool:
     return reduced_spelling(one) in possible_reduced_spellings(other) or reduced_spelling(
         other
     ) in possible_reduced_spellings(one)
+
+
+def sounds_alike(one: str, other: str) -> bool:
+    """Whether two words have the same consonants, four or more, and vowels in the same places: HESBOLA, HIZBALLAH."""
+    listed = _skeleton(reduced_spelling(other))
+    enough = len(listed.replace("V", "")) >= _CONSONANTS_ALONE
+    return enough and any(_skeleton(spelling) == listed for spelling in possible_reduced_spellings(one))
+
+
+def _skeleton(reduced: str) -> str:
+    return _VOWEL_RUN.sub("V", reduced.replace("z", "s"))
 
 
 def spellings_differing_in_vowels(one: str, other: str) -> Iterator[tuple[str, str]]:

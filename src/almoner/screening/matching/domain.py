@@ -16,6 +16,8 @@ Finding = Literal[
 
 ScreeningObstacle = Literal["script_uncertain", "script_not_supported", "no_words"]
 """Why a name without matches is not proof: its script is compared by sound only, not supported, or it has no words."""
+PersonObstacle = Literal[ScreeningObstacle, "single_name"]
+"""The same of a person, who is listed with several names, so that a single name without matches is no proof either."""
 
 Kind = Literal["word", "number", "year", "direction", "place"]
 """The kind of a word."""

@@ -20,7 +20,7 @@ from almoner.kit import abbreviations
 from almoner.screening.matching import conventions, tables
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
 from almoner.screening.matching.domain import PhoneticName, PreparedName
-from almoner.screening.matching.posting_lists import PackedWords, PostingLists
+from almoner.screening.matching.posting_lists import PackedWords, PostingLists, SortedPostings
 from almoner.screening.matching.sound_comparison import comparable_word_positions
 from almoner.screening.matching.sound_index import SoundIndex
 from almoner.screening.matching.spelling import compute_consonant_key
@@ -32,6 +32,8 @@ _MIN_SHARED_WEIGHT: Final = MIN_LIKENESS / (2 - MIN_LIKENESS)
 _TRIGRAM_LENGTH: Final = 3
 _ROUNDING: Final = 0.25
 _MAX_TYPOS: Final = 3
+_MOST_MISSPELT: Final = 16
+"""The most words of a name whose misspellings are searched."""
 _CACHE_SIZE: Final = 16_384
 """How many words the cache of similar listed words holds."""
 
@@ -69,8 +71,8 @@ class NameIndex:
         longest = len(words[-1]) if words else 0
         self._longer = [bisect_left(words, length, key=len) for length in range(longest + 2)]
         """Per length, the position of the first word of at least that many letters."""
-        self._sounds = PostingLists((compute_consonant_key(word), number) for number, word in enumerate(words))
-        self._written = PostingLists(
+        self._sounds = SortedPostings((compute_consonant_key(word), number) for number, word in enumerate(words))
+        self._written = SortedPostings(
             (conventions.consonant_skeleton(conventions.reduce_english_spelling(word)), number)
             for number, word in enumerate(words)
         )
@@ -81,21 +83,25 @@ class NameIndex:
         self._listed = lru_cache(maxsize=_CACHE_SIZE)(self._similar_listed_words)
 
     def find_candidates(self, searched_name: PreparedName, *, loose: bool = False) -> list[int]:
-        """The positions of listed names that share enough words with the searched name."""
+        """The positions of listed names that share enough words with the searched name.
+
+        A name of one word is searched in every spelling: nothing else of it could agree. Of a very long name, words are
+        searched as spelt: looking for misspellings of each would take long.
+        """
         found = set(self._wholes[searched_name.joined_all])
         if searched_name.joined_without_form:
             found.update(self._wholes[searched_name.joined_without_form])
+        joined = [word for word in _joined_pairs(searched_name) if word in self._postings]
+        for word in joined:
+            found.update(self._postings[word])
+        least, loose = _MIN_SHARED_WEIGHT * searched_name.total, loose or len(searched_name.words) == 1
+        listed = self._exact_word if len(searched_name.words) > _MOST_MISSPELT else self._listed
         words = [
-            (*self._listed(word, loose), weight)
+            (*listed(word, loose), weight)
             for word, weight in zip(searched_name.words, searched_name.weights, strict=True)
         ]
-        known = sum(weight for count, _, weight in words if count)
-        least = _MIN_SHARED_WEIGHT * searched_name.total
-        joined = [word for word in _joined_pairs(searched_name) if word in self._postings]
-        if known >= least or joined:
+        if joined or sum(weight for count, _, weight in words if count) >= least:
             found.update(self._names_sharing_words(words, least))
-            for word in joined:
-                found.update(self._postings[word])
         found.update(self._in_other_scripts.find_candidates(searched_name))
         return sorted(found)
 
@@ -117,6 +123,10 @@ class NameIndex:
         for number, worth in shared.items():
             if worth >= least and worth >= _MIN_SHARED_WEIGHT * self._totals[number] - _ROUNDING:
                 yield number
+
+    def _exact_word(self, word: str, _loose: bool, /) -> tuple[int, tuple[str, ...]]:
+        count = self._postings.count(word)
+        return count, (word,) if count else ()
 
     def _similar_listed_words(self, word: str, loose: bool, /) -> tuple[int, tuple[str, ...]]:
         """How many names contain them; the word if it is listed, and listed words that it may be a misspelling of."""

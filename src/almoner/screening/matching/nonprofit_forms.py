@@ -29,6 +29,8 @@ _ONE_SPELLING: Final = {
 """Letters with several spellings, folded to one: Greek capitals lose their accents, Persian letters become Arabic."""
 _GLUED: Final = (("HANGUL", 4), ("CJK", 3), ("HIRAGANA", 3), ("THAI", 4), ("LAO", 4), ("KHMER", 4), ("MYANMAR", 4))
 """Scripts without blanks between form and name, and the fewest letters of a form recognised without one."""
+_CASED: Final = ("CYRILLIC", "GREEK")
+_LETTERS_BESIDE_A_GLUED_FORM: Final = 4
 _NOT: Final = "no"
 """A form after a name (n.o.), but a negation before it: NO KILL SHELTER."""
 _NO_FORM_BEFORE: Final = frozenset("of for to in on and the against".split())
@@ -117,6 +119,31 @@ def _native_forms() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
     front = re.compile(f"{_BESIDE}*(?:({either(apart)}){edge}|({either(glued)})){_BESIDE}*")
     behind = re.compile(f"(?:(?:{_BESIDE}|^)({either(apart)})|({either(glued)})){_BESIDE}*$")
     return {form: "|".join(sorted(found)) for form, found in kinds.items()}, front, behind
+
+
+@cache
+def _glued_forms() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
+    """Cyrillic and Greek forms without a blank beside the name: (short ones, pattern in front, pattern behind it)."""
+    forms = {fold_letters(_plain(form)) for _, form, _ in _rows() if unicodedata.name(form[0], "").startswith(_CASED)}
+    long = sorted((form for form in forms if len(_letters(form)) >= _SHORT), key=lambda form: (-len(form), form))
+    either, rest = "|".join(_pattern(form, form)[0] for form in long), f"\\w{{{_LETTERS_BESIDE_A_GLUED_FORM}}}"
+    front, behind = re.compile(f"{_BESIDE}*(?:{either})(?={rest})"), re.compile(f"(?<={rest})(?:{either}){_BESIDE}*$")
+    return frozenset(map(_letters, forms.difference(long))), front, behind
+
+
+def strip_glued_form(name: str) -> str | None:
+    """The name without a Cyrillic or Greek form that stands at an end without a blank; None if there is none.
+
+    It may be part of a word: ФОНДНАДЕЖДА and ФОНДОВЫЙ. A form of two letters has capitals before a capitalised word.
+    """
+    text = _plain(name)
+    short, front, behind = _glued_forms()
+    folded = fold_letters(text)
+    if text[:2].isupper() and text[2:4].istitle() and folded[:2] in short:
+        return text[2:]
+    if met := front.match(folded):
+        return text[met.end() :]
+    return text[: met.start()] if (met := behind.search(folded)) else None
 
 
 def _letters(form: str) -> str:

@@ -1,17 +1,15 @@
-"""Decide which names can be compared: those whose letters are all of a supported script."""
+"""The scripts of letters, and letters that look like those of another script."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from anyascii import anyascii
 
-from almoner.screening.matching.domain import ScreeningObstacle
-
 _SUPPORTED: Final = frozenset(("LATIN", "CYRILLIC", "GREEK"))
-_BY_SOUND: Final = frozenset(
+COMPARED_BY_SOUND: Final = frozenset(
     "ARABIC HEBREW CJK IDEOGRAPHIC HANGUL HIRAGANA KATAKANA DEVANAGARI BENGALI GUJARATI GURMUKHI TAMIL TELUGU KANNADA "
     "MALAYALAM ORIYA THAI ARMENIAN GEORGIAN ETHIOPIC".split()
 )
@@ -54,18 +52,7 @@ def unsupported_scripts(text: str) -> Iterator[str]:
             yield from scripts_of_character(sign) - _SUPPORTED
 
 
-def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
-    """Why these names cannot all be compared; None if they can."""
-    given = list(names)
-    scripts = {script for name in given for script in unsupported_scripts(name)}
-    if scripts:
-        return "script_uncertain" if scripts <= _BY_SOUND else "script_not_supported"
-    if any(map(_has_look_alikes, given)):
-        return "script_uncertain"
-    return None if given and all(any(map(str.isalnum, name)) for name in given) else "no_words"
-
-
-def _has_look_alikes(name: str) -> bool:
+def has_look_alikes(name: str) -> bool:
     """Whether letters of one alphabet replace look-alikes of another, or something else replaces or alters letters.
 
     So in a word with letters of two alphabets, or a non-Latin word that looks Latin among Latin ones.

@@ -10,13 +10,13 @@ from almoner.screening.matching.agreement import (
     compare_parties,
 )
 from almoner.screening.matching.comparison import compare_names
+from almoner.screening.matching.obstacles import person_obstacle, screening_obstacle
 from almoner.screening.matching.posting_lists import PostingLists
 from almoner.screening.matching.romanisations import other_romanisations
-from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
-ENGINE_VERSION: Final = 9
+ENGINE_VERSION: Final = 10
 """Increase it with every change that affects a score: watched subjects are then screened again."""
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "compare_parties",
     "match_entry",
     "other_romanisations",
+    "person_obstacle",
     "prepare_name",
     "prepare_subject",
     "screening_obstacle",

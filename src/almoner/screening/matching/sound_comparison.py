@@ -124,6 +124,26 @@ def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> Na
     return NameLikeness(score, tuple(parts), (), non_latin_name.name, latin_name.name)
 
 
+def is_contained_by_sound(sounded: PreparedName, latin: PreparedName, min_weight: float) -> bool:
+    """Whether one name has all words of the other, in the usual transcription: people omit names of their fathers.
+
+    ``min_weight``: the least weight of the Latin words that agree. A name in another script may only have more words
+    between its first and its last.
+    """
+    sounds, places = sounded.sounds, comparable_word_positions(latin)
+    if sounds is None or sounds.spellings:
+        return False
+    pairs = _best_pairs(_possible_pairs(sounds, [latin.words[place] for place in places]))
+    if len(pairs) < _MIN_WORDS or any(pair.likeness < _USUAL_TRANSCRIPTION for pair in pairs):
+        return False
+    left = {place for pair in pairs for place in pair.left}
+    right = {place for pair in pairs for place in pair.right}
+    if sum(latin.weights[places[place]] for place in right) < min_weight:
+        return False
+    last = len(sounds.words) - 1
+    return len(left) > last or (len(right) == len(places) and {0, last} <= left)
+
+
 def _form_pairs(sounds: PhoneticName, texts: Sequence[str], pairs: Sequence[_Pair]) -> list[_Pair]:
     """Pair an unpaired word with a legal form of the same meaning on the other side."""
     left = {*range(len(texts))}.difference(*(pair.right for pair in pairs)) if sounds.forms and pairs else ()

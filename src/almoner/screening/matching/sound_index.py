@@ -26,7 +26,7 @@ from almoner.screening.matching.sound_comparison import (
     is_near_key,
     max_possible_likeness,
 )
-from almoner.screening.matching.sounds import compute_latin_sound_keys, merge_l_and_r
+from almoner.screening.matching.sounds import MOST_WORDS, compute_latin_sound_keys, merge_l_and_r
 
 _MOST_COMPARED: Final = 160
 """The most names that are compared with a searched name: those that share the most words."""
@@ -161,19 +161,22 @@ class SoundIndex:
 
     def _names_by_word(self, sounds: PhoneticName) -> Iterator[tuple[int, set[int], set[int]]]:
         """(number of words, positions of names with them, positions of names that may), per word and joined pair."""
+        exact = len(sounds.words) >= MOST_WORDS  # a longer name was cut off
         single = dict(zip(sounds.texts, sounds.words, strict=True))
         meanings = [(1, keys, tables.find_translations(text)) for text, keys in single.items()]
         joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.words) :]]
         for size, keys, meant in (*meanings, *joined):
-            found = [self._words_near(key, merges=sounds.merges) for key in keys]
+            found = [self._words_near(key, merges=sounds.merges, exact=exact) for key in keys]
             same = self._names_of(meant.union(*(same for same, _ in found)))
             yield size, same, same | self._names_of({word for _, near in found for word in near})
 
     def _names_of(self, words: Iterable[str]) -> set[int]:
         return {number for word in words for number in self._words[word]}
 
-    def _words_near(self, key: str, *, merges: bool) -> tuple[list[str], list[str]]:
-        """Latin words with this sound key, and those whose key differs by one letter."""
+    def _words_near(self, key: str, *, merges: bool, exact: bool) -> tuple[list[str], list[str]]:
+        """Latin words with this sound key, and those whose key differs by one letter unless ``exact``."""
+        if exact:
+            return (self._merged_keys if merges else self._keys).words_of((key,)), []
         found = self._similar.get((key, merges))
         if found is None:
             known = self._merged_keys if merges else self._keys

@@ -111,7 +111,7 @@ _MERGING: Final = frozenset(("KATAKANA", "HIRAGANA", "HANGUL", "CJK", "TAMIL"))
 _SYLLABIC: Final = frozenset(("HANGUL", "CJK"))
 _POINTED: Final = frozenset(("ARABIC", "HEBREW"))
 _UNSPELT: Final = _POINTED | _SYLLABIC
-_MOST_WORDS: Final = 10
+MOST_WORDS: Final = 10
 """The most words of a name that are read."""
 _SERVANT_OF: Final = re.compile(r"\bعبدال(?=\w\w)")
 """A prefix written as one word or two; it is read as two."""
@@ -133,7 +133,7 @@ def build_phonetic_name(raw_name: str) -> PhoneticName | None:
         return None
     script = scripts.most_common(1)[0][0]
     plain = strip_diacritics(name) if script in _POINTED else unicodedata.normalize("NFC", name)
-    texts = [word for word in _words(_SERVANT_OF.sub("عبد ال", plain)) if word not in _STOPS][:_MOST_WORDS]
+    texts = [word for word in _words(_SERVANT_OF.sub("عبد ال", plain)) if word not in _STOPS][:MOST_WORDS]
     spellings = coarse_spellings("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
     native = filter(_is_native_letter, unicodedata.normalize("NFKC", "".join(texts)))

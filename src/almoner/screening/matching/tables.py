@@ -31,6 +31,7 @@ _INFLECTED: Final = re.compile(
 )
 """Endings of Cyrillic and Greek words, without accents."""
 _ORDINARY_WORD_COUNT: Final = 3
+_SHORTEST_PART: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,12 @@ def is_ordinary_word(word: str) -> bool:
         return True
     words = _english_words()
     return any(b"\n%s\n" % form.encode() in words for form in (word, word.removesuffix("s"), word.removesuffix("es")))
+
+
+def is_compound_of_ordinary_words(word: str) -> bool:
+    """Whether a word is two ordinary words of four letters or more: HEADLAMP."""
+    places = range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1)
+    return any(is_ordinary_word(word[:place]) and is_ordinary_word(word[place:]) for place in places)
 
 
 @cache

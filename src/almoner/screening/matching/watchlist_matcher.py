@@ -14,7 +14,7 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.addresses import ParsedAddress, compare_addresses, parse_address
 from almoner.screening.matching.alignment import max_edit_distance
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.conventions import may_be_same_word
+from almoner.screening.matching.conventions import may_be_same_word, sounds_alike
 from almoner.screening.matching.domain import (
     EntryMatch,
     NameLikeness,
@@ -25,6 +25,7 @@ from almoner.screening.matching.domain import (
     ScorePart,
 )
 from almoner.screening.matching.index import NameIndex
+from almoner.screening.matching.sound_comparison import is_contained_by_sound
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.words import prepare_name
 
@@ -143,17 +144,21 @@ def _is_near_name(
 ) -> bool:
     """Whether a distinctive name agrees but for a typo, the word order or a common word.
 
-    Not for an entry in another country, nor for ordinary words or a single word that only sounds the same.
+    Not for an entry in another country, nor for ordinary words. A single word that only sounds the same needs enough
+    consonants.
     """
     if evidence.states_country and not evidence.supports:
         return False
     typos = [
         part for part in likeness.parts if part.finding == "spelling" and not may_be_same_word(part.asked, part.listed)
     ]
+    pairs = [(part.asked, part.listed) for part in typos]
+    single = len(searched_name.words) == len(listed.words) == 1
+    sounding = single and all(sounds_alike(*pair) and not _is_word(pair[0]) for pair in pairs)
     letters = min(len(searched_name.joined), len(listed.joined))
     least = _MIN_NAME_LETTERS if typos or likeness.score < _NEARLY_EQUAL else _MIN_NAME_LETTERS - 1
     if (
-        likeness.score < _MIN_LIKENESS_ALONE
+        (likeness.score < _MIN_LIKENESS_ALONE and not sounding)
         or letters < least
         or searched_name.name_frequency
         or not identifies_by_name_alone(listed)
@@ -161,9 +166,13 @@ def _is_near_name(
         return False
     if all(map(tables.is_ordinary_word, listed.words)):
         return False
-    if len(listed.words) == 1 and any(not _is_typo(part.asked, part.listed) for part in typos):
+    if len(listed.words) == 1 and not sounding and not all(_is_typo(*pair) for pair in pairs):
         return False
-    return not any(tables.word_frequencies().is_known_word(part.asked) for part in typos)
+    return not any(tables.word_frequencies().is_known_word(asked) for asked, _ in pairs)
+
+
+def _is_word(word: str) -> bool:
+    return tables.is_ordinary_word(word) or tables.is_compound_of_ordinary_words(word)
 
 
 def _is_typo(one: str, other: str) -> bool:
@@ -188,6 +197,10 @@ def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: P
 
     A word may be spelt as another language does.
     """
+    if (searched_name.sounds is None) != (listed.sounds is None) and not likeness.vetoes:
+        sounded, latin = (searched_name, listed) if searched_name.sounds else (listed, searched_name)
+        if is_contained_by_sound(sounded, latin, _MIN_RARE_WEIGHT):
+            return True
     fewer, more = sorted((searched_name, listed), key=lambda name: len(name.words))
     if len(fewer.words) < _MIN_WORDS or fewer.total < _MIN_RARE_WEIGHT or likeness.vetoes:
         return False

@@ -13,7 +13,11 @@ from rapidfuzz.distance import OSA
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Kind, PreparedName
-from almoner.screening.matching.nonprofit_forms import strip_ambiguous_legal_form, strip_non_latin_legal_forms
+from almoner.screening.matching.nonprofit_forms import (
+    strip_ambiguous_legal_form,
+    strip_glued_form,
+    strip_non_latin_legal_forms,
+)
 from almoner.screening.matching.sounds import build_phonetic_name
 from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
 
@@ -228,7 +232,7 @@ def _join_phrases(words: Sequence[str]) -> list[str]:
 def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
     """The words of a name in one spelling. ``person``: a single letter is an initial, not a stop word."""
     forms: set[str] = set()
-    name = name[:_MAX_LETTERS]
+    name = given = name[:_MAX_LETTERS]
     if not name.isascii():
         name, kinds = strip_non_latin_legal_forms(name)
         forms |= kinds
@@ -240,6 +244,8 @@ def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
     words = _join_phrases(convert_number_words(words))
     words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
     bare = strip_ambiguous_legal_form(words) or _strip_damaged_form(words)
+    if bare is None and not given.isascii() and (rest := strip_glued_form(given)):
+        bare = normalise_text(rest).split()
     if person:
         return NameTokens(tuple(_without_weak(words, initials=True)), frozenset(forms), "".join(words), written)
     return NameTokens(

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.events import InternalEvent
-from almoner.screening.matching.domain import Party, ScorePart
+from almoner.screening.matching.domain import Party, PersonObstacle, ScorePart
 from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObstacle
 from almoner.screening.watchlists.domain import (
     Category,
@@ -82,7 +82,7 @@ class LookupResult:
     flagged: Sequence[Hit]
     similar: Sequence[Hit]
     entries: Mapping[tuple[str, str], WatchlistEntry]
-    obstacle: ScreeningObstacle | None
+    obstacle: PersonObstacle | None
 
 
 @dataclass(frozen=True, slots=True)

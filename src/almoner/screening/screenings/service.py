@@ -11,7 +11,8 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
-from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, screening_obstacle
+from almoner.screening.matching.domain import PersonObstacle
+from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, person_obstacle, screening_obstacle
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
@@ -98,8 +99,14 @@ async def search_watchlists(db: Database, screener: Screener, subject_details: S
         flagged,
         similar,
         {(entry.list, entry.listed.key): entry for entry in entries},
-        screening_obstacle(subject_details.names),
+        _lookup_obstacle(subject_details),
     )
+
+
+def _lookup_obstacle(subject_details: SubjectDetails) -> PersonObstacle | None:
+    if subject_details.kind == "person":
+        return next(filter(None, map(person_obstacle, subject_details.names)), None)
+    return screening_obstacle(subject_details.names)
 
 
 async def list_decided_matches(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:

@@ -15,6 +15,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
+from almoner.screening.matching.service import person_obstacle
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (
@@ -128,8 +129,8 @@ async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerifi
         "lists": [f"{one.code} {one.version_label}" for one in result.covering_lists]
     }
     found = [match for match in result.matches if match.decision != "cleared"]
-    if not found and result.obstacle is not None:
-        return EvaluationStep("watch_lists", "unknown", "not_screened", facts={**facts, "reason": result.obstacle})
+    if not found and (obstacle := person_obstacle(name)) is not None:
+        return EvaluationStep("watch_lists", "unknown", "not_screened", facts={**facts, "reason": obstacle})
     if not found:
         return EvaluationStep("watch_lists", "pass", facts=facts)
     facts["matches"] = [tx.ids.text("screeningmatch", match.id) for match in found]

@@ -1,0 +1,31 @@
+"""Decide which names can be compared: those whose letters are all of a supported script, and more than one word."""
+
+from collections.abc import Iterable
+
+from almoner.screening.matching.domain import PersonObstacle, ScreeningObstacle
+from almoner.screening.matching.scripts import COMPARED_BY_SOUND, has_look_alikes, unsupported_scripts
+from almoner.screening.matching.words import prepare_name
+
+
+def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
+    """Why these names cannot all be compared; None if they can."""
+    given = list(names)
+    scripts = {script for name in given for script in unsupported_scripts(name)}
+    if scripts:
+        return "script_uncertain" if scripts <= COMPARED_BY_SOUND else "script_not_supported"
+    if any(has_look_alikes(name) or _is_one_foreign_word(name) for name in given):
+        return "script_uncertain"
+    return None if given and all(any(map(str.isalnum, name)) for name in given) else "no_words"
+
+
+def person_obstacle(name: str) -> PersonObstacle | None:
+    """Why a person's name cannot be compared; None if it can."""
+    return screening_obstacle([name]) or ("single_name" if len(prepare_name(name, person=True).words) == 1 else None)
+
+
+def _is_one_foreign_word(name: str) -> bool:
+    """Whether a name is one Cyrillic or Greek word, which a list may spell otherwise or translate: ХЕЗБОЛЛА, БАЗА."""
+    if name.isascii():
+        return False
+    prepared = prepare_name(name)
+    return prepared.sounds is not None and len(prepared.words) == 1 and prepared.words[0] not in name.lower()
