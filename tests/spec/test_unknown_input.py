@@ -19,6 +19,13 @@ OPERATIONS = {
     for method, operation in item.items()
 }
 Place = tuple[str | int, ...]
+
+
+def query_names(operation: dict[str, Any]) -> list[str]:
+    """The names of an operation's parameters, but for its cursor, which has an error of its own."""
+    return [one["name"] for one in operation["parameters"] if one["in"] == "query" and one["name"] != "cursor"]
+
+
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
@@ -94,6 +101,16 @@ async def test_a_parameter_that_a_call_does_not_have_is_refused_with_the_nearest
     for one in known:
         wrong = f"{one.removesuffix('[]').lower()}_"
         assert f"query.{wrong} is not a parameter of this call; did you mean {one}?" in reasons
+
+
+@pytest.mark.parametrize("name", [name for name, (_, _, operation) in OPERATIONS.items() if query_names(operation)])
+async def test_a_parameter_without_a_value_is_refused_by_its_name(name: str, api: Client) -> None:
+    method, path, operation = OPERATIONS[name]
+    known = query_names(operation)
+    for nothing in ("", " \u200b"):
+        sent = {one: f"{nothing}, ,{nothing}" if one.endswith("[]") and nothing else nothing for one in known}
+        reasons = await refused(api, method, address(operation, path), params=sent)
+        assert {reason.split(" ")[0].removeprefix("query.") for reason in reasons} == set(known)
 
 
 @pytest.mark.parametrize("name", [name for name, (method, _, _) in OPERATIONS.items() if method != "GET"])

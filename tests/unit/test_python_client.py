@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import httpx
 import pytest
 import standardwebhooks
 from almoner_client import (
@@ -24,6 +25,7 @@ from almoner_client import (
     models,
     webhooks,
 )
+from almoner_client._calls import Attempts, Call, Options
 from almoner_client._records import OMITTED, to_json
 
 from tests.support.hostile_files import HONEST, PDF
@@ -108,6 +110,13 @@ def test_values_are_sent_as_the_api_takes_them() -> None:
     }
     with pytest.raises(TypeError, match="is an answer"):
         to_json({"user": models.HasGiftAid.from_json({"id": "giftaid_1"})})
+
+
+def test_an_empty_list_is_sent_so_that_the_api_refuses_it() -> None:
+    call = Call(method="GET", path="/v1/validation-submissions", query={"organisationIds[]": [], "email": None})
+    attempts = Attempts(Options(base_url="http://localhost", api_key="key"), call)
+    with httpx.Client() as http:
+        assert attempts.request(http.build_request).url.query == b"organisationIds%5B%5D="
 
 
 def test_members_of_a_later_version_are_kept() -> None:

@@ -252,7 +252,9 @@ function search(call: Call): string {
   for (const [name, wire] of Object.entries(call.query ?? {})) {
     const value = call.parameters?.[name];
     if (value === undefined || value === null) continue;
-    for (const one of Array.isArray(value) ? value : [value]) pairs.append(wire, String(one));
+    // An empty list is sent, too: without it, the API would return everything.
+    const values = Array.isArray(value) ? (value.length > 0 ? value : [""]) : [value];
+    for (const one of values) pairs.append(wire, String(one));
   }
   const text = pairs.toString();
   return text === "" ? "" : `?${text}`;

@@ -99,7 +99,8 @@ class Attempts:
             (name, _text(one))
             for name, value in call.query.items()
             if value is not None
-            for one in (value if isinstance(value, (list, tuple)) else [value])
+            # An empty list is sent, too: without it, the API would return everything.
+            for one in ((value or [""]) if isinstance(value, (list, tuple)) else [value])
         ]
         content: dict[str, Any] = {}
         if call.upload is not None:

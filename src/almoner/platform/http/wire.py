@@ -16,6 +16,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     ValidationInfo,
     WithJsonSchema,
+    field_validator,
 )
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
@@ -160,6 +161,14 @@ class Query(BaseModel):
         str_strip_whitespace=True,
         frozen=True,
     )
+
+    @field_validator("*")
+    @classmethod
+    def _given(cls, value: T, info: ValidationInfo) -> T:
+        """Refuse a parameter without a value: as a filter it would let everything through."""
+        if value in ("", [], [[]]) and info.field_name != "cursor":
+            raise ValueError("must not be empty; leave it out to get everything")
+        return value
 
 
 def _positive_integer(value: object) -> object:
