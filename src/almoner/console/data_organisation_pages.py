@@ -248,10 +248,12 @@ async def _filters(tx: Tx, given: Mapping[str, str]) -> OrganisationFilters:
     wanted = OrganisationFilters(
         country_code=country.upper() if country else None, active=None if status is None else status == "active"
     )
-    found = await organisations.resolve_filters(tx, wanted, registry_name=given.get("registry"), registry_number=None)
-    if found.registry_ids == ():
-        raise IncorrectParams("registry: enter the code or the name of a registry, such as IRS")
-    return found
+    try:
+        return await organisations.resolve_filters(
+            tx, wanted, registry_name=given.get("registry"), registry_number=None
+        )
+    except IncorrectParams:
+        raise IncorrectParams("registry: enter the code or the name of a registry, such as IRS") from None
 
 
 def _status(one: Organisation) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.kit.errors import NotFound
+from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import (
     domain,
@@ -133,7 +133,8 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
         if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
-        raise NotFound("the country has no registry of that id, code or name")
+        known = await registries.describe_known(tx, country_code)
+        raise NotFound(f"the country has no registry of that id, code or name; it has {known}")
     days = [known.data_as_of for known in named if known.data_as_of is not None]
     doubts = [_describe_check(checked) for checked in checks if checked.verdict != "ok"]
     unlisted = [_describe_unlisted(known, await registries.list_imported_parts(tx, known.id)) for known in named]
@@ -220,10 +221,16 @@ async def list_milestones(tx: Tx, scope: Scope, organisation_id: UUID, page: Pag
 async def resolve_filters(
     tx: Tx, filters: OrganisationFilters, *, registry_name: str | None, registry_number: str | None
 ) -> OrganisationFilters:
-    """The filters with the registry name and number resolved."""
+    """The filters with the registry name and number resolved. Raises IncorrectParams for an unknown registry."""
     registry_ids, keys = filters.registry_ids, filters.number_keys
     if registry_name is not None:
         named = await registries.find_registries_by_text(tx, registry_name, filters.country_code)
+        if not named:
+            country = f" of {filters.country_code}, which has" if filters.country_code else "; there are"
+            raise IncorrectParams(
+                f"query.registryName '{registry_name[:100]}' is the id, code or name of no registry{country} "
+                f"{await registries.describe_known(tx, filters.country_code)}"
+            )
         registry_ids = tuple(registry.id for registry in named)
         if registry_number is not None:
             found = (registries_domain.normalise_stored_number(registry.code, registry_number) for registry in named)

@@ -27,6 +27,12 @@ async def insert_registry_if_new(tx: Tx, declared: DeclaredRegistry) -> bool | N
     return False if known is not None and declared.matches(known) else None
 
 
+async def describe_known(tx: Tx, country_code: str | None = None) -> str:
+    """The names and codes of the registries of one country, or of all, for an error sentence."""
+    there_are = [one for one in await store.list_all(tx) if country_code is None or one.country_code == country_code]
+    return ", ".join(f"{one.english_name} ({one.code})" for one in there_are) or "none"
+
+
 async def find_registries_by_text(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
     """The registries that a text means, by ID, code or name, in one country or in all.
 

@@ -91,13 +91,10 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
         tx, nonprofit_details.registry_name, nonprofit_details.country_code
     )
     if not named:
-        known = [
-            f"{one.english_name} ({one.code})"
-            for one in await registries.list_by_country(tx, nonprofit_details.country_code)
-        ]
         raise RegistryNotFound(
             f"body.registryName '{nonprofit_details.registry_name[:100]}' is the id, code or name of no registry of "
-            f"{nonprofit_details.country_code}, which has {', '.join(known) or 'none'}"
+            f"{nonprofit_details.country_code}, which has "
+            f"{await registries.describe_known(tx, nonprofit_details.country_code)}"
         )
     checked = [
         (registry, registries_domain.check_registry_number(registry.code, nonprofit_details.registry_number))
