@@ -27,9 +27,11 @@ WESTERN = (  # Latin, Greek and Cyrillic with their accents, and signs
 ARABIC = (*LATIN, (0x600, 0x6FF), (0x750, 0x77F), (0x200C, 0x200F), (0x2066, 0x2069))
 HEBREW = (*LATIN, (0x590, 0x5FF), (0x20AA, 0x20AA), (0xFB1D, 0xFB4F))
 
-HAN = {"SC": ("gb2312", "gbk"), "TC": ("cp950", "big5hkscs"), "KR": ("cp949",)}
+HAN = {"SC": ("gb2312", "gbk"), "TC": ("cp950", "big5hkscs"), "KR": ("cp949",), "JP": ("cp932", "euc_jis_2004")}
 """Whose characters each has: GB 2312, and of GBK what Big5 has not; Big5 with Hong Kong's supplement; KS X 1001 with
-all syllables of Hangul."""
+all syllables of Hangul; of JIS X 0213 and plane 2 (names and places, such as U+20BB7) what no other has."""
+OLD_HANGUL = ((0x1100, 0x11FF), (0xA960, 0xA97C), (0xD7B0, 0xD7C6), (0xD7CB, 0xD7FB))
+"""The letters of syllables that are written no longer."""
 SCRIPTS = (
     "Adlam Armenian Balinese Batak Bengali Buginese CanadianAboriginal Chakma Cham Cherokee Coptic Devanagari Ethiopic "
     "Georgian Gujarati Gurmukhi HanifiRohingya Javanese Kannada Khmer Lao Lisu Malayalam MeeteiMayek Mongolian Myanmar "
@@ -112,6 +114,11 @@ def main_scripts(folder: Path) -> None:
         wanted = encodable(codec).union(*(encodable(one) - encodable("cp950") for one in wider))
         faces = TTCollection(str(collection)).fonts
         font = next(one for one in faces if one["name"].getBestFamilyName() == f"Noto Sans CJK {key}")
+        if key == "KR":
+            wanted |= spread(OLD_HANGUL)
+        if key == "JP":
+            wanted |= {code for code in font.getBestCmap() if code >= 0x20000}
+            wanted -= japanese().union(*(encodable(one) for other in ("SC", "TC", "KR") for one in HAN[other]))
         lines.append(cut_script(font, f"NotoSansCJK{key}", wanted))
     for script in SCRIPTS:
         [original] = folder.rglob(f"NotoSans{script}-Regular.ttf")

@@ -294,11 +294,21 @@ def test_what_no_font_shows_is_written_by_its_number(name: str, shown: str) -> N
     assert pdf.to_printable(name).strip() == shown
 
 
+@pytest.mark.parametrize(("language", "reported"), [("en", "Unicode numbers"), ("ja", "Unicode番号")])
+async def test_a_receipt_says_that_it_shows_characters_by_their_numbers(language: str, reported: str) -> None:
+    shown = text(await read(replace(RECEIPT, language=language, first_name="Zo\u00eb \U0001f600")))
+    assert "[U+1F600]" in shown
+    assert reported in shown
+    assert reported not in text(await read(replace(RECEIPT, language=language)))
+
+
 SCRIPTS = {
     "Simplified": ("张伟", "NotoSansCJKsc"),
     "Traditional": ("黃韋呈 妤婕", "NotoSansCJKtc"),
     "Hong Kong": ("邨㗎 啲𠝹", "NotoSansCJKtc"),
+    "Japanese names": ("𠮷野家", "NotoSansCJKjp"),
     "Hangul": ("김민준", "NotoSansCJKkr"),
+    "Old Hangul": ("ᄒᆞᆫ글", "NotoSansCJKkr"),
     "Thai": ("สมชาย ใจดี", "NotoSansThai"),
     "Georgian": ("გიორგი ბერიძე", "NotoSansGeorgian"),
     "Armenian": ("Արմեն Պետրոսյան", "NotoSansArmenian"),
@@ -330,7 +340,7 @@ def test_the_fonts_are_smaller_than_25_megabytes_together() -> None:
 
 
 def test_every_standard_character_has_a_font() -> None:
-    for codec in ("gb2312", "gbk", "cp950", "big5hkscs", "cp949", "shift_jis"):
+    for codec in ("gb2312", "gbk", "cp950", "big5hkscs", "cp949", "shift_jis", "euc_jis_2004"):
         for code in (*range(0x3400, 0xD7A4), *range(0x20000, 0x30000)):
             try:
                 chr(code).encode(codec)

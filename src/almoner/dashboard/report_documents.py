@@ -63,6 +63,7 @@ async def render_pdf(
         "lang": language.html_lang.split("-")[0],
         "region": languages.region_of(language.html_lang),
         "rtl": rtl,
+        "plain": language.text("page.rewritten"),
         "title": texts.text(f"reports.name.{layout.name}"),
         "month": formats.format_month(report.month, locale),
         "partner": directional_text(partner, rtl=rtl),

@@ -53,6 +53,7 @@ class StatementDocuments:
             "lang": language.html_lang.split("-")[0],
             "region": languages.region_of(language.html_lang),
             "rtl": rtl,
+            "plain": language.text("page.rewritten"),
             "title": language.text("statement.title"),
             "date": _day(self._pages.deployment.issuer_day_at(statement.as_of)),
             "test": _test(language) if self._pages.deployment.sandbox else None,

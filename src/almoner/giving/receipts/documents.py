@@ -145,6 +145,7 @@ class ReceiptDocuments:
             "lang": language.html_lang.split("-")[0],
             "region": languages.region_of(language.html_lang),
             "rtl": rtl,
+            "plain": language.text("page.rewritten"),
             "title": title,
             "date": _day(self._pages.deployment.issuer_day_at(receipt.issued_at)),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,

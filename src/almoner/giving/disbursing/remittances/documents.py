@@ -49,6 +49,7 @@ class RemittanceDocuments:
             "lang": language.html_lang.split("-")[0],
             "region": languages.region_of(language.html_lang),
             "rtl": rtl,
+            "plain": language.text("page.rewritten"),
             "title": language.text("remittance.title"),
             "date": [of.year, of.month, of.day],
             "test": _test(language) if self._deployment.sandbox else None,

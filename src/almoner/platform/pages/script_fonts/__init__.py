@@ -13,8 +13,10 @@ from typing import Final
 
 _FOLDER: Final = Path(__file__).parent
 _SIMPLIFIED, _TRADITIONAL, _KOREAN = "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR"
-_HAN: Final = (_SIMPLIFIED, _TRADITIONAL, _KOREAN)
-_HANGUL: Final = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+_JAPANESE: Final = "Noto Sans CJK JP"
+_HAN: Final = (_SIMPLIFIED, _TRADITIONAL, _KOREAN, _JAPANESE)
+_HANGUL: Final = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97c\uac00-\ud7fb]")
+_KANA: Final = re.compile("[\u3041-\u30ff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,18 @@ def fonts_for(codes: Iterable[int], text: str, language: str) -> dict[str, Path]
 def _place(family: str, text: str, language: str) -> int:
     """The rank of a font. Han characters are drawn as in the text's region.
 
-    The region is that of its Hangul, or of characters that only one of two standards has.
+    The region is that of its Hangul or kana, or of characters that only one of two standards has.
     """
     if family not in _HAN:
         return len(_HAN)
     if _HANGUL.search(text):
-        order = (_KOREAN, _SIMPLIFIED, _TRADITIONAL)
+        order = (_KOREAN, _SIMPLIFIED, _TRADITIONAL, _JAPANESE)
+    elif language == "ja" or _KANA.search(text):
+        order = (_JAPANESE, _TRADITIONAL, _SIMPLIFIED, _KOREAN)
     elif language == "zh-Hant" or _only_in(text, "big5", "gb2312") > _only_in(text, "gb2312", "big5"):
-        order = (_TRADITIONAL, _SIMPLIFIED, _KOREAN)
+        order = (_TRADITIONAL, _SIMPLIFIED, _KOREAN, _JAPANESE)
     else:
-        order = (_SIMPLIFIED, _TRADITIONAL, _KOREAN)
+        order = (_SIMPLIFIED, _TRADITIONAL, _KOREAN, _JAPANESE)
     return order.index(family)
 
 
