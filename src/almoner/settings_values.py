@@ -42,6 +42,8 @@ _HOST: Final = re.compile(
 """A host name, or an IPv6 address."""
 _OVERRIDES: Final = "\u202a\u202b\u202c\u202d\u202e"
 _COMMENT: Final = re.compile(r"\s#")
+_SHORTEST_PREFIX: Final = {4: 8, 6: 7}
+"""The widest networks that are private: 10.0.0.0/8 and fc00::/7."""
 _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", re.ASCII)
 _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
 
@@ -119,9 +121,16 @@ def parse_networks(value: object) -> object:
     if not isinstance(listed, list):
         return listed
     try:
-        return [_without_mapping(ip_network(word)) for word in listed]
+        networks = [_without_mapping(ip_network(word)) for word in listed]
     except ValueError as error:
         raise ValueError(f"must be networks separated by commas, such as 10.0.0.0/8 ({error})") from None
+    for network in networks:
+        if network.prefixlen < _SHORTEST_PREFIX[network.version]:
+            raise ValueError(
+                f"must not be as wide as {network}: its clients could claim any address, and plain http as https; name "
+                "the networks of your own proxies, such as 10.0.0.0/8"
+            )
+    return networks
 
 
 def _without_mapping(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
@@ -215,7 +224,7 @@ def check_base_url(value: str) -> str:
     parts = _split_url(value)
     if parts is not None and parts.username is not None:
         raise ValueError("must have no user name or password, as in https://api.example.org")
-    if parts is None or parts.scheme not in {"http", "https"} or not _is_host(parts) or parts.query or parts.fragment:
+    if parts is None or parts.scheme not in {"http", "https"} or not _is_host(parts) or "?" in value or "#" in value:
         raise ValueError("must be an address such as https://api.example.org")
     return value.rstrip("/")
 

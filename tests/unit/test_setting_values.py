@@ -99,10 +99,10 @@ def test_the_script_for_commands_reads_settings_as_systemd_does(tmp_path: Path) 
         ; another
         BARE=Giving & <giving@example.org> $HOME `id` #1
         SINGLE='a "b" \\ $c'
-        DOUBLE="say \\"hi\\" for \\$5"
+        DOUBLE="say \\"hi\\" for \\$5"\r
         QUERY=postgresql://h/almoner?sslmode=require&options='x'
         BACKSLASH=a\\b
-        EMPTY=
+        EMPTY=\r
         no setting
         LAST=z"""
     )
@@ -123,3 +123,22 @@ def test_the_script_for_commands_reads_settings_as_systemd_does(tmp_path: Path) 
 
 def test_networks_of_ipv4_within_ipv6_are_ipv4() -> None:
     assert read_settings(trusted_proxies="::ffff:10.0.0.0/104").trusted_proxies == [ip_network("10.0.0.0/8")]
+
+
+@pytest.mark.parametrize("network", ["0.0.0.0/0", "::/0", "::ffff:0.0.0.0/96", "10.0.0.0/8,128.0.0.0/1", "2000::/3"])
+def test_nobody_trusts_every_address_as_a_proxy(network: str) -> None:
+    with pytest.raises(UnsafeSettings, match=r"must not be as wide as .* name the networks of your own proxies"):
+        read_settings(trusted_proxies=network)
+
+
+@pytest.mark.parametrize("value", ["https://a.example/v1", "https://a.example/?", "https://a.example#", "http://a/x?y"])
+@pytest.mark.parametrize("name", ["api_url", "pages_url"])
+def test_the_public_addresses_have_nothing_behind_the_host(name: str, value: str) -> None:
+    with pytest.raises(UnsafeSettings, match=f"ALMONER_{name.upper()} must (not have a path|be an address)"):
+        read_settings(**{name: value})
+
+
+def test_line_ends_of_windows_are_no_part_of_a_value() -> None:
+    given = read_settings(port="8100\r", time_zone="UTC\r\n", worker_port="\r", trusted_proxies="10.0.0.0/8\r")
+    assert (given.port, given.time_zone, given.worker_port) == (8100, "UTC", None)
+    assert given.trusted_proxies == [ip_network("10.0.0.0/8")]
