@@ -123,7 +123,7 @@ async def test_a_refusal_is_told_from_a_delay(inbox: Inbox, stage: str, answer: 
 
 
 async def test_a_server_that_is_away_is_a_delay() -> None:
-    with pytest.raises(MailDelayed):
+    with pytest.raises(MailDelayed, match="the mail server could not be used: it refused the connection"):
         await SmtpTransport(f"smtp://127.0.0.1:{free_port()}", SENDER, TestClock()).send(MAIL)
 
 
@@ -171,5 +171,5 @@ async def test_a_server_that_answers_a_byte_at_a_time_is_given_up() -> None:
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
     async with server:
         url = f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        with pytest.raises(MailDelayed):
+        with pytest.raises(MailDelayed, match="it did not answer in time"):
             await SmtpTransport(url, SENDER, TestClock(), patience=0.3).send(MAIL)

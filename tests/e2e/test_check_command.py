@@ -125,9 +125,7 @@ async def test_a_mail_server_is_met_and_a_message_sent_if_asked(service: Service
         assert (status, found["mail server"]["found"]) == (0, f"{place}, not encrypted, no credentials")
         assert received == []
         status, found = await checked(service, tmp_path, **{**given, "MAIL_URL": f"smtps://{place}"})
-        assert found["mail server"]["found"].endswith(f"{place} does not begin with TLS: use smtp:// for STARTTLS"), (
-            found
-        )
+        assert found["mail server"]["found"] == f"{place} does not begin with TLS: use smtp:// for STARTTLS"
         status, found = await checked(service, tmp_path, "--mail-to", "ops@example.org", **given)
         assert found["mail server"]["found"].endswith("message to ops@example.org handed over"), found
         assert status == 0

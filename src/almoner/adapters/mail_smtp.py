@@ -1,6 +1,7 @@
 """Send emails over SMTP with TLS (smtps) or STARTTLS (smtp); without encryption only to this machine."""
 
 import asyncio
+import socket
 import ssl
 from email.encoders import encode_base64
 from email.header import Header
@@ -25,6 +26,14 @@ _WHOLE_MAIL_SECONDS: Final = 60.0
 _CONNECTIONS: Final = 8
 _LONGEST_REPLY: Final = 300
 _PORTS: Final = {"smtp": 587, "smtps": 465}
+_FAILURES: Final = (
+    ((ssl.SSLCertVerificationError, ssl.CertificateError), "its certificate is not trusted"),
+    ((ssl.SSLError,), "it does not begin with TLS"),
+    ((socket.gaierror,), "its name does not resolve"),
+    ((TimeoutError, aiosmtplib.SMTPTimeoutError), "it did not answer in time"),
+    ((ConnectionRefusedError,), "it refused the connection"),
+    ((ConnectionError, aiosmtplib.SMTPServerDisconnected), "it closed the connection"),
+)
 
 
 class SmtpTransport:
@@ -74,7 +83,7 @@ class SmtpTransport:
         except aiosmtplib.SMTPResponseException as error:
             _raise_delivery_error(error.code >= 500, error)
         except (aiosmtplib.SMTPException, OSError) as error:
-            raise MailDelayed(f"the mail server could not be used: {type(error).__name__}") from error
+            raise MailDelayed(f"the mail server could not be used: {_describe_failure(error)}") from error
 
     async def check(self) -> str:
         """Connect, encrypt and authenticate as for an email, without sending one. Raises the error that occurs."""
@@ -135,11 +144,20 @@ class SmtpTransport:
         return message
 
 
+def _describe_failure(error: aiosmtplib.SMTPException | OSError) -> str:
+    """Why the server could not be used, in words."""
+    causes = (error, error.__cause__)
+    for kinds, words in _FAILURES:
+        if any(isinstance(cause, kinds) for cause in causes):
+            return words
+    return "the connection failed"
+
+
 def _reply_of(error: aiosmtplib.SMTPException) -> str:
     """The server's reply on one line."""
     first = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
     if not isinstance(first, aiosmtplib.SMTPResponseException):
-        return type(error).__name__
+        return _describe_failure(error)
     return " ".join(f"{first.code} {first.message}".split())[:_LONGEST_REPLY]
 
 

@@ -9,6 +9,7 @@ from almoner.kit.errors import Problem
 from almoner.platform.deployment import Deployment
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.mail import MailDelayed, MailRefused
 
 _PATIENCE_SECONDS: Final = 15.0
 _PERIOD_SECONDS: Final = 300.0
@@ -55,7 +56,8 @@ def describe_error(error: BaseException) -> str:
     """The error and its causes, on one line."""
     cause = error.__cause__
     if cause is None:
-        return f"{type(error).__name__}: {_one_line(error)}"
+        explained = isinstance(error, MailDelayed | MailRefused) and str(error)
+        return _one_line(error) if explained else f"{type(error).__name__}: {_one_line(error)}"
     if isinstance(error, Problem):  # its text is for API callers
         return describe_error(cause)
     return f"{_one_line(error) or type(error).__name__} ({type(cause).__name__}: {_one_line(cause)})"
