@@ -52,7 +52,12 @@ async def test_a_renewed_card_is_shown_at_once(service: Service, api: Client) ->
     plan = await begun(service, api)
     expired = await done(api, plan, "expire_card")
     assert expired["paymentMethod"]["expiresAt"] < service.clock.now().isoformat()
+    await service.drain()
+    subjects = [one["subject"] for one in data(await api.get("/v1/sandbox/mailbox", to=GIFT["email"]))]
+    assert "Your card has been changed" not in subjects
     renewed = await done(api, plan, "renew_card")
+    await service.drain()
+    assert data(await api.get("/v1/sandbox/mailbox", to=GIFT["email"]))[0]["subject"] == "Your card has been changed"
     assert renewed["paymentMethod"]["expiresAt"] > plan["nextDonationAt"]
     assert renewed["paymentMethod"]["last4"] == "4242"
 

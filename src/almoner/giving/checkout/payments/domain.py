@@ -1,7 +1,7 @@
 """Payments at a provider: attempts, their states at the provider, and why a payment is unallocated (M4-M6)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Literal
@@ -126,6 +126,10 @@ class SavedPaymentMethod:
     brand: str
     last4: str
     expires_at: datetime
+
+    def expires_later_than(self, other: "SavedPaymentMethod") -> bool:
+        """Whether the other one is the same card with an earlier expiry."""
+        return other.expires_at < self.expires_at and replace(other, expires_at=self.expires_at) == self
 
 
 @dataclass(frozen=True, slots=True)

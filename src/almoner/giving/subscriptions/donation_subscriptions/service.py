@@ -447,10 +447,16 @@ async def cancel_locked(tx: Tx, subscription: DonationSubscription, reason: Canc
 async def set_payment_method(
     tx: Tx, provider: str, subscription: DonationSubscription, saved: SavedPaymentMethod
 ) -> None:
-    """Set a locked subscription's new or renewed payment method; past due donations are charged now."""
+    """Set a locked subscription's new or renewed payment method; past due donations are charged now.
+
+    A card that only expires earlier is no other card: the donor is not told, and it is not charged again.
+    """
     if subscription.status not in domain.LIVE_STATUSES or subscription.payment_method == saved:
         return
     former = subscription.payment_method
+    if former is not None and former.expires_later_than(saved):
+        await save(tx, replace(subscription, payment_method=saved), domain.UPDATED)
+        return
     if former is None or (former.customer, former.id) != (saved.customer, saved.id):
         await _release_payment_method(tx, subscription)
     charge = await find_open_charge(tx, subscription.id)
