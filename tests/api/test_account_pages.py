@@ -340,6 +340,8 @@ async def test_a_proof_is_asked_for_before_what_is_sensitive(
     await signed_in(one, home)
     assert (await one.get(f"{home}/{page}")).status_code == 200
     service.clock.advance_wall(minutes=11)
+    answer = await one.post(f"{home}/{page}", do="begin")  # a button alone: nothing is lost
+    assert answer.headers["location"] == f"{home}/prove?next={home}/{page}"
     answer = await one.post(f"{home}/{page}", do="begin", password="another long password", again="x")
     assert answer.headers["location"] == f"{home}/prove?next={home}/{page}&typed=lost"
     answer = await one.get(answer.headers["location"])

@@ -49,6 +49,13 @@ async def test_a_browser_gets_pages_where_a_program_gets_json(service: Service, 
     assert (await anonymous.get("/nothing")).json()["error"]["code"] == "not_found"
 
 
+async def test_what_browsers_and_crawlers_request_unasked_is_there(anonymous: Client) -> None:
+    icon, robots = await anonymous.get("/favicon.ico"), await anonymous.get("/robots.txt")
+    assert (icon.status_code, icon.headers["content-type"], icon.content[:4]) == (200, "image/svg+xml", b"<svg")
+    assert (robots.status_code, robots.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert "Disallow: /v1/" in robots.text.splitlines()
+
+
 @pytest.fixture
 async def noted(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """A service whose owner has notices."""

@@ -66,6 +66,8 @@ from almoner.platform.pages.translations import Language
 SECOND_FACTOR: Final = "/second-factor"
 """The page to which people are redirected who must set up a second factor."""
 
+_NOT_ENTERED: Final = frozenset({CSRF_FIELD, "do", "form_key", "version"})
+"""The names of hidden fields and buttons."""
 _VIEW_REFUSED: Final = "Not part of the view"
 _VIEW_REFUSED_TEXT: Final = (
     "You view these pages as an operator, read only. Secrets, personal data and everything that changes something are "
@@ -120,8 +122,13 @@ class SignedInRequest:
         """The value of a field in the form they posted, as typed; empty if it is missing."""
         return form_value(self.form, name)
 
-    def checkbox_values(self, name: str, choices: Sequence[Choice]) -> list[Choice]:
-        """The ticked checkboxes with this name, limited to the allowed values ``choices``."""
+    @property
+    def has_entered_values(self) -> bool:
+        """Whether the posted form has a file, or values besides those of its hidden fields and buttons."""
+        return self.upload is not None or any(self.form[name] for name in self.form.keys() - _NOT_ENTERED)
+
+    def checkbox_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
+        """The ticked checkboxes with this name, limited to the allowed values ``among``."""
         given = self.form.getlist(name)
         return [one for one in choices if one in given]
 
@@ -275,7 +282,8 @@ class PageGuard:
             visitor.sign_in, self.db.deployment.clock.real_now()
         ):
             # The posted form is stored nowhere, since it may hold a secret; the page says so.
-            asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_requested_path(request), "")
+            asked = visitor.path if visitor.form else _requested_path(request)
+            typed = "&typed=lost" if visitor.has_entered_values else ""
             return redirect_to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
         return visitor
 
