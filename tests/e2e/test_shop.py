@@ -62,9 +62,10 @@ async def shop_at(address: str, sandbox: Running) -> None:
                 return page
 
             assert donation in await eventually(lambda: page_with("donation.payment_successful"))
+            assert "action=/refund" in (await http.get("/")).text
             assert (await http.post("/webhooks", content=b"{}")).status_code == 400
             assert (await http.post("/refund", data={"id": donation})).status_code == 303
-            await eventually(lambda: page_with("donation.refunded"))
+            assert "action=/refund" not in await eventually(lambda: page_with("donation.refunded"))
             assert client.donations.get(donation).refunded_amount == 2500
 
 

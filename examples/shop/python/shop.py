@@ -56,18 +56,20 @@ class Shop:
             f"<li>{escape(one.display_name or one.name)} {button('give', one.id, 'Donate')}</li>"
             for one in (self.find(words) if words else ())
         )
-        events = "".join(self._event(event) for event in reversed(self.events.values()))
+        refunds = [one for one in self.events.values() if one.event_type == "donation.refunded"]
+        refunded = {webhooks.record_of(one, models.Donation).id for one in refunds}
+        events = "".join(self._event(event, refunded) for event in reversed(self.events.values()))
         return (
             "<!doctype html><html lang=en><title>Shop</title><h1>Donate at the checkout</h1>"
             f"<form><label>Nonprofit <input name=words value='{escape(words)}'></label> <button>Find</button></form>"
             f"<ul>{found}</ul><h2>Webhooks, newest first</h2><ul>{events or '<li>None yet.</li>'}</ul></html>"
         )
 
-    def _event(self, event: models.Event) -> str:
+    def _event(self, event: models.Event, refunded: set[str]) -> str:
         record = webhooks.record_of(event)
         refund = ""
         if event.event_type == "donation.payment_successful" and isinstance(record, models.Donation):
-            refund = button("refund", record.id, "Refund")
+            refund = "" if record.id in refunded else button("refund", record.id, "Refund")
         return f"<li>{escape(event.event_type)} {refund}</li>"
 
 
@@ -84,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The page."""
-        words = parse_qs(urlsplit(self.path).query).get("words", [""])[0]
+        words = parse_qs(urlsplit(self.path).query).get("words", [""])[0].strip()
         self.answer(200, self.shop.page(words))
 
     def do_POST(self) -> None:

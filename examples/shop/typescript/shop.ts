@@ -30,8 +30,11 @@ const button = (action: string, value: string, text: string) =>
 async function page(words: string): Promise<string> {
   const found = words ? (await client.organisations.search({ query: words, acceptsDonations: true, pageSize: 5 })).data : [];
   const offered = found.map((one) => `<li>${escape(one.displayName ?? one.name)} ${button("give", one.id, "Donate")}</li>`);
-  const shown = [...events.values()].reverse().map((event) => {
-    const refund = isEvent(event, "donation.payment_successful") ? button("refund", event.eventData.id, "Refund") : "";
+  const received = [...events.values()];
+  const refunded = new Set(received.map((event) => isEvent(event, "donation.refunded") && event.eventData.id));
+  const shown = received.reverse().map((event) => {
+    const refundable = isEvent(event, "donation.payment_successful") && !refunded.has(event.eventData.id);
+    const refund = refundable ? button("refund", event.eventData.id, "Refund") : "";
     return `<li>${escape(event.eventType)} ${refund}</li>`;
   });
   return (
@@ -50,7 +53,7 @@ async function read(request: IncomingMessage): Promise<Uint8Array> {
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? "/", address);
   if (request.method === "GET") {
-    response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(await page(url.searchParams.get("words") ?? ""));
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(await page((url.searchParams.get("words") ?? "").trim()));
     return;
   }
   const body = await read(request);

@@ -178,7 +178,8 @@ def parse_target(url: str, policy: AddressPolicy) -> OutboundTarget:
     local = literal.is_loopback if literal else host == "localhost" or host.endswith(".localhost")
     local = local and policy.loopback
     if parts.scheme != "https" and not (local and parts.scheme == "http"):
-        raise AddressRefused("must use https")
+        also = "; http is only for the sandbox's own machine, such as http://localhost:3000" if policy.loopback else ""
+        raise AddressRefused(f"must use https{also}")
     if not local:
         _ensure_public(host, literal)
     port = _read_port(parts)
