@@ -1,12 +1,14 @@
 """Statements in the forms of banks of many countries, each with what it must give (M7)."""
 
+import io
+import zipfile
 from datetime import date
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from almoner.giving.banking.bank_statements import account_ownership, service
+from almoner.giving.banking.bank_statements import account_ownership, csv_mapping, service
 from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError, donation_references
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
@@ -91,6 +93,101 @@ def test_m7_other_messages_are_refused_by_name(kind: str) -> None:
     for file in files:
         with pytest.raises(StatementError, match=rf"camt\.{kind}.*Ask the bank for statements, camt\.053"):
             service.parse_statement_file(file.read_bytes(), None, None, TODAY)
+
+
+CAMT: Final = (SAMPLES / "camt" / "camt053.v8.xml").read_text()
+STA: Final = (
+    ":20:S\n:25:DE89370400440532013000\n:28C:1\n:60F:C260302EUR1,00\n:61:2603020302C25,00NTRFNONREF\n"
+    ":86:166?00GUTSCHRIFT?20Spende?32Jörg\n:62F:C260302EUR26,00\n-"
+)
+SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        CAMT.replace(f' xmlns="{SPACE}"', ""),
+        CAMT.replace(SPACE, "ISO:camt.053.001.08:APC:STUZZA:payments:003"),
+        CAMT.replace(SPACE, SPACE.upper()),
+        CAMT.replace(">8.85<", ">8,85<"),
+        CAMT.replace(">Company Name<", ">Müller & Söhne\x02&nbsp;<"),
+    ],
+    ids=["no namespace", "of a country", "in capitals", "decimal comma", "bare ampersand and control character"],
+)
+def test_m7_what_banks_write_besides_the_standard_is_read(content: str) -> None:
+    assert content != CAMT
+    [found], wrong = service.parse_file(content.encode(), None, None, TODAY)
+    assert wrong == []
+    assert [one.minor for one in found.movements] == [885]
+
+
+@pytest.mark.parametrize("content", [STA.encode("cp850"), STA.encode("cp1252"), STA.replace("\n:", "\n  :").encode()])
+def test_m7_mt940_has_its_umlauts_in_any_character_set_and_its_tags_behind_blanks(content: bytes) -> None:
+    [found], wrong = service.parse_file(content, None, None, TODAY)
+    assert (wrong, [(one.minor, one.counterparty) for one in found.movements]) == ([], [(2500, "Jörg")])
+
+
+def packed(*names: str) -> bytes:
+    """A zip file, as spreadsheets are."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in names:
+            archive.writestr(name, "<x/>")
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"", "empty"),
+        (b"\xef\xbb\xbf\r\n", "empty"),
+        (b"%PDF-1.7\n", "PDF"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "spreadsheet"),
+        (packed("[Content_Types].xml", "xl/workbook.xml"), "spreadsheet"),
+        (packed("mimetype", "content.xml"), "spreadsheet"),
+        (packed("[Content_Types].xml", "word/document.xml"), "text document"),
+        (b"7z\xbc\xaf\x27\x1c", "Unpack it first"),
+        (b"<!DOCTYPE html><title>Sign in</title>", "web page"),
+        (b"OFXHEADER:100\nDATA:OFXSGML", "OFX"),
+        (b'<?xml version="1.0"?><?OFX OFXHEADER="200"?><OFX>', "OFX"),
+        (b"!Type:Bank\nD03/02/2026\n", "QIF"),
+        (b"01,122099999,123456789,260302,0200,1,80,1,2/\n", "BAI2"),
+        (b"0000002032630005        00099449  KBC", "CODA"),
+        (b"0130004    00821EUR2 00010222769  020326", "CFONB"),
+        (b"-----BEGIN PKCS7-----\n", "signed or encrypted"),
+    ],
+)
+def test_m7_a_file_that_is_no_statement_is_refused_by_what_it_is(content: bytes, named: str) -> None:
+    with pytest.raises(StatementError, match=named):
+        service.parse_file(content, None, None, TODAY)
+
+
+MAPPING: Final = csv_mapping.parse_mapping(
+    'account = "1"\ncurrency = "EUR"\n[file]\ndelimiter = ";"\ndecimal = ","\n[columns]\namount = "Betrag"\n'
+    'day = {column = "Tag", format = "%d.%m.%Y"}\ncounterparty = "Für"\nwords = "Zweck"\n',
+    "mapping",
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "counterparty"),
+    [
+        ('02.03.2026;25,00;"Ada;gift', "Ada"),
+        ('"02.03.2026";"25,00";"Ada;gift', "Ada"),
+        ('02.03.2026;25,00;Ada 5";gift', 'Ada 5"'),
+        ('02.03.2026;25,00;"Ada\nLove";"lace ""x"""', "Ada Love"),
+        ('"02.03.2026\n";25,00;Ada;gift', "Ada"),
+        ("\u200e02.03.2026;25,00;Ada;gift", "Ada"),
+    ],
+)
+def test_m7_a_quotation_mark_that_a_payer_typed_hides_no_rows(row: str, counterparty: str) -> None:
+    content = (
+        f'Tag;Betrag;Fu\u0308r;Zweck\n{row}\n03.03.2026;1,00;Bob;x\n04.03.2026;2,00;"Carl;y"z"\n05.03.2026;3,00;D;z\n'
+    )
+    [found], wrong = service.parse_file(content.encode(), MAPPING, None, TODAY)
+    assert wrong == []
+    assert [one.minor for one in found.movements] == [2500, 100, 200, 300]
+    assert found.movements[0].counterparty == counterparty
 
 
 OWN: Final = AccountNumbers("iban", "DE89370400440532013000")

@@ -15,11 +15,23 @@ from lxml.etree import _Element as Element
 
 SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:"
 _MOST_BYTES: Final = 64 * 1024 * 1024
-_MESSAGE: Final = re.compile(r"([a-z]{4}\.\d{3}\.\d{3})\.(\d{2})$", re.ASCII)
+_MESSAGE: Final = re.compile(r"(?<![a-z])([a-z]{4}\.\d{3}\.\d{3})\.(\d{2})(?!\d)", re.ASCII | re.IGNORECASE)
+"""In a namespace. Banks of a country have their own, such as ``ISO:camt.053.001.02:APC:STUZZA:payments:003``."""
+_MESSAGES: Final = {
+    "BkToCstmrStmt": "camt.053.001.08",
+    "BkToCstmrAcctRpt": "camt.052.001.08",
+    "BkToCstmrDbtCdtNtfctn": "camt.054.001.08",
+    "CstmrPmtStsRpt": "pain.002.001.10",
+    "CstmrCdtTrfInitn": "pain.001.001.09",
+}
+"""Without a namespace, the messages by their element, in the version that most banks use."""
 _AROUND: Final = b" \t\r\n\x00\x1a"
 """Blank lines, and what older systems end files with."""
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w-]+)""")
+_BARE: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});)")
+_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""What payers typed, and what some banks write as it is: it makes the XML invalid and changes nothing that counts."""
 _ENVELOPES: Final = 4
 """The maximum number of envelopes around a message, such as a business message with its header."""
 
@@ -50,26 +62,44 @@ def parse_message(content: bytes) -> tuple[str, int, Element]:
         raise MessageRefused(f"it has more than {_MOST_BYTES // 1024 // 1024} MB")
     if not content.startswith(_UTF_16):
         content = content.strip(_AROUND).removeprefix(codecs.BOM_UTF8).lstrip(_AROUND)
-    try:
-        root = etree.fromstring(content, safe_xml_parser(_encoding(content)))
-    except etree.XMLSyntaxError as error:
-        is_xml = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
-        raise MessageRefused(f"its XML is broken in line {error.lineno}" if is_xml else "it is no XML") from error
-    except (ValueError, LookupError) as error:
-        raise MessageRefused("its characters cannot be read") from error
+    root = _parsed(content)
     if root.getroottree().docinfo.doctype:
         raise MessageRefused("it has a document type (<!DOCTYPE>), which no bank writes, and is not read")
     around = [root]
     for _ in range(_ENVELOPES):
         for one in around:
-            if (found := _MESSAGE.search(etree.QName(one).namespace or "")) and not found[1].startswith("head."):
+            name = etree.QName(one)
+            found = _MESSAGE.search(name.namespace or "") or _MESSAGE.search(_MESSAGES.get(name.localname, ""))
+            if found and not found[1].lower().startswith("head."):
                 inside = child_elements(one)
-                is_document = etree.QName(one).localname == "Document"
+                is_document = name.localname == "Document"
                 if is_document and not inside:
                     raise MessageRefused(f"its {found[0]} is empty")
-                return found[1], int(found[2]), inside[0] if is_document else one
+                return found[1].lower(), int(found[2]), inside[0] if is_document else one
         around = [inner for one in around for inner in child_elements(one)]
     raise MessageRefused("it is another kind of XML than the messages of banks (ISO 20022)")
+
+
+def _parsed(content: bytes) -> Element:
+    """The root element. Raises MessageRefused."""
+    try:
+        return _parsed_as_it_is(content)
+    except etree.XMLSyntaxError as error:
+        repaired = content if content.startswith(_UTF_16) else _BARE.sub(b"&amp;", _CONTROLS.sub(b" ", content))
+        if repaired != content:
+            try:
+                return _parsed_as_it_is(repaired)
+            except etree.XMLSyntaxError:
+                pass  # broken elsewhere, too
+        is_xml = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+        raise MessageRefused(f"its XML is broken in line {error.lineno}" if is_xml else "it is no XML") from error
+
+
+def _parsed_as_it_is(content: bytes) -> Element:
+    try:
+        return etree.fromstring(content, safe_xml_parser(_encoding(content)))
+    except (ValueError, LookupError) as error:
+        raise MessageRefused("its characters cannot be read") from error
 
 
 def _encoding(content: bytes) -> str | None:

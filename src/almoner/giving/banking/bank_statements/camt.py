@@ -45,6 +45,8 @@ _OTHER_MESSAGES: Final = {
 _BOOKED: Final = {"", "BOOK", "BOOKED"}
 _NOT_BOOKED: Final = {"PDNG", "INFO", "FUTR", "PENDING"}
 _NO_SIGN: Final = 0
+_COMMA: Final = re.compile(r"(\d*),(\d{1,2})", re.ASCII)
+"""An amount with a decimal comma; three digits behind it could be thousands."""
 _REFERENCES: Final = ("InstrId", "TxId", "AcctOwnrTxId", "MndtId", "ChqNb", "ClrSysRef")
 _COUNT: Final = re.compile(r"\d{1,9}", re.ASCII)
 """A bank's own count of entries, which is not a reference."""
@@ -374,7 +376,9 @@ def _signed(balance: Element | None, currency: str | None, problems: list[str]) 
 
 def parse_amount(element: Element, currency: str) -> int | str:
     """An amount in minor units, or the problem with it."""
-    text = "".join((element.text or "").split())
+    text = "".join((amount.text or "").split())
+    if comma := _COMMA.fullmatch(text):
+        text = f"{comma[1]}.{comma[2]}"
     try:
         value = Decimal(text)
     except InvalidOperation:

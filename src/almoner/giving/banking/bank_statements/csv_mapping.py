@@ -1,6 +1,7 @@
 """Mapping files for a bank's CSV exports, in the language of all mapping files (docs/runbooks/bank.md)."""
 
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +61,7 @@ class StatementMapping:
 def load_mapping(path: Path) -> StatementMapping:
     """Load a mapping file. Raises StatementError with every problem."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise StatementError(f"{path} cannot be read as a text file") from error
     return parse_mapping(text, str(path))

@@ -6,19 +6,22 @@ reason and reads on.
 
 import codecs
 import csv
-import io
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
+from itertools import repeat
 from typing import Final
 
 from almoner.giving.banking.bank_statements import movements
 from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping
 from almoner.giving.banking.bank_statements.domain import BankMovement, BankStatement, StatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
+from almoner.kit.text import clean_line, clean_text
 from almoner.platform.files.mappings import ColumnMapping
 
 _GROUPS: Final = " \u00a0\u2009\u202f'\u2019"
@@ -43,6 +46,8 @@ _CURRENCIES: Final = {"€": "EUR", "₹": "INR", "₪": "ILS", "₺": "TRY", "�
 _SPREADSHEET: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
 """A long number that a spreadsheet has rounded; it is no longer a reference."""
 _HEADINGS: Final = 30
+_MEASURED: Final = 200
+"""The lines from which the usual number of columns is taken."""
 _SHOWN: Final = 60
 _LONGEST_AMOUNT: Final = 100
 """Characters, with sign and currency: longer texts are not amounts, and to look for currencies in them is costly."""
@@ -106,17 +111,12 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
     """The rows below the heading by column name, each with its line number."""
     text = _decoded(content, form.encoding).replace("\x00", "")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[form.skip :]
-    reader = csv.reader(
-        io.StringIO("\n".join(lines), newline=""),
-        delimiter=form.delimiter,
-        quotechar=form.quote or None,
-        quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
-    )
     names: dict[str, int] | None = {} if form.header else None
     passed: list[str] = []
+    number = form.skip
     try:
-        for fields in reader:
-            number = reader.line_num + form.skip
+        for taken, fields in _records(lines, form):
+            number += taken
             cells = [" ".join(cell.split()) for cell in fields]
             if names is None:  # no heading: columns are numbered
                 yield number, {f"{at}": cell for at, cell in enumerate(cells, 1)}
@@ -129,17 +129,72 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
                 if number - form.skip > _HEADINGS:
                     break
     except csv.Error as error:
-        raise StatementError(f"the file is not valid CSV near line {reader.line_num + form.skip}") from error
+        raise StatementError(f"the file is not valid CSV near line {number + 1}") from error
     if names is not None and not names:
         missing = [name for name in form.column_names if name not in passed] or form.column_names
         raise StatementError(f"the file has no column {', '.join(missing)}")
+
+
+def _records(lines: Sequence[str], form: StatementMapping) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each row, and the number of its lines.
+
+    A row goes on in the next line only within a quoted text that ends as it should. Any other quotation mark is text:
+    the one that a payer typed must not hide the rows behind it.
+    """
+    if not form.quote or not any(form.quote in line for line in lines):
+        return zip(repeat(1), csv.reader(lines, delimiter=form.delimiter, quoting=csv.QUOTE_NONE), strict=False)
+    return _quoted_records(lines, form)
+
+
+def _quoted_records(lines: Sequence[str], form: StatementMapping) -> Iterator[tuple[int, list[str]]]:
+    [(usual, _)] = Counter(line.count(form.delimiter) for line in lines[:_MEASURED]).most_common(1)
+    at = 0
+    while at < len(lines):
+        taken, text = 1, lines[at]
+        marks = text.count(form.quote)
+        fields = text.split(form.delimiter) if marks == 0 else None if marks % 2 else _fields(text, form)
+        if fields is None:
+            end = _end_of_record(lines, at, form, usual)
+            joined = _strict_fields("\n".join(lines[at:end]), form) if end else None
+            joined = joined if joined and len(joined) > usual else None
+            taken = end - at if joined else 1
+            plain = [one.strip(form.quote) for one in text.split(form.delimiter)]
+            fields = joined or _strict_fields(text, form) or plain
+        yield taken, fields
+        at += taken
+
+
+def _end_of_record(lines: Sequence[str], start: int, form: StatementMapping, usual: int) -> int:
+    """The end of the next line with an odd number of quotation marks; 0 if what is before it are rows of their own."""
+    for at in range(start + 1, len(lines)):
+        if lines[at].count(form.quote) % 2:
+            return at + 1
+        if usual and lines[at].count(form.delimiter) >= usual:
+            return 0
+    return 0
+
+
+def _fields(text: str, form: StatementMapping, *, strict: bool = False) -> list[str]:
+    """The fields of one row with quotation marks. Raises csv.Error."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    found = list(csv.reader(lines, delimiter=form.delimiter, quotechar=form.quote, strict=strict))
+    if len(found) > 1:
+        raise csv.Error("these are several rows")
+    return found[0] if found else []
+
+
+def _strict_fields(text: str, form: StatementMapping) -> list[str] | None:
+    """The fields of one row whose quoted texts all end; None if it is not one."""
+    with suppress(csv.Error):
+        return _fields(text, form, strict=True)
+    return None
 
 
 def _columns_of_heading(cells: Sequence[str]) -> dict[str, int]:
     """The columns of a heading: the second with the same name is ``name (2)``, one without a name has its number."""
     found: dict[str, int] = {}
     for at, cell in enumerate(cells):
-        stated = name = cell or f"{at + 1}"
+        stated = name = clean_line(cell) or f"{at + 1}"
         rank = 1
         while name in found:
             rank += 1
@@ -259,6 +314,7 @@ def _sign_and_number(text: str, currency: str) -> tuple[int, str]:
 
 def _day(text: str, taking: ColumnMapping) -> date | None:
     """Parse a date in one of the mapping's formats, with or without a time after it, or spaces in it."""
+    text = clean_text(text)
     for tried in dict.fromkeys((text, text.split(" ")[0], text.split("T")[0], text.replace(" ", ""))):
         for form in taking.formats:
             try:

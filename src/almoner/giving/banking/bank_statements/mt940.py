@@ -21,6 +21,8 @@ _TAGS: Final = frozenset("20 21 25 25P 28 28C 60F 60M 61 62F 62M 64 65 86 NS 13 
 _FIELD: Final = re.compile(r":(\d{2}[A-Z]?|NS):(.*)", re.ASCII)
 _LONE_COLON: Final = re.compile(r"\n:[ \t]*\n(?=\d{2}[A-Z]?:)", re.ASCII)
 _LOOKS_SO: Final = re.compile(rb"^[ \t]*(?:\{1:[^\r\n]*)?:?(?:20|25|60F|61|940):", re.MULTILINE)
+_UMLAUTS: Final = re.compile(rb"[A-Za-z][\x81\x84\x94][a-z]")
+"""\u00fc, \u00e4 and \u00f6 in the character set of DOS; in that of Windows these are quotation marks."""
 _SNIFFED: Final = 4096
 _BALANCE: Final = re.compile(r"\s*([CD])(\d{6})([A-Z]{3})?\s*([\d.]+(?:,\d*)?)", re.ASCII)
 _ENTRY: Final = re.compile(
@@ -83,7 +85,7 @@ def _decoded(content: bytes) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
+        text = content.decode("cp850" if _UMLAUTS.search(content) else "cp1252", "replace")
     return _LONE_COLON.sub("\n:", text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", ""))
 
 
@@ -98,7 +100,7 @@ def _messages(text: str) -> Iterator[_Message]:
     """The statements, each starting at its field 20; a line that starts like a tag but cannot be one is text."""
     message, last = _Message(), ""
     for line in filter(None, text.split("\n")):
-        plain = line.lstrip("\x01")
+        plain = line.lstrip("\x01 \t")
         found = _FIELD.match(plain) if plain.startswith(":") else None
         tag, value = (found[1], found[2]) if found else ("", "")
         if tag == "20" or (tag == "61" and message.is_closed):

@@ -25,6 +25,7 @@ from almoner.giving.banking.bank_statements import (
     store,
     store_gaps,
     store_uploads,
+    unsupported_files,
 )
 from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping as StatementMapping
 from almoner.giving.banking.bank_statements.csv_mapping import load_mapping as load_mapping
@@ -129,6 +130,8 @@ def parse_statement_file(
 
 
 def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[BankStatement], list[str]]:
+    if unsupported := unsupported_files.describe_unsupported(content):
+        raise StatementError(f"This is not a bank statement: the file is {unsupported}")
     if mapping is not None:
         return csv_statements.parse_statements(content, mapping), []
     if mt940.is_mt940(content):
