@@ -118,6 +118,8 @@ def repairable() -> Iterator[tuple[str, bytes]]:
     yield "a few bytes behind its end", pdf() + b"\x1a\x00ok"
     yield "blanks before its head", b"\r\n\r\n" + pdf()
     yield "a mark before its head", b"\xef\xbb\xbf" + pdf()
+    yield "a printer's commands around it", b"\x1b%-12345X@PJL JOB\r\n" + pdf() + b"\x1b%-12345X"
+    yield "the head of a response before it", b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n" + pdf()
     yield "numbers of its table off by one", pdf().replace(b"0000000015", b"0000000016")
     yield "zeroes behind its end", pdf() + bytes(2000)
     yield "table of objects that begins with one", pdf().replace(b"xref\n0 ", b"xref\n1 ")

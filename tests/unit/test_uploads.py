@@ -206,6 +206,18 @@ async def test_u3_what_a_camera_leaves_behind_its_picture_is_dropped(checker: Up
         assert not stored.endswith(tail)
 
 
+@pytest.mark.parametrize(
+    ("marker", "announced"), [(0xE2, b"MPF\0"), (0xE1, b"http://ns.adobe.com/xap/1.0/\0<Container:Directory/>")]
+)
+async def test_u3_further_pictures_that_the_first_announces_are_dropped(
+    checker: UploadChecker, marker: int, announced: bytes
+) -> None:
+    """Such as the depth of a portrait, or its brighter copy."""
+    content = hostile_files.with_segments(hostile_files.segment(marker, announced)) + HONEST[JPEG]
+    media_type, stored, _ = await checked(checker, content, JPEG)
+    assert (media_type, stored.count(b"\xff\xd8\xff")) == (JPEG, 1)
+
+
 def snapshot(width: int, height: int, kind: str = "JPEG", **given: object) -> bytes:
     """A picture with the noise of a real one."""
     bands = [Image.effect_noise((512, 512), 60) for _ in range(3)]

@@ -6,6 +6,7 @@ from its server, and ends with it. Of the service, it loads only this package.
 
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -37,6 +38,11 @@ _HEIC_SAMPLE: Final = (
 )
 """The smallest image: reading it loads the decoder."""
 _SIGNATURES: Final = ((b"\xff\xd8\xff", image_checks.JPEG), (b"\x89PNG\r\n\x1a\n", image_checks.PNG), (b"%PDF-", _PDF))
+_BEFORE_PDF: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:[\x00\t\r\n ]|\x1b%-12345X|@PJL[^\r\n]*[\r\n]|HTTP/[0-9.]+ [^\r\n<]*[\r\n]"
+    rb"|[A-Za-z-]{1,40}:[^\r\n<]*[\r\n])*+%PDF-"
+)
+"""Blanks, the commands of a printer, and the head of a response that was saved with its file."""
 _LOOK_SECONDS: Final = 0.5
 _MOST_TASK: Final = 4096
 
@@ -130,11 +136,10 @@ def check_and_rewrite_file(source_fd: int, target_fd: int, task: dict[str, Any])
 
 
 def _kind_of(content: bytes) -> str | None:
-    """The file's type by its first bytes, whatever type is declared; a PDF may have leading blanks."""
+    """The file's type by its first bytes, whatever type is declared; what readers skip may be before a PDF."""
     if content[4:8] == b"ftyp":
         return image_checks.HEIC if content[8:12] in image_checks.HEIC_BRANDS else None
-    beginning = content[:1024].removeprefix(b"\xef\xbb\xbf").lstrip(b"\x00\t\r\n ")
-    if beginning.startswith(b"%PDF-"):
+    if _BEFORE_PDF.match(content[:1024]):
         return _PDF
     return next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
 

@@ -38,6 +38,7 @@ _UPRIGHT: Final = {
     8: Image.Transpose.ROTATE_90,
 }
 _CLOCKWISE: Final = {1: Image.Transpose.ROTATE_270, 2: Image.Transpose.ROTATE_180, 3: Image.Transpose.ROTATE_90}
+_XMP: Final = b"http://ns.adobe.com/xap/1.0/\x00"
 _SIGNATURE: Final = 8
 _SHOWN_CHUNKS: Final = (b"tRNS", b"eXIf")
 """Chunks of a PNG that change how it is shown, besides those that every reader must know (a capital first letter)."""
@@ -207,7 +208,9 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
         length = content[place] << 8 | content[place + 1]
         if marker in range(0xD0, 0xD9) or marker < 0xC0 or length < 2:
             raise FileRefused(_DAMAGED, "damaged")
-        announces_more |= marker == 0xE2 and content[place + 2 : place + 6] == b"MPF\x00"
+        segment = content[place + 2 : place + length]
+        announces_more |= marker == 0xE2 and segment.startswith(b"MPF\x00")
+        announces_more |= marker == 0xE1 and segment.startswith(_XMP) and b"Container:Directory" in segment
         place += length
         if marker == 0xDA:
             if (scan := _MARKER.search(content, place)) is None:
