@@ -118,7 +118,7 @@ async def walk_the_form(page: Page, reader: Reader) -> None:
     await page.locator("#amount-other").check()
     long = "x" * 256
     for problems in (
-        {"typed": "x", "first_name": long, "last_name": long, "email": f"{long}@b.c", "message": long * 2},
+        {"typed": "x", "first_name": long, "last_name": long, "email": f"{long}@b.co", "message": long * 2},
         {"typed": "0.01", "first_name": "A", "last_name": "B", "email": "wrong", "message": ""},
         {"typed": "1.234"},
         {"typed": "999999999"},

@@ -6,6 +6,7 @@ from datetime import date
 import pytest
 import typer
 
+from almoner.cli.amounts import format_decimal, parse_amount
 from almoner.cli.tables import ErrorOutput, FieldList, Table, print_output
 
 DONATIONS = Table(
@@ -65,3 +66,10 @@ def test_a_failure_is_told_and_ends_with_status_1(as_json: bool, capsys: pytest.
     out, err = capsys.readouterr()
     assert "One was paid." in out
     assert "One was not." in (out if as_json else err)
+
+
+@pytest.mark.parametrize(("minor", "currency"), [(123456, "GBP"), (99, "GBP"), (123456789, "JPY"), (1234567, "KWD")])
+def test_an_amount_is_read_as_commands_show_it(minor: int, currency: str) -> None:
+    assert parse_amount(format_decimal(minor, currency), currency).minor == minor
+    with pytest.raises(typer.BadParameter, match="is not an amount"):
+        parse_amount("12,34", currency)

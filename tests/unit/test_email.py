@@ -39,6 +39,8 @@ def test_addresses_that_a_mail_can_reach_are_sent_to_in_ascii(text: str, sent_to
             "a@.co",
         ),
         *("ada..b@example.org", "ada.@example.org", ".ada@example.org", "jürgen@example.org", "아다@example.org"),
+        *("ada@example.org\u200b", "\u202aada@exa\u2060mple.org", "ada@exämple\u00ad.org"),
+        *("ada@example.c", "ada@example.c0m", "ada@example.o-g", "ada@example.1", "ada@example.xn--"),
         *("ada@-example.org", "ada@example-.org", "ada@my_host.org", "ada@192.0.2.1", "ada@example.org.", "ada@☃-.org"),
         *(
             "a" * 65 + "@b.co",

@@ -67,6 +67,8 @@ def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
         ({"title": "n/a"}, {"title": ""}),
         ({"title": "-"}, {"title": ""}),
         ({"postcode": "SW1A\u00a0 1AA\u200b"}, {"postcode": "SW1A 1AA"}),
+        ({"postcode": "sw1a oaa"}, {"postcode": "SW1A 0AA"}),
+        ({"postcode": "M1 IAE"}, {"postcode": "M1 1AE"}),
     ],
 )  # fmt: skip
 def test_fields_are_made_what_hmrc_takes(told: dict[str, str], taken: dict[str, str]) -> None:

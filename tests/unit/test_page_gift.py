@@ -144,7 +144,7 @@ def test_an_address_that_is_none_is_refused(email: str) -> None:
     assert read(email=email) == {"email": "give.problem.email.wrong"}
 
 
-@pytest.mark.parametrize("email", ["a@b.c", "amina+gift@sub.example.org", "user@例子.中国", "o'brien@example.org"])
+@pytest.mark.parametrize("email", ["a@b.co", "amina+gift@sub.example.org", "user@例子.中国", "o'brien@example.org"])
 def test_addresses_that_exist_are_taken(email: str) -> None:
     assert isinstance(read(email=email), DonationDetails)
 

@@ -71,7 +71,9 @@ def test_fillers_selectors_and_tags_go_from_what_they_do_not_belong_to(sign: str
     assert clean_text(f"A{sign}da{sign}") == "Ada"
 
 
-@pytest.mark.parametrize("text", ["می‌خواهم", "क्\u200dष", "葛\U000e0100城", "٣\u06dd", "❤\ufe0f"])
+@pytest.mark.parametrize(
+    "text", ["می‌خواهم", "क्\u200dष", "രാജന്\u200d", "രാജന്\u200d കുമാര്\u200d", "葛\U000e0100城", "٣\u06dd", "❤\ufe0f"]
+)
 def test_what_belongs_to_its_script_stays(text: str) -> None:
     assert clean_text(text) == text
 

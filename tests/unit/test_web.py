@@ -14,6 +14,11 @@ from almoner.kit import web
         "bücher.example",
         "example.org?x",
         "a.b.c.",
+        "ｗｗｗ．example．jp",
+        "https://例え。jp/x",
+        "उदाहरण.भारत",
+        "a_b.example.org",
+        "ab--cd.example.org",
     ],
 )
 def test_addresses_as_people_write_them(text: str) -> None:
@@ -32,6 +37,13 @@ def test_addresses_as_people_write_them(text: str) -> None:
         ".org",
         "a..b",
         "example.org/a b",
+        "1.2",
+        "3.14",
+        "example.org,",
+        "www.a.org;www.b.org",
+        "https://-a.org",
+        "https://a-.org",
+        "c/o",
     ],
 )
 def test_what_is_no_address(text: str) -> None:

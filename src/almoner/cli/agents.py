@@ -41,6 +41,7 @@ async def set_contact(
     where = source.strip()
     if not 1 <= len(where) <= 500:
         raise typer.BadParameter("--source must be 1 to 500 characters")
+    email = email_addresses.clean_email_address(email)
     if len(email) > 255 or not email_addresses.is_email_address(email):
         raise typer.BadParameter(f"'{email}' is not an email address")
     organisation_id = parse_id(tx, "organisation", organisation)

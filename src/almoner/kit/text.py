@@ -54,6 +54,8 @@ _JOINED: Final = frozenset(
 """Scripts in which a joiner between letters is spelling, as in Persian and Hindi (Unicode Standard Annex 31)."""
 _JOINED_BLOCKS: Final = (range(0x0600, 0x08FF), range(0x0900, 0x1100), range(0x1780, 0x18B0), range(0x1B00, 0x1B80),
                          range(0xA8E0, 0xA900), range(0xA980, 0xA9E0))  # fmt: skip
+_HALF_FORMS: Final = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+"""The viramas of India and Sri Lanka: a U+200D behind one is spelling at the end of a word, too, as in Malayalam."""
 _SELECTED: Final = (
     "\u1000-\u109f\u2000-\u33ff\u3400-\u9fff\ua840-\ua87f\uf900-\ufaff\U0001f000-\U0001faff\U00020000-\U0003ffff"
 )
@@ -117,7 +119,9 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         re.compile(f"[{unseen}{marks}{_SELECTORS}\u200c\u200d]"),
         re.compile(f"[{unseen}]+"),
         re.compile(
-            f"(?<![{letters}])[\u200c\u200d]+|[\u200c\u200d]+(?![{letters}\u200c\u200d])|(?<![{_SELECTED}])[{_SELECTORS}]+"
+            f"(?<![{letters}])[\u200c\u200d]+|(?<![{_HALF_FORMS}])[\u200c\u200d]+(?![{letters}\u200c\u200d])"
+            f"|(?<=[{_HALF_FORMS}])(?!\u200d(?!\u200c|\u200d))[\u200c\u200d]+(?![{letters}\u200c\u200d])"
+            f"|(?<![{_SELECTED}])[{_SELECTORS}]+"
         ),
         re.compile(f"([{marks}]{{{_MOST_MARKS}}})[{marks}]+"),
     )
@@ -186,17 +190,19 @@ def clean_nested_texts(value: object) -> object:
 def hidden_characters(text: str) -> list[str]:
     """The names of invisible and direction-changing characters in a text, in order, each once.
 
-    A joiner between two letters of a script that is spelled with joiners hides nothing.
+    A joiner between two letters of a script that is spelled with joiners hides nothing, nor one that ends a word there.
     """
     found: dict[str, None] = {}
     for at, sign in enumerate(text):
         unseen = unicodedata.category(sign) in _STEERING or sign in _UNSEEN_MARKS
-        if unseen and not (sign in _JOINERS and _is_spelling_joiner(text[at - 1 : at], text[at + 1 : at + 2])):
+        if unseen and not (sign in _JOINERS and _is_spelling_joiner(sign, text[at - 1 : at], text[at + 1 : at + 2])):
             found[f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".strip()] = None
     return list(found)
 
 
-def _is_spelling_joiner(before: str, after: str) -> bool:
+def _is_spelling_joiner(sign: str, before: str, after: str) -> bool:
+    if sign == "\u200d" and before and before in _HALF_FORMS:
+        return True
     return all(
         bool(side) and unicodedata.category(side)[0] in "LM" and unicodedata.name(side, "").split(" ")[0] in _JOINED
         for side in (before, after)

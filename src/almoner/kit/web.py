@@ -1,8 +1,17 @@
 """Web addresses as people write them."""
 
 import re
+from typing import Final
 
-_ADDRESS = re.compile(r"(?:https?://)?[^\s/?#@:.]+(?:\.[^\s/?#@:.]+)+\.?(?::[0-9]{1,5})?(?:[/?#]\S*)?", re.IGNORECASE)
+_DOT: Final = "[.\u3002\uff0e\uff61]"
+"""The full stop, and those that East Asian keyboards write in its place."""
+_SIGN: Final = "[^\\s/?#@:.\u3002\uff0e\uff61,;!$%&'()*+=<>\"\\[\\]{}|\\\\^`~-]"
+_LABEL: Final = f"{_SIGN}(?:-*{_SIGN})*"
+_ADDRESS: Final = re.compile(
+    rf"(?:https?://)?{_LABEL}(?:{_DOT}{_LABEL})*{_DOT}(?!\d+{_DOT}?(?:[:/?#]|$)){_LABEL}{_DOT}?"
+    r"(?::[0-9]{1,5})?(?:[/?#]\S*)?",
+    re.IGNORECASE,
+)
 
 
 def is_web_address(text: str) -> bool:

@@ -16,7 +16,7 @@ from almoner.kit.money import EXPONENTS
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
-from almoner.platform.outbound.email_addresses import is_email_address
+from almoner.platform.outbound.email_addresses import clean_email_address, is_email_address
 from almoner.platform.pages import colours
 
 _DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
@@ -89,6 +89,7 @@ async def set_public_links(
 ) -> PartnerAccount:
     """Set the links in page footers; None leaves a link unchanged, "" removes it. Raises NoSuchPartner, ValueError."""
     account = await _lock(tx, partner)
+    contact = contact and clean_email_address(contact)
     given = {"website": website, "privacy": privacy, "terms": terms, "contact": contact}
     for name, value in given.items():
         if value and name != "contact" and not _is_https(value):

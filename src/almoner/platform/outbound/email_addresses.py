@@ -17,6 +17,8 @@ MAX_LENGTH: Final = 254
 _MAX_LOCAL: Final = 64
 _MAX_DOMAIN: Final = 253
 _LOCAL: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
+_TOP: Final = re.compile(r"[A-Za-z]{2,63}|xn--[A-Za-z0-9-]{1,59}", re.IGNORECASE)
+"""A top-level domain (RFC 3696): without it the address is cut off or has a slip, such as ``ada@example.c0m``."""
 _LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
@@ -26,8 +28,8 @@ def clean_email_address(text: str) -> str:
 
 
 def is_email_address(text: str) -> bool:
-    """Whether an email can be sent to the address."""
-    return ascii_email_address(text) is not None
+    """Whether an email can be sent to the address, and nothing in it is invisible."""
+    return clean_email_address(text) == text and ascii_email_address(text) is not None
 
 
 @lru_cache(4096)
@@ -41,7 +43,7 @@ def ascii_email_address(text: str) -> str | None:
     except (idna.IDNAError, UnicodeError):
         return None
     labels = named.split(".")
-    if len(labels) < 2 or labels[-1].isdigit() or not all(map(_LABEL.fullmatch, labels)):
+    if len(labels) < 2 or not _TOP.fullmatch(labels[-1]) or not all(map(_LABEL.fullmatch, labels)):
         return None
     address = f"{local}@{named}"
     return address if len(named) <= _MAX_DOMAIN and len(address) <= MAX_LENGTH else None

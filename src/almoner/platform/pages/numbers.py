@@ -9,24 +9,55 @@ from typing import Final
 from babel import Locale, numbers
 
 from almoner.kit import money
+from almoner.kit.text import clean_text
 
 _MAX_TYPED: Final = 500
 """Longer than any amount with its currency; normalising many combining marks takes quadratic time."""
 _SPACES: Final = " \u00a0\u202f\u2009"
-_APOSTROPHES: Final = "'\u2019"
-_INVISIBLE: Final = dict.fromkeys(map(ord, "\u200e\u200f\u061c\u2066\u2067\u2068\u2069\ufeff"))
+_APOSTROPHES: Final = "'\u2019\u02bc\u2032\u00b4`"
+_MARKLESS: Final = re.compile(
+    rf"(\d{{1,3}}(?P<group>[{_SPACES}{_APOSTROPHES}])\d{{3}}(?:(?P=group)\d{{3}})*)([.,]\d{{1,2}})?", re.ASCII
+)
+"""Groups parted by blanks or apostrophes, which no language has as its decimal mark."""
+_MYRIADS: Final = re.compile(r"(?:(\d{1,4})[\u4e07\u842c\ub9cc])?(?:(\d)[\u5343\ucc9c])?(\d{0,4})")
+"""East Asian amounts such as 1\u4e075\u5343 (15,000)."""
+_NO_CENTS: Final = re.compile(r"[.,:][-\u2013\u2014=]{1,2}$|/[-=]$")
+"""``10,-``, ``10:-``, ``10/-``."""
 _WIDE: Final = {code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFF01, 0xFF5F), 0xFFE1, 0xFFE5)}
 """Wide digits, separators and signs of East Asian keyboards."""
 
 _WORDS: Final = {
+    "AED": ("Dhs.", "Dhs", "Dh"),
+    "CAD": ("C$", "Can$"),
     "CHF": ("Fr.", "Fr", "SFr."),
+    "CZK": ("Kč", "Kc"),
+    "DKK": ("kr.", "kr"),
+    "EGP": ("LE",),
     "EUR": ("euros",),
+    "HUF": ("Ft.", "Ft"),
+    "IDR": ("Rp.", "Rp"),
     "ILS": ('ש"ח', "ש״ח", "ש''ח", "שח"),
+    "INR": ("Rs.", "Rs"),
     "JPY": ("円", "yen"),
+    "KWD": ("KD",),
+    "LKR": ("Rs.", "Rs"),
+    "MYR": ("RM",),
+    "NOK": ("kr.", "kr"),
+    "NPR": ("Rs.", "Rs"),
+    "PKR": ("Rs.", "Rs"),
     "PLN": ("zl",),
+    "RON": ("lei", "leu"),
+    "SAR": ("SR",),
+    "SEK": ("kr.", "kr"),
+    "SGD": ("S$",),
+    "TRY": ("TL",),
     "UAH": ("грн.", "грн"),
 }
 """Common names of currencies besides CLDR's symbols and names."""
+_GROUPED_BY_TWO: Final = frozenset(("BDT", "INR", "LKR", "NPR", "PKR"))
+"""Currencies whose amounts people write as 12,34,567 in English, too (lakh and crore)."""
+_SHORTEST_WORD: Final = 3
+_COUNTS: Final = (None, 1, 2, 3, 5, 100)
 
 
 class AmountProblem(Enum):
@@ -43,19 +74,23 @@ def parse_amount(entered: str, currency: str, locale: Locale) -> int | AmountPro
 
     Group separators must be where the language puts them; the currency's own sign, name or code may be before or after.
     A separator that the language does not use is a decimal one before one or two digits; before three it could be a
-    group separator.
+    group separator. Blanks and apostrophes part groups in every language.
     """
     if len(entered) > _MAX_TYPED:
         return AmountProblem.NOT_A_NUMBER
-    text = unicodedata.normalize("NFC", entered).translate(_INVISIBLE | _WIDE).strip()
+    text = clean_text(entered).translate(_WIDE).strip()
     text = _without_currency(text, currency, locale)
     if not text:
         return AmountProblem.EMPTY
     decimal_mark, group_mark, foreign = _number_marks(text, locale)
-    digits = re.sub(r"[.,][-\u2013\u2014]{1,2}$", "", "".join(_ascii_digit(character) for character in text))  # 10,-
+    digits = _NO_CENTS.sub("", "".join(_ascii_digit(character) for character in text))
+    if parted := _MARKLESS.fullmatch(digits):
+        digits = re.sub(r"\D", "", parted[1]) + (parted[3] or "").replace(".", decimal_mark).replace(",", decimal_mark)
+    elif locale.language in ("ja", "ko", "zh") and (parted := _MYRIADS.fullmatch(digits)) and not digits.isdecimal():
+        digits = str(int(parted[1] or 0) * 10_000 + int(parted[2] or 0) * 1_000 + int(parted[3] or 0))
     group = "" if group_mark is None else f"(?:{_similar_marks(group_mark)})"
     whole = rf"\d+|\d{{1,3}}(?:{group}\d{{3}})+" if group else r"\d+"
-    if group and _groups_by_two(locale):
+    if group and (_groups_by_two(locale) or currency in _GROUPED_BY_TWO):
         whole += rf"|\d{{1,2}}(?:{group}\d{{2}})*{group}\d{{3}}"
     mark = rf"{re.escape(decimal_mark)}(?=\d*$)"
     if foreign is not None:
@@ -108,12 +143,13 @@ def _ascii_digit(character: str) -> str:
 
 
 def _without_currency(text: str, currency: str, locale: Locale) -> str:
-    """The number without the currency's own sign, name or code at either end."""
-    for sign in sorted(_currency_signs(currency, locale), key=len, reverse=True):
-        if text.lower().startswith(sign):
-            return text[len(sign) :].strip()
-        if text.lower().endswith(sign):
-            return text[: -len(sign)].strip()
+    """The number without the currency's own signs, name or code at its ends, such as ``$25 USD`` or ``USD $25``."""
+    signs = sorted(_currency_signs(currency, locale), key=len, reverse=True)
+    for _ in range(2):
+        before = next((sign for sign in signs if text.lower().startswith(sign)), "")
+        text = text[len(before) :].strip()
+        behind = next((sign for sign in signs if text.lower().endswith(sign)), "")
+        text = text[: len(text) - len(behind)].strip()
     return text
 
 
@@ -122,7 +158,8 @@ def _currency_signs(currency: str, locale: Locale) -> frozenset[str]:
     """All symbols, names and codes of the currency, in lower case."""
     narrow = numbers.get_currency_symbol(currency, "en")
     signs = {currency, narrow, numbers.get_currency_symbol(currency, locale), *_WORDS.get(currency, ())}
-    signs |= {numbers.get_currency_name(currency, count, locale) for count in (None, 1, 2, 3, 5, 100)}
+    names = {numbers.get_currency_name(currency, count, one) for count in _COUNTS for one in (locale, "en")}
+    signs |= names | {word for name in names for word in name.split() if len(word) >= _SHORTEST_WORD}
     if not narrow[-1].isalpha():
         signs |= {narrow[-1], currency[:2] + narrow[-1]}
-    return frozenset(sign.translate(_INVISIBLE | _WIDE).strip().lower() for sign in signs)
+    return frozenset(clean_text(sign).translate(_WIDE).strip().lower() for sign in signs)

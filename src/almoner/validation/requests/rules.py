@@ -6,9 +6,12 @@ a reviewer; nothing is rejected here.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+import idna
 
 from almoner.kit.evidence import EvaluationStep
 from almoner.kit.scripts import scripts_in_text
@@ -414,6 +417,9 @@ def _claim_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
 
 
 def _host(address: str) -> str:
-    """``https://www.Example.org/about`` -> ``example.org``."""
+    """``https://www.Example.org/about`` -> ``example.org``; names beyond ASCII by their A-labels."""
     rest = address.strip().lower().split("://", 1)[-1]
-    return rest.split("/", 1)[0].split("?", 1)[0].split("@")[-1].split(":", 1)[0].removeprefix("www.").rstrip(".")
+    host = rest.split("/", 1)[0].split("?", 1)[0].split("@")[-1].split(":", 1)[0]
+    with suppress(idna.IDNAError, UnicodeError):
+        host = host if host.isascii() else idna.encode(host, uts46=True, transitional=False).decode()
+    return host.removeprefix("www.").rstrip(".")

@@ -180,7 +180,7 @@ async def validate_invitation_email(tx: Tx, partner: Partner, by: AuditContext, 
 
     Administrators of the deployment have no limit.
     """
-    address = email.strip()
+    address = email_addresses.clean_email_address(email)
     if not email_addresses.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address")
     if by.actor.kind == "member":

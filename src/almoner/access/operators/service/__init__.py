@@ -74,7 +74,7 @@ async def add_operator(tx: Tx, by: AuditContext, email: str, name: str | None, r
 
 
 def _profile(email: str, name: str | None) -> dict[str, Any]:
-    address = email.strip()
+    address = email_addresses.clean_email_address(email)
     if not email_addresses.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address. Use a format like ada@example.org")
     return build_profile(address, email=address, name=(name or "").strip() or None)

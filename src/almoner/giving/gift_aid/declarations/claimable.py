@@ -48,6 +48,7 @@ class DeclarerProblem(Enum):
 
 _POSTCODE: Final = re.compile(r"(GIR0AA|[A-PR-UWYZ][A-HK-Y]?[0-9][0-9A-HJKMNPR-Y]?[0-9][ABD-HJLNP-UW-Z]{2})", re.ASCII)
 _NO_POSTCODE_SIGN: Final = re.compile(r"[\s.,;:'\"()_-]+")
+_AS_DIGITS: Final = str.maketrans("OIL", "011")
 _OTHER_TERRITORIES: Final = ("JE", "GY", "IM", "GX")
 """Jersey, Guernsey, Isle of Man and Gibraltar: postcodes of the same form outside the United Kingdom."""
 _NATIONS: Final = frozenset(
@@ -125,8 +126,9 @@ def last_name_for_hmrc(last_name: str) -> str:
 
 
 def format_postcode(entered: str) -> str | None:
-    """A UK postcode in the form ``SW1Y 4JH``; None if the text is not one."""
+    """A UK postcode in the form ``SW1Y 4JH``; None if the text is not one. Its third last character is a digit."""
     plain = _NO_POSTCODE_SIGN.sub("", clean_code(entered)).upper()
+    plain = plain[:-3] + plain[-3:-2].translate(_AS_DIGITS) + plain[-2:]
     return f"{plain[:-3]} {plain[-3:]}" if _POSTCODE.fullmatch(plain) else None
 
 
