@@ -1,6 +1,7 @@
 """The dashboard in the language and the time zone of whoever reads it."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,6 +11,7 @@ from babel import Locale
 
 from almoner.access.people import service as people_service
 from almoner.giving.accounting.monthly_reports.domain import LAYOUTS
+from almoner.kit.time import parse_timestamp
 from almoner.platform.pages import formats
 from tests.api.test_dashboard import WHO_MAY
 from tests.support import factories, pseudo, submissions
@@ -144,6 +146,19 @@ async def test_amounts_and_moments_are_written_for_their_reader(service: Service
     await odd.get(f"{odd.home}/donations")
     assert "Created (UTC)" in odd.text()
     for browser in (api, berlin, odd):
+        await browser.close()
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+async def test_days_that_filter_a_list_are_those_that_it_shows(service: Service, tenant: Tenant, zone: str) -> None:
+    api = service.client(tenant.secret)
+    gift = await factories.donation(service, api)
+    far = await choose(service, tenant, timezone=zone)
+    day = parse_timestamp(gift["createdAt"]).astimezone(ZoneInfo(zone)).date()
+    for first, days, found in ((day, 1, True), (day - timedelta(1), 1, False), (day + timedelta(1), 1, False)):
+        shown = await far.get(f"{far.home}/donations?startDate={first}&endDate={first + timedelta(days)}")
+        assert (gift["id"] in shown.text) is found, first
+    for browser in (api, far):
         await browser.close()
 
 

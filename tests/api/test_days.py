@@ -1,10 +1,14 @@
 """The days on receipts, pages and statements are those of whoever issues the receipts (settled 11)."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 
+from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
+from almoner.kit.money import Money
 from almoner.settings import UnsafeSettings, read_settings
 from tests.support import factories
 from tests.support.browsing import Browser
@@ -23,7 +27,9 @@ async def in_new_york(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield made
 
 
-async def test_a_gift_of_new_years_eve_is_one_of_the_old_year_and_forms_name_the_zone(in_new_york: Service) -> None:
+async def test_gifts_and_payments_of_new_years_eve_are_of_the_old_year_and_forms_name_the_zone(
+    in_new_york: Service,
+) -> None:
     service = in_new_york
     service.clock.advance_to(NEW_YEARS_EVE)
     api = service.client((await service.tenant()).secret)
@@ -40,6 +46,12 @@ async def test_a_gift_of_new_years_eve_is_one_of_the_old_year_and_forms_name_the
     applying = await Browser(service.app, "http://localhost").open(invite["url"])
     assert "Nordamerikanische Ostküstenzeit" in applying.text
     assert "UTC" not in applying.text
+    numbers = AccountNumbers("iban", "DE89370400440532013000")
+    own = OwnAccount("Us", numbers, Address("Berlin", "DEU"), Money(1, "EUR"))
+    async with service.db.write() as tx:
+        assert (await payment_files.create_file(tx, own, date(2026, 12, 31), by="officer")).file is None  # still today
+        with pytest.raises(PaymentFileError, match="must be today"):
+            await payment_files.create_file(tx, own, date(2026, 12, 30), by="officer")
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "America", "europe", "../UTC", "/etc/localtime", "right/UTC"])

@@ -1,12 +1,13 @@
 """Times on the wire."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.time import iso_timestamp, parse_day_or_timestamp, parse_timestamp
+from almoner.kit.time import iso_timestamp, parse_day_or_timestamp, parse_timestamp, start_of_typed_day
 
 
 def test_answers_show_milliseconds_and_z() -> None:
@@ -52,3 +53,27 @@ def test_a_day_is_its_start_in_utc() -> None:
     assert parse_day_or_timestamp("2026-05-06") == datetime(2026, 5, 6, tzinfo=UTC)
     with pytest.raises(ValueError, match="must be a day of the calendar"):
         parse_day_or_timestamp("2026-02-30")
+
+
+def test_a_plus_that_became_a_blank_in_a_query_string_is_one() -> None:
+    found = parse_day_or_timestamp("2026-05-06T09:08:09 02:00")
+    assert found == datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
+    with pytest.raises(ValueError, match="must be a day such as"):
+        parse_day_or_timestamp("2026-05-06 09:08:09 02:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "after", "start"),
+    [
+        ("2026-03-02", "America/New_York", 0, "2026-03-02T05:00:00.000Z"),
+        ("2026-03-02", "America/New_York", 1, "2026-03-03T05:00:00.000Z"),
+        ("2026-07-01", "Europe/London", 0, "2026-06-30T23:00:00.000Z"),
+        ("2026-03-02", "Pacific/Kiritimati", 0, "2026-03-01T10:00:00.000Z"),
+        ("yesterday", "Europe/London", 0, "yesterday"),
+        ("2026-02-30", "Europe/London", 1, "2026-02-30"),
+        ("0001-01-01", "Asia/Tokyo", 0, "0001-01-01"),
+        ("9999-12-31", "Europe/London", 1, "9999-12-31"),
+    ],
+)
+def test_a_typed_day_starts_where_its_reader_is(text: str, zone: str, after: int, start: str) -> None:
+    assert start_of_typed_day(text, ZoneInfo(zone), after=after) == start

@@ -98,9 +98,8 @@ async def create(
     payment-files release`.
     """
     own = _own(currency.strip().upper())
-    created = await payment_files.create_file(
-        tx, own, execution_date.date() if execution_date else tx.now.date(), by=caller.id
-    )
+    day = execution_date.date() if execution_date else tx.deployment.issuer_day_at(tx.now)
+    created = await payment_files.create_file(tx, own, day, by=officer.id)
     if created.file is not None:
         await _record(tx, caller, "payment_file.created", created.file)
     parts = [

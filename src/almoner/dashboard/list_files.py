@@ -5,17 +5,12 @@ from functools import partial
 from typing import Final, Protocol
 from urllib.parse import urlencode
 
+from almoner.access.accounts.page_texts import find_zone
 from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RecordList, SortOrder, has_scope
 from almoner.dashboard.facts import value_at_path
-from almoner.dashboard.member_api_client import (
-    ApiCallRejected,
-    Member,
-    MemberApiClient,
-    Record,
-    RecordPage,
-    iterate_pages,
-)
+from almoner.dashboard.member_api_client import ApiCallRejected, Member, MemberApiClient, Record, RecordPage, iterate_pages
+from almoner.kit.time import start_of_typed_day
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
 
@@ -49,6 +44,7 @@ class RecordListReader:
         self, member: Member, record_list: RecordList, parameters: Sequence[tuple[str, str]]
     ) -> RecordPage:
         """One page of a list. Raises ApiCallRejected."""
+        parameters = self._with_moments(member, record_list, parameters)
         if source := self.sources.get(record_list):
             return await source.list_page(member, parameters)
         if ("sort", "status") in parameters:
@@ -56,6 +52,14 @@ class RecordListReader:
         if not record_list.paged:
             parameters = [pair for pair in parameters if pair[0] not in ("pageSize", "cursor")]
         return await self._calls.list_page(member, record_list.call, parameters)
+
+    def _with_moments(
+        self, member: Member, record_list: RecordList, parameters: Sequence[tuple[str, str]]
+    ) -> list[tuple[str, str]]:
+        """The parameters with days as their start in the member's time zone, in which the list shows moments."""
+        days = {one.parameter for one in record_list.filters if one.kind == "day"}
+        zone = find_zone(member.person.time_zone) or self._db.deployment.time_zone
+        return [(name, start_of_typed_day(value, zone) if name in days else value) for name, value in parameters]
 
     async def _list_by_status(self, member: Member, record_list: RecordList, given: dict[str, str]) -> RecordPage:
         """One page of the list filtered by each status in turn; a cursor contains the status to continue with."""

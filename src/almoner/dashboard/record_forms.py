@@ -1,14 +1,14 @@
 """Converts form values to members of an API request body, and back."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.accounts.page_texts import PageTexts
 from almoner.dashboard.domain import FormField
 from almoner.dashboard.facts import value_at_path
-from almoner.kit.time import iso_timestamp, parse_timestamp
+from almoner.kit.time import parse_timestamp, start_of_typed_day
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
@@ -18,7 +18,6 @@ FormValues = Mapping[str, str | list[str]]
 _TICKED: Final = frozenset({"choices", "nonprofits"})
 _MOST_TICKED: Final = 50
 _ANY_CURRENCY: Final = "USD"
-_DAY: Final = timedelta(days=1)
 
 
 class _NoAmountError(Exception):
@@ -123,9 +122,9 @@ def _member_value(field: FormField, text: str | list[str], currency: str, texts:
         case "codes":
             return text.upper().replace(",", " ").split()
         case "day":
-            return _moment(text, texts, after=0)
+            return start_of_typed_day(text, texts.zone)
         case "last_day":
-            return _moment(text, texts, after=1)
+            return start_of_typed_day(text, texts.zone, after=1)
     return text
 
 
@@ -134,15 +133,6 @@ def _minor(text: str, currency: str, texts: PageTexts) -> int:
     if not isinstance(minor, int):
         raise _NoAmountError
     return minor
-
-
-def _moment(text: str, texts: PageTexts, *, after: int) -> str:
-    """The start of a day, or of the next day; the API refuses invalid text, which is passed on."""
-    try:
-        day = date.fromisoformat(text) + after * _DAY
-    except (ValueError, OverflowError):
-        return text
-    return iso_timestamp(datetime.combine(day, time(), texts.zone))
 
 
 def _currency_of_record(record: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from almoner.dashboard.domain import PERSONAL, has_scope, roles_with_scope
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
+from almoner.kit.time import start_of_typed_day
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import personal_fields
 
@@ -120,7 +121,8 @@ class WebhookPages:
         """Replay events from a given time, and show how many deliveries were started."""
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
-            start = visitor.form_value("start").strip()
+            zone = texts_of(self._context, visitor).zone
+            start = start_of_typed_day(visitor.form_value("start").strip(), zone)
             body = {"failedOnly": visitor.form_value("failed_only") == "yes", **({"startDate": start} if start else {})}
             try:
                 scheduled = (await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/replay", body))["scheduled"]

@@ -1,6 +1,7 @@
 """The pages on which people see and change their own account."""
 
 from collections.abc import Sequence
+from datetime import tzinfo
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -16,6 +17,7 @@ from almoner.access.accounts.domain import (
     AccountSetting,
 )
 from almoner.access.accounts.page_guard import SECOND_FACTOR, PageGuard, SignedInRequest, redirect_to, set_device_cookie
+from almoner.access.accounts.page_texts import find_zone
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
     LONGEST_PASSWORD,
@@ -99,7 +101,8 @@ class AccountPages:
         real_now = self._clock.real_now()
         ways = _account_settings(factors, sum(one.is_unexpired(real_now) for one in found), language)
         if bound or provider:
-            ways.insert(-1, _provider_setting(bound, language))
+            zone = find_zone(visitor.person.time_zone) or self._db.deployment.time_zone
+            ways.insert(-1, _provider_setting(bound, language, zone))
         held_roles = formats.list_separator(language.locale).join(roles)
         return self._show(visitor, "account.html", person=visitor.person, roles=held_roles, ways=ways, events=events)
 
@@ -309,12 +312,11 @@ def password_error_text(error: PasswordTooWeak | SignInOverloaded, language: Lan
     return " ".join(language.text(f"account.password.{one}", count=_LENGTHS.get(one, 0)) for one in error.problems)
 
 
-def _provider_setting(bound: Sequence[LinkedAccount], language: Language) -> AccountSetting:
+def _provider_setting(bound: Sequence[LinkedAccount], language: Language, zone: tzinfo) -> AccountSetting:
+    days = [formats.format_day(one.bound_at.astimezone(zone).date(), language.locale) for one in bound]
     summary = "; ".join(
-        language.text(
-            "account.state.connected", issuer=one.issuer, day=formats.format_day(one.bound_at.date(), language.locale)
-        )
-        for one in bound
+        language.text("account.state.connected", issuer=one.issuer, day=day)
+        for one, day in zip(bound, days, strict=True)
     )
     act = "view" if bound else "connect"
     return AccountSetting(

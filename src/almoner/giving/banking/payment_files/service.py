@@ -79,7 +79,8 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
     ``file`` is None if there are none. Raises PaymentFileError.
     """
     tx.deployment.identity.ensure_active()
-    if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
+    today = tx.deployment.issuer_day_at(tx.now)
+    if not today <= execution_date <= today + timedelta(days=_DAYS_AHEAD):
         raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
     sent = await _sent_disbursements(tx, own_account.single_release_limit.currency)
     stopped = await store.disbursements_on_hold(tx, [one.id for one in sent])
