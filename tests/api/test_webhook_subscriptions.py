@@ -54,7 +54,10 @@ async def test_w13_secrets_are_sealed_in_the_database(api: Client, service: Serv
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"url": "http://hooks.example.com/"}, "body.url must use https; http is only for the sandbox's own machine"),
+        (
+            {"url": "http://hooks.example.com/"},
+            "body.url must use https; http is only for the sandbox's own machine, such as http://localhost:3000",
+        ),
         ({"url": "https://hooks.example.com:8443/"}, "body.url must use port 443"),
         ({"url": "https://user:secret@hooks.example.com/"}, "body.url must not hold a user name or password"),
         ({"url": "https://10.0.0.1/"}, "body.url must have a public address"),
