@@ -133,8 +133,8 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
         if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
-        known = await registries.describe_known(tx, country_code)
-        raise NotFound(f"the country has no registry of that id, code or name; it has {known}")
+        there_are = await registries.describe_known(tx, country_code)
+        raise NotFound(f"the country has no registry of that id, code or name; it has {there_are}")
     days = [known.data_as_of for known in named if known.data_as_of is not None]
     doubts = [_describe_check(checked) for checked in checks if checked.verdict != "ok"]
     unlisted = [_describe_unlisted(known, await registries.list_imported_parts(tx, known.id)) for known in named]

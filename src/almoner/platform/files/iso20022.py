@@ -7,6 +7,7 @@ ones. The library is large and imported on first use.
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import reduce
 from typing import Final
 
@@ -87,10 +88,8 @@ def _parsed(content: bytes) -> Element:
     except etree.XMLSyntaxError as error:
         repaired = content if content.startswith(_UTF_16) else _BARE.sub(b"&amp;", _CONTROLS.sub(b" ", content))
         if repaired != content:
-            try:
+            with suppress(etree.XMLSyntaxError):  # if it is broken elsewhere, too
                 return _parsed_as_it_is(repaired)
-            except etree.XMLSyntaxError:
-                pass  # broken elsewhere, too
         is_xml = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
         raise MessageRefused(f"its XML is broken in line {error.lineno}" if is_xml else "it is no XML") from error
 
