@@ -116,14 +116,14 @@ SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"
 )
 def test_m7_what_banks_write_besides_the_standard_is_read(content: str) -> None:
     assert content != CAMT
-    [found], wrong = service.parse_file(content.encode(), None, None, TODAY)
+    [found], wrong = service.parse_statement_file(content.encode(), None, None, TODAY)
     assert wrong == []
     assert [one.minor for one in found.movements] == [885]
 
 
 @pytest.mark.parametrize("content", [STA.encode("cp850"), STA.encode("cp1252"), STA.replace("\n:", "\n  :").encode()])
 def test_m7_mt940_has_its_umlauts_in_any_character_set_and_its_tags_behind_blanks(content: bytes) -> None:
-    [found], wrong = service.parse_file(content, None, None, TODAY)
+    [found], wrong = service.parse_statement_file(content, None, None, TODAY)
     assert (wrong, [(one.minor, one.counterparty) for one in found.movements]) == ([], [(2500, "Jörg")])
 
 
@@ -159,7 +159,7 @@ def packed(*names: str) -> bytes:
 )
 def test_m7_a_file_that_is_no_statement_is_refused_by_what_it_is(content: bytes, named: str) -> None:
     with pytest.raises(StatementError, match=named):
-        service.parse_file(content, None, None, TODAY)
+        service.parse_statement_file(content, None, None, TODAY)
 
 
 MAPPING: Final = csv_mapping.parse_mapping(
@@ -184,7 +184,7 @@ def test_m7_a_quotation_mark_that_a_payer_typed_hides_no_rows(row: str, counterp
     content = (
         f'Tag;Betrag;Fu\u0308r;Zweck\n{row}\n03.03.2026;1,00;Bob;x\n04.03.2026;2,00;"Carl;y"z"\n05.03.2026;3,00;D;z\n'
     )
-    [found], wrong = service.parse_file(content.encode(), MAPPING, None, TODAY)
+    [found], wrong = service.parse_statement_file(content.encode(), MAPPING, None, TODAY)
     assert wrong == []
     assert [one.minor for one in found.movements] == [2500, 100, 200, 300]
     assert found.movements[0].counterparty == counterparty

@@ -5,11 +5,18 @@ from functools import partial
 from typing import Final, Protocol
 from urllib.parse import urlencode
 
-from almoner.access.accounts.page_texts import find_zone
+from almoner.access.accounts.page_texts import parse_time_zone
 from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RecordList, SortOrder, has_scope
 from almoner.dashboard.facts import value_at_path
-from almoner.dashboard.member_api_client import ApiCallRejected, Member, MemberApiClient, Record, RecordPage, iterate_pages
+from almoner.dashboard.member_api_client import (
+    ApiCallRejected,
+    Member,
+    MemberApiClient,
+    Record,
+    RecordPage,
+    iterate_pages,
+)
 from almoner.kit.time import start_of_typed_day
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
@@ -58,7 +65,7 @@ class RecordListReader:
     ) -> list[tuple[str, str]]:
         """The parameters with days as their start in the member's time zone, in which the list shows moments."""
         days = {one.parameter for one in record_list.filters if one.kind == "day"}
-        zone = find_zone(member.person.time_zone) or self._db.deployment.time_zone
+        zone = parse_time_zone(member.person.time_zone) or self._db.deployment.time_zone
         return [(name, start_of_typed_day(value, zone) if name in days else value) for name, value in parameters]
 
     async def _list_by_status(self, member: Member, record_list: RecordList, given: dict[str, str]) -> RecordPage:

@@ -121,7 +121,7 @@ class WebhookPages:
         """Replay events from a given time, and show how many deliveries were started."""
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
-            zone = texts_of(self._context, visitor).zone
+            zone = build_page_texts(self._context, visitor).zone
             start = start_of_typed_day(visitor.form_value("start").strip(), zone)
             body = {"failedOnly": visitor.form_value("failed_only") == "yes", **({"startDate": start} if start else {})}
             try:

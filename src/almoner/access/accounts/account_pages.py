@@ -17,7 +17,7 @@ from almoner.access.accounts.domain import (
     AccountSetting,
 )
 from almoner.access.accounts.page_guard import SECOND_FACTOR, PageGuard, SignedInRequest, redirect_to, set_device_cookie
-from almoner.access.accounts.page_texts import find_zone
+from almoner.access.accounts.page_texts import parse_time_zone
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
     LONGEST_PASSWORD,
@@ -101,7 +101,7 @@ class AccountPages:
         real_now = self._clock.real_now()
         ways = _account_settings(factors, sum(one.is_unexpired(real_now) for one in found), language)
         if bound or provider:
-            zone = find_zone(visitor.person.time_zone) or self._db.deployment.time_zone
+            zone = parse_time_zone(visitor.person.time_zone) or self._db.deployment.time_zone
             ways.insert(-1, _provider_setting(bound, language, zone))
         held_roles = formats.list_separator(language.locale).join(roles)
         return self._show(visitor, "account.html", person=visitor.person, roles=held_roles, ways=ways, events=events)

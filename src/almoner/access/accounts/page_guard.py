@@ -127,8 +127,8 @@ class SignedInRequest:
         """Whether the posted form has a file, or values besides those of its hidden fields and buttons."""
         return self.upload is not None or any(self.form[name] for name in self.form.keys() - _NOT_ENTERED)
 
-    def checkbox_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
-        """The ticked checkboxes with this name, limited to the allowed values ``among``."""
+    def checkbox_values(self, name: str, choices: Sequence[Choice]) -> list[Choice]:
+        """The ticked checkboxes with this name, limited to the allowed values ``choices``."""
         given = self.form.getlist(name)
         return [one for one in choices if one in given]
 

@@ -376,7 +376,7 @@ def _signed(balance: Element | None, currency: str | None, problems: list[str]) 
 
 def parse_amount(element: Element, currency: str) -> int | str:
     """An amount in minor units, or the problem with it."""
-    text = "".join((amount.text or "").split())
+    text = "".join((element.text or "").split())
     if comma := _COMMA.fullmatch(text):
         text = f"{comma[1]}.{comma[2]}"
     try:
