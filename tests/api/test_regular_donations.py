@@ -200,6 +200,11 @@ async def test_a_failed_payment_is_told_with_a_link_to_pay_and_to_change_the_car
     await reach(plan.service, (await plan.record())["nextDonationAt"])
     assert (await plan.record())["status"] == "past_due"
     path = await opened(plan, browser, "could not charge")
+    [mail] = await mails(plan, "could not charge")
+    assert (
+        f"We’ll try your card again on {long_day((plan.service.clock.now() + timedelta(days=1)).isoformat())}."
+        in mail["text"]
+    )
     assert "Pay $25.00 now" in text_of((await browser.get(path)).text)
     answer = await browser.post(f"{path}/{plan.id}/pay")
     assert answer.status_code == 303

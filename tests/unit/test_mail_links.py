@@ -178,6 +178,7 @@ def notices(typed: str) -> list[dict[str, Any]]:
             text=TEXTS.get(kind, f"regular.mail.{kind}.text"),
             reason=reason,
             open="regular.mail.open",
+            retry_on=AT if kind == "payment_failed" else None,
         )
         for kind in get_args(NoticeKind)
         for reason in (["regular.move.text"] if kind == "organisation_proposed" else [None])

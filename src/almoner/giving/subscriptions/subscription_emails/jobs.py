@@ -67,6 +67,7 @@ async def compose_notice(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNotice
         "open": f"regular.mail.{notice.kind}.open" if notice.kind in _OPEN else "regular.mail.open",
         "reason": _reason(subscription, notice.kind),
         "on": due_on or job.details.at,
+        "retry_on": await _retry_day(tx, subscription) if notice.kind == "payment_failed" else None,
         "ended": subscription.status == "cancelled",
         "link": donor_pages.manage_url(tx, subscription.id),
         **await _names(tx, partner, subscription),
@@ -82,6 +83,14 @@ async def compose_notice(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNotice
         subscription.partner_id,
         at=job.details.at,
     )
+
+
+async def _retry_day(tx: Tx, subscription: DonationSubscription) -> date | None:
+    """The day on which the card is charged again without the donor; None if it is not."""
+    charge = await subscriptions.find_open_charge(tx, subscription.id)
+    if charge is None or charge.next_attempt_at is None or not subscription.chargeable:
+        return None
+    return tx.deployment.issuer_day_at(charge.next_attempt_at)
 
 
 async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription) -> dict[str, str]:
