@@ -153,7 +153,7 @@ def letters(typed: str) -> list[dict[str, Any]]:
 def applications(typed: str) -> list[dict[str, Any]]:
     """Every kind of mail about an application, with all that may be missing, and every reason."""
     missing = [
-        SimpleNamespace(kind=kind, registry_name=typed, registry_number=typed)
+        SimpleNamespace(text_key=kind, registry_name=typed, registry_number=typed)
         for kind in ("registration_evidence", "registry_number", "confirmation", "association")
     ]
     reasons = [key for key in WORDS if key.startswith("applied.reason.")]
