@@ -360,11 +360,14 @@ async def looked_up(browser: Browser, path: str, **typed: str) -> str:
     return words(browser)
 
 
-async def test_a_name_is_looked_up_as_screening_does(empty_database: TestDatabase, tmp_path: Path) -> None:
+async def test_lists_are_searched_for_names_as_screening_does_and_for_any_text(
+    empty_database: TestDatabase, tmp_path: Path
+) -> None:
     async with serving(empty_database) as own:
         await watchlists.Lists(own.db, tmp_path).load(
             watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA", programme="UKRAINE-EO13662"),
             watchlists.listing(36, "DEGTYAREVA, Zinaida", person=True),
+            watchlists.listing(41, "HARAKAT FUND", remarks="Tax ID No. 745-95812 (Iran); Linked To: Rélief Ltd."),
         )
         unread = await watchlists.unread(own, "ᏣᎳᎩ")
         search = f"{HOME}/watch-lists/search"
@@ -377,11 +380,20 @@ async def test_a_name_is_looked_up_as_screening_does(empty_database: TestDatabas
         shown = await looked_up(rita.browser, search, name="Zinaida Degtyareva", kind="person", country="")
         assert ("DEGTYAREVA, Zinaida" in shown, "Matches" in shown) == (True, True)
         shown = await looked_up(rita.browser, search, name="Degtyareva", kind="person", country="")
-        assert ("No matches" in shown, "Similar names" in shown) == (True, True)
+        assert ("No match by name" in shown, "Similar names" in shown) == (True, True)
+        for text, places in (("745 958", "In a number, the note"), ("RELIEF ltd", "In the note")):
+            shown = await looked_up(rita.browser, search, name=text, kind="person", country="")
+            for part in ("HARAKAT FUND", places, "Tax ID No. 745-95812", "No match by name", "What was searched"):
+                assert part in shown, (text, part)
+        shown = await looked_up(rita.browser, search, name="99999", kind="organisation", country="")
+        assert "no name, number or note contains the text" in shown
+        assert "Names, numbers and notes of all entries" in shown
+        shown = await looked_up(rita.browser, search, name="Ꮳ", kind="organisation", country="")
+        assert ("Numbers and notes were not searched" in shown, "HARAKAT" in shown) == (True, False)
         await rita.browser.post(search, {"name": "", "kind": "ship", "country": "Utopia"})
-        for problem in ("Enter a name", "Choose an organisation or a person", "Enter a country code"):
+        for problem in ("Enter a name or number", "Choose an organisation or a person", "Enter a country code"):
             assert problem in words(rita.browser), problem
-        assert await rita.entries("watchlist.searched") == 4
+        assert await rita.entries("watchlist.searched") == 8
         assert f"{search}?case={unread}" in (await rita.browser.open(f"{HOME}/reviews/{unread}")).text
         assert 'value="ᏣᎳᎩ"' in (await rita.browser.open(f"{search}?case={unread}")).text
         assert "cannot be compared" in await looked_up(
@@ -401,6 +413,9 @@ async def test_a_decision_is_reversed(empty_database: TestDatabase, tmp_path: Pa
         rita = Doing(own, await signed_in(own, await operator(own, "reviewer")))
         await rita.browser.get(HOME + match)
         await rita.browser.post(HOME + match, do="claim")
+        await rita.browser.open(f"{HOME}{match}/accept")
+        for part in ("no payments to it depend on this match", "without a second person. A reviewer can reverse it"):
+            assert part in words(rita.browser), part
         await rita.does("review.accepted", f"{match}/accept", note="another person of this name")
         await rita.does("review.reopened", f"{match}/reopen", note="it is them")
         await rita.browser.close()

@@ -76,12 +76,18 @@ async def test_a_refund_by_bank_transfer_names_its_reference(service: Service, a
     giving = await support.open_session(service, api)
     await transfers.begun(giving)
     named = await transfers.reference(giving)
-    content = camt.statement(transfers.came("B1", 2400, named), reference=factories.unique("S"), currency="USD")
-    await bank.stated(service, content)
+    payer = factories.unique("Ada Example")
+    came = camt.entry("B1", 2400, words=named, name=payer, currency="USD")
+    await bank.stated(service, camt.statement(came, reference=factories.unique("S"), currency="USD"))
     async with service.db.write() as tx:
         [held] = await suspense.lock_by_reference(tx, named)
     path = f"{HOME}/unallocated-payments/{service.db.deployment.ids.text('heldpayment', held.id)}"
+    await olive.open(f"{HOME}/unallocated-payments?status=held&reason=short")
+    for part in (payer, f"Reference: {named}"):
+        assert part in words(olive), part
     await olive.open(f"{path}/refund")
+    for part in (f"Payer {payer}", f"Text of the transfer {named}", "Amount of the donation $25.00"):
+        assert part in words(olive), part
     assert f"Enter {held.provider_payment} as the reference of your transfer" in words(olive)
 
 
@@ -265,8 +271,17 @@ async def test_a_settlement_report_is_imported_and_a_line_dismissed(
     await factories.donation(service, api)
     payment = factories.unique("tp_nobody").replace(" ", "_")
     content = report(("payment", payment, 1.0, 0.0), reference=factories.unique("po"))
+    form = (await olive.get(f"{HOME}/settlements/import")).text
+    assert '<option value="test"' in form
+    assert '<option value="bank_transfer"' not in form, "its lines come from statements"
     led = await upload(olive, f"{HOME}/settlements/import", "po.csv", content, provider="test")
     assert led.endswith("lines=1&booked=0&unmatched=1")
+    assert f'href="{HOME}/settlements/unmatched">Unmatched lines' in (await olive.get(led)).text
+    async with service.db.read() as tx:
+        of = "where l.provider_payment = $1"
+        joined = "settlement s join settlement_line l on l.settlement_id = s.id"
+        stored = await tx.fetchrow(f"select s.fee_minor, s.net_minor from {joined} {of}", payment)
+    assert tuple(stored or ()) == (0, 100), "the list need not add up the lines"
     assert await listed(olive, f"{HOME}/settlements/unmatched", payment)
     [dismiss] = re.findall(rf'href="([^"]+/dismiss)">[^/]*{payment}\b', olive.page.text)  # type: ignore[union-attr]
     await act(olive, dismiss, note="reported by mistake")
@@ -344,6 +359,22 @@ async def test_a_line_is_matched_to_what_has_its_amount(service: Service, olive:
     csv = await olive.get(f"{HOME}/bank-statement-lines.csv?amount=47.11")
     assert "47.11,EUR" in csv.text
     assert await audited(service, person) == ["bank_statement_line.dismissed"]
+
+
+async def test_a_line_with_two_references_shows_the_donors(service: Service, api: Client, olive: Browser) -> None:
+    named = []
+    for last in ("Lovelace", "Byron"):
+        giving = await support.open_session(service, api)
+        await transfers.begun(giving, support.gift(last_name=last))
+        named.append(await transfers.reference(giving))
+    name = factories.unique("D").replace(" ", "")
+    both = transfers.came(name, 5000, " ".join(named))
+    await bank.stated(service, camt.statement(both, currency="USD", reference=name))
+    async with service.db.read() as tx:
+        line = await tx.fetchval("select id from bank_statement_line where bank_reference = $1", name)
+    await olive.open(f"{HOME}/bank-statement-lines/{service.db.deployment.ids.text('bankline', line)}")
+    assert "Ada Lovelace" in words(olive)
+    assert "Ada Byron" in words(olive)
 
 
 async def test_every_list_opens_and_names_a_filter_that_is_none(service: Service, olive: Browser) -> None:

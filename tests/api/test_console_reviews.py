@@ -20,6 +20,7 @@ from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFi
 from tests.support import appeals, hostile_pdfs, submissions
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
+from tests.support.console import words
 from tests.support.hostile_files import picture
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
@@ -40,7 +41,7 @@ async def test_the_desk_and_the_queue_show_what_waits(service: Service, reviewer
         assert (await reviewer.get(path)).status_code == 200, path
     assert (await reviewer.get("/operator/reviews?kind=none&partner=x")).status_code == 422
     assert (await reviewer.get("/operator/reviews?cursor=x")).status_code == 422
-    assert (await reviewer.get("/operator/reviews.csv")).text.startswith("Case,Kind,Partner")
+    assert (await reviewer.get("/operator/reviews.csv")).text.startswith("Case,About,Kind")
 
 
 def test_every_shortcut_of_a_case_is_listed_and_leads_somewhere() -> None:
@@ -153,9 +154,16 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     case = f"/operator/reviews/{made['validationRequestId']}"
     await reviewer.get(case)
     await reviewer.post(case, do="claim")
-    assert "Ihr Antrag wurde angenommen" in (await reviewer.get(f"{case}/accept")).text
+    accepting = (await reviewer.get(f"{case}/accept")).text
+    recipient = f"We send an email to {submissions.ADA['email']} in German."
+    for part in (
+        *("Ihr Antrag wurde angenommen", recipient, "A new organisation with the details of the request is created."),
+        *("Going on with the next check: 1 application.", "without a second person"),
+    ):
+        assert part in accepting, part
     asked = (await reviewer.get(f"{case}/reject")).text
-    assert "Show the email" in asked
+    for part in ("Show the email", recipient, "Rejected, too: 1 application.", "Only an appeal can reverse it."):
+        assert part in asked, part
     assert "nicht angenommen" not in asked
     shown = (await reviewer.post(f"{case}/reject", preview="yes", reason="not_eligible", note="No purpose")).text
     assert 'lang="de"' in shown
@@ -341,7 +349,9 @@ async def test_what_a_pdf_can_do_is_said_beside_it(service: Service, api: Client
     assert "It contains scripts." in (await reviewer.get(f"{case}/documents/{found[1]}")).text
 
 
-async def test_an_applicant_is_asked_instead_of_rejected(service: Service, api: Client, reviewer: Browser) -> None:
+async def test_an_applicant_is_asked_instead_of_rejected(
+    service: Service, api: Client, tenant: Tenant, reviewer: Browser
+) -> None:
     configuration = await submissions.configured(api, "validation_request")
     made = await submissions.applied(api, configurationId=configuration, language="de", **UNHEARD_OF)
     await service.drain()
@@ -362,6 +372,10 @@ async def test_an_applicant_is_asked_instead_of_rejected(service: Service, api: 
     asked = await reviewer.post(f"{case}/request", evidence="governing_document")
     assert asked.headers["location"] == f"{case}?done=requested"
     await service.drain()
+    queue = f"/operator/reviews?partner={service.db.deployment.ids.text('partner', tenant.partner.id)}"
+    for part in (made["organisationName"], "Missing: Governing document", "Kind: Validation request", "Country: "):
+        await reviewer.get(queue)
+        assert part in words(reviewer), part
     (missing,) = (await submissions.shown(api, made))["requirements"]
     assert (missing["code"], missing["from"]) == ("registration_evidence", "applicant")
     assert missing["accepted"] == ["governing_document"]
@@ -373,6 +387,8 @@ async def test_an_applicant_is_asked_instead_of_rejected(service: Service, api: 
     assert (await api.request("POST", f"/v1/validation-requests/{request}/document", files=sent)).status_code < 300
     await service.drain()
     assert "Waiting for the applicant" not in (await reviewer.get(case)).text
+    await reviewer.get(queue)
+    assert "Missing:" not in words(reviewer)
     assert "review.evidence_requested" in await audited(service, case)
 
 

@@ -14,6 +14,8 @@ MISPLACED_CELLS = """tables => tables.flatMap(table => [...table.tHead.rows[0].c
     Math.abs(head.getBoundingClientRect().x - table.tBodies[0].rows[0].cells[at].getBoundingClientRect().x) > 1
 ).map(head => head.textContent))"""
 """Headings of columns that do not stand above their cells."""
+FITS = "sheet => sheet.scrollWidth <= sheet.clientWidth"
+"""Whether a table is whole without scrolling."""
 
 
 async def enter(site: Site, page: Page, path: str, *roles: OperatorRole) -> None:
@@ -39,6 +41,9 @@ async def test_a_reviewer_decides_by_keyboard(site: Site) -> None:
         await page.keyboard.press("g")
         await page.keyboard.press("r")
         await page.wait_for_url("**/operator/reviews")
+        for width in (1024, 1280):
+            await page.set_viewport_size({"width": width, "height": 900})
+            assert await page.locator(".sheet").evaluate(FITS), f"cut at {width}"
         await is_fine(page)
         await page.goto(f"{site.base_url}/operator/reviews/{made['id']}")
         await page.get_by_role("button", name="Claim this case").press("Enter")
@@ -72,6 +77,8 @@ async def test_a_case_fits_a_telephone(site: Site) -> None:
     made = await decided(site.service, api, **UNHEARD_OF, name="Rivers of Hope")
     async with site.donor(viewport={"width": 375, "height": 700}) as page:
         await enter(site, page, f"/reviews/{made['id']}", "reviewer")
+        await is_fine(page)
+        await page.goto(f"{site.base_url}/operator/reviews")
         await is_fine(page)
     assert site.complaints == []
     await api.close()

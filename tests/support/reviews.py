@@ -1,6 +1,6 @@
 """A real review case for tests: monetary donation verifications, decided through the queue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -39,6 +39,10 @@ class VerificationCase:
         """Lock the subject."""
         found = await verifications_store.get_for_update(tx, ALL_PARTNERS, subject_id)
         return ReviewSubject(KIND, found.id, found.partner_id) if found else None
+
+    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """None."""
+        return {}
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Its organisation and its checks."""

@@ -16,25 +16,26 @@ from almoner.sources import WATCHLIST_SOURCES, get_watchlist_source
 UN = """<?xml version="1.0" encoding="UTF-8"?>
 <CONSOLIDATED_LIST dateGenerated="2026-02-27T12:00:00.000-05:00"><INDIVIDUALS><INDIVIDUAL>
 <DATAID>1</DATAID><FIRST_NAME>ERIC</FIRST_NAME><SECOND_NAME>BADEGE</SECOND_NAME><UN_LIST_TYPE>DRC</UN_LIST_TYPE>
-<REFERENCE_NUMBER>CDi.001</REFERENCE_NUMBER><LISTED_ON>2012-12-31</LISTED_ON>
+<REFERENCE_NUMBER>CDi.001</REFERENCE_NUMBER><COMMENTS1>Father is X</COMMENTS1><LISTED_ON>2012-12-31</LISTED_ON>
 <NATIONALITY><VALUE>Democratic Republic of the Congo</VALUE></NATIONALITY>
 <INDIVIDUAL_ALIAS><QUALITY>Low</QUALITY><ALIAS_NAME>Badge; Eric B.</ALIAS_NAME></INDIVIDUAL_ALIAS>
 <INDIVIDUAL_ALIAS><QUALITY></QUALITY><ALIAS_NAME></ALIAS_NAME></INDIVIDUAL_ALIAS>
 <INDIVIDUAL_DATE_OF_BIRTH><TYPE_OF_DATE>EXACT</TYPE_OF_DATE><YEAR>1971</YEAR></INDIVIDUAL_DATE_OF_BIRTH>
 </INDIVIDUAL></INDIVIDUALS><ENTITIES><ENTITY><DATAID>2</DATAID><FIRST_NAME>BUTEMBO AIRLINES</FIRST_NAME>
-<REFERENCE_NUMBER>CDe.001</REFERENCE_NUMBER>
+<REFERENCE_NUMBER>CDe.001</REFERENCE_NUMBER><COMMENTS1>Owned by the BUTEMBO GROUP</COMMENTS1>
 <ENTITY_ADDRESS><CITY>Butembo</CITY><COUNTRY>Democratic Republic of the Congo</COUNTRY></ENTITY_ADDRESS>
 </ENTITY></ENTITIES></CONSOLIDATED_LIST>
 """
 UK_COLUMNS = (
     "Last Updated,Unique ID,OFSI Group ID,UN Reference Number,Name 6,Name 1,Name 2,Name 3,Name 4,Name 5,Name type,"
     "Alias strength,Title,Name non-latin script,Regime Name,Designation Type,Address Line 1,Address Line 2,"
-    "Address Postal Code,Address Country,Date Designated,D.O.B,Nationality(/ies),Business registration number (s)"
+    "Address Postal Code,Address Country,Date Designated,D.O.B,Nationality(/ies),Other Information,"
+    "Business registration number (s)"
 ).split(",")
 EU_COLUMNS = (
     "fileGenerationDate;Entity_LogicalId;Entity_DesignationDate;Entity_SubjectType;Entity_Regulation_Programme;"
     "NameAlias_WholeName;Address_City;Address_Street;Address_CountryIsoCode;BirthDate_BirthDate;"
-    "Identification_Number;Citizenship_CountryIsoCode"
+    "Identification_Number;Citizenship_CountryIsoCode;Entity_Remark"
 ).split(";")
 
 
@@ -82,6 +83,8 @@ def test_ofac_tells_weak_aliases_countries_and_numbers_in_its_remarks(tmp_path: 
     assert found["9"].programmes == ("SDGT", "FTO")
     assert (found["10"].kind, found["10"].birth_years, found["10"].identifiers) == ("person", (1965,), ())
     assert found["11"].kind == "vessel"
+    assert found["9"].note == "Tax ID No. 745-95 (Iran); Phone 12345; a.k.a. 'HF'; Linked To: SOMEBODY."
+    assert (found["10"].note, found["11"].note) == (None, None), "of a person, only what tells them apart"
 
 
 def test_an_undetermined_country_is_that_of_its_place(tmp_path: Path) -> None:
@@ -111,6 +114,7 @@ def test_the_un_puts_several_names_into_one_element(tmp_path: Path) -> None:
     assert (found["CDi.001"].countries, found["CDi.001"].birth_years) == (("COD",), (1971,))
     assert found["CDi.001"].listed_on == date(2012, 12, 31)
     assert (found["CDe.001"].kind, found["CDe.001"].countries) == ("organisation", ("COD",))
+    assert (found["CDi.001"].note, found["CDe.001"].note) == (None, "Owned by the BUTEMBO GROUP")
     assert said("un-consolidated", file) == datetime(2026, 2, 27, 17, tzinfo=UTC)
 
 
@@ -123,7 +127,7 @@ def test_the_uk_tells_one_entry_in_several_rows(tmp_path: Path) -> None:
         {
             **one, "Name 6": "MAIN FUND", "Name type": "Primary Name", "Address Line 1": "1 Street",
             "Address Country": "Russia", "Business registration number (s)": "1027739108649",
-            "Date Designated": "26/02/2022",
+            "Date Designated": "26/02/2022", "Other Information": "Subsidiary of ALT HOLDING",
         },
         {
             "Unique ID": "AFG0001", "Name 6": "DOE", "Name 1": "John", "Name type": "Primary Name",
@@ -135,7 +139,7 @@ def test_the_uk_tells_one_entry_in_several_rows(tmp_path: Path) -> None:
     found = entries("uk-sanctions", file)
     assert found["RUS0001"].names == (ListedName("MAIN FUND", "primary"), ListedName("ALT FUND", "weak_alias"))
     assert (found["RUS0001"].countries, found["RUS0001"].identifiers) == (("RUS",), ("1027739108649",))
-    assert found["RUS0001"].listed_on == date(2022, 2, 26)
+    assert (found["RUS0001"].listed_on, found["RUS0001"].note) == (date(2022, 2, 26), "Subsidiary of ALT HOLDING")
     assert [one.text for one in found["AFG0001"].names] == ["John DOE"]
     assert (found["AFG0001"].birth_years, found["AFG0001"].countries) == ((1975,), ("IRN",))
     assert said("uk-sanctions", file) == datetime(2026, 10, 8, tzinfo=UTC)
@@ -147,7 +151,7 @@ def test_the_eu_tells_one_entry_in_rows_of_a_kind_each(tmp_path: Path) -> None:
     file = table(
         tmp_path / "eu.csv",
         EU_COLUMNS,
-        {**one, "NameAlias_WholeName": "MAIN FUND"},
+        {**one, "NameAlias_WholeName": "MAIN FUND", "Entity_Remark": "Formerly OLD FUND"},
         {**one, "NameAlias_WholeName": "ОСНОВНОЙ ФОНД"},
         {**one, "Address_City": "Minsk", "Address_CountryIsoCode": "BY"},
         {**one, "Identification_Number": "690590194"},
@@ -157,6 +161,7 @@ def test_the_eu_tells_one_entry_in_rows_of_a_kind_each(tmp_path: Path) -> None:
     found = entries("eu-consolidated", file)
     assert [name.text for name in found["13"].names] == ["MAIN FUND", "ОСНОВНОЙ ФОНД"]
     assert (found["13"].countries, found["13"].identifiers) == (("BLR",), ("690590194",))
+    assert found["13"].note == "Formerly OLD FUND"
     assert [one.place for one in bad("eu-consolidated", file)] == ["14"]
     assert said("eu-consolidated", file) == datetime(2026, 10, 8, tzinfo=UTC)
 
@@ -181,7 +186,7 @@ def test_denied_persons_have_a_row_for_each_address(tmp_path: Path) -> None:
 def test_the_screening_list_says_by_its_source_what_an_entry_means(tmp_path: Path) -> None:
     columns = [
         "_id", "source", "type", "programs", "name", "addresses", "alt_names", "nationalities", "citizenships",
-        "dates_of_birth", "start_date", "vessel_flag", "ids",
+        "dates_of_birth", "start_date", "vessel_flag", "ids", "remarks",
     ]  # fmt: skip
     file = table(
         tmp_path / "csl.csv",
@@ -194,12 +199,14 @@ def test_the_screening_list_says_by_its_source_what_an_entry_means(tmp_path: Pat
         {
             "_id": "b", "source": "Specially Designated Nationals (SDN) - Treasury Department", "type": "Entity",
             "name": "MSP BANK", "ids": "Public Registration Number, 1027739108649; Website, mspbank.ru",
+            "remarks": "Linked To: ANOTHER BANK",
         },
     )  # fmt: skip
     found = entries("us-csl", file)
     assert [name.text for name in found["a"].names] == ["Atlas Co.", "Atlas One", "Atlas Two"]
     assert (found["a"].category, found["a"].countries) == ("warning", ("ARM", "TUR"))
     assert (found["b"].category, found["b"].identifiers) == ("sanction", ("1027739108649",))
+    assert (found["a"].note, found["b"].note) == (None, "Linked To: ANOTHER BANK")
 
 
 def test_targets_of_opensanctions_without_what_is_nobody(tmp_path: Path) -> None:

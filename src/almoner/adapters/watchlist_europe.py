@@ -76,6 +76,7 @@ def _add_uk_row(one: EntityBuilder, name: str, row: Mapping[str, str]) -> None:
     one.birth_years += years_in_text(row.get("D.O.B", ""))
     one.programmes.append(row.get("Regime Name", ""))
     one.listed_on = one.listed_on or parse_date(row.get("Date Designated", ""))
+    one.note = one.note or row.get("Other Information", "")
 
 
 class EuSanctionsReader:
@@ -122,3 +123,4 @@ def _add_eu_row(one: EntityBuilder, row: Mapping[str, str]) -> None:
         one.identifiers.append(row.get("Identification_Number", ""))
     one.programmes.append(row.get("Entity_Regulation_Programme", ""))
     one.listed_on = one.listed_on or parse_date(row.get("Entity_DesignationDate", ""))
+    one.note = one.note or row.get("Entity_Remark", "")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import country_code_of, years_in_text
+from almoner.adapters.watchlist_values import country_code_of, publisher_note, years_in_text
 from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
@@ -135,6 +135,7 @@ def _parse_entity(row: list[str], reported: _OfacFileSet) -> ListedEntity:
         identifiers=tuple(dict.fromkeys(value for value, _ in numbers)),
         birth_years=tuple(dict.fromkeys(_birth_years(remarks))),
         programmes=tuple(one.strip() for one in programmes.split("] [") if one.strip()),
+        note=publisher_note(kind, "; ".join(remarks)),
     )
 
 

@@ -101,6 +101,7 @@ def _parse_entity(row: Mapping[str, str]) -> ListedEntity:
     one.birth_years += years_in_text(row.get("dates_of_birth", ""))
     one.programmes += [part.strip() for part in row["programs"].split(";")] + [row["source"].partition(" - ")[0]]
     one.listed_on = parse_date(row.get("start_date", ""))
+    one.note = row.get("remarks", "")
     return one.build("sanction" if _SANCTIONS.search(row["source"]) else "warning")
 
 

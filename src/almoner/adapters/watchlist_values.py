@@ -20,6 +20,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistRefused,
 )
 
+_LONGEST_NOTE: Final = 2000
 _YEAR: Final = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
 _OTHER_NAMES: Final = {
     "bahamas, the": "BHS",
@@ -142,6 +143,11 @@ def read_rows(
             raise WatchlistRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
 
 
+def publisher_note(kind: Kind, text: str) -> str | None:
+    """The publisher's remarks about an entry; None for a person, of whom only what identifies them is stored."""
+    return None if kind == "person" else text[:_LONGEST_NOTE].strip() or None
+
+
 @dataclass(slots=True)
 class EntityBuilder:
     """Collects several rows of one entry."""
@@ -155,6 +161,7 @@ class EntityBuilder:
     birth_years: list[int] = field(default_factory=list)
     programmes: list[str] = field(default_factory=list)
     listed_on: date | None = None
+    note: str = ""
 
     def add_address(self, lines: Sequence[str], country: str) -> None:
         """Add one address, given in lines."""
@@ -177,4 +184,5 @@ class EntityBuilder:
             programmes=tuple(dict.fromkeys(filter(None, self.programmes))),
             listed_on=self.listed_on,
             category=category,
+            note=publisher_note(self.kind, self.note),
         )

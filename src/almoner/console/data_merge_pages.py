@@ -12,7 +12,7 @@ from almoner.access.operators.domain import Approval
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS
-from almoner.console.differences import ComparisonRow, build_comparison_row
+from almoner.console.differences import ComparisonRow, build_comparison_rows
 from almoner.console.links import ADMINISTRATORS, DATA_READERS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.kit.errors import NotFound
@@ -222,10 +222,12 @@ async def _name(tx: Tx, text: str) -> str:
 
 
 def _marked(pair: RecordPair) -> list[ComparisonRow]:
-    return [
-        build_comparison_row(ValueComparison(label, take(pair.one), [other] if (other := take(pair.other)) else []))
-        for label, take in _ROWS
-    ]
+    return build_comparison_rows(
+        [
+            ValueComparison(label, take(pair.one), [other] if (other := take(pair.other)) else [])
+            for label, take in _ROWS
+        ]
+    )
 
 
 def _pair_label(pair: RecordPair) -> str:

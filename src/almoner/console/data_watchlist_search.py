@@ -1,4 +1,4 @@
-"""Look up a name in the watch lists. The comparison is the same as in screening, but the name is not stored."""
+"""Search the watch lists for a name or number. Names are compared as in screening, but nothing is stored."""
 
 from typing import Final
 
@@ -16,10 +16,16 @@ from almoner.platform.database.transactions import Tx
 from almoner.screening.matching.domain import PersonObstacle
 from almoner.screening.matching.service import FLAG_SCORE
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import LookupResult, StoredSubject, SubjectDetails
-from almoner.screening.watchlists.domain import SubjectKind
+from almoner.screening.screenings.domain import LookupResult, StoredSubject
+from almoner.screening.watchlists.domain import SubjectKind, TextHit, TextPlace
 
 _LONGEST_NAME: Final = 500
+_PLACE_WORDS: Final[dict[TextPlace, str]] = {
+    "entry": "the list’s own number",
+    "name": "a name",
+    "number": "a number",
+    "note": "the note",
+}
 _KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
 OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
     "script_uncertain": (
@@ -27,10 +33,10 @@ OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
         "is a single word that a list may translate. These results may be incomplete."
     ),
     "script_not_supported": (
-        "Some letters of this name cannot be compared. Enter the name in Latin letters, and also search the list on "
-        "the publisher’s website."
+        "Some letters of this name cannot be compared, so entries that write it in other letters are not found. Enter "
+        "it in Latin letters, and also search the list on the publisher’s website."
     ),
-    "no_words": "This name contains no words that can be compared.",
+    "no_words": "This contains no words that can be compared as a name.",
     "single_name": (
         "The lists contain persons with their full names, and this is a single name. Enter the first and last name. "
         "These results may be incomplete."
@@ -39,7 +45,7 @@ OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
 
 
 class WatchlistSearchPage:
-    """The page for looking up a name in the watch lists."""
+    """The page for searching the watch lists."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -60,8 +66,8 @@ class WatchlistSearchPage:
         found = None
         if visitor.form and not problems:
             countries = [typed["country"].upper()] if typed["country"] else []
-            asked = SubjectDetails(_KINDS[typed["kind"]], [typed["name"]], countries)
-            found = await screenings.search_watchlists(self._context.db, self._context.services.screener, asked)
+            screener, kind = self._context.services.screener, _KINDS[typed["kind"]]
+            found = await screenings.search_watchlists(self._context.db, screener, typed["name"], kind, countries)
             async with self._context.db.write() as tx:
                 await self._record(tx, visitor, typed["kind"], found, case if subject else None)
         return await self._context.show(
@@ -72,7 +78,9 @@ class WatchlistSearchPage:
             problems=problems,
             found=found,
             obstacle=OBSTACLE_WORDS.get(found.obstacle) if found and found.obstacle else None,
-            names=subject.details.names if subject else (),
+            others=[*subject.details.names, *subject.details.identifiers][1:] if subject else (),
+            containing=_not_flagged(found) if found else (),
+            place_words=_PLACE_WORDS,
             back=(f"{REVIEWS}/{case}", f"Case {case}") if subject else None,
             least=FLAG_SCORE,
             finding_words=FINDING_WORDS,
@@ -81,7 +89,7 @@ class WatchlistSearchPage:
 
     async def _record(self, tx: Tx, visitor: SignedInRequest, kind: str, found: LookupResult, case: str | None) -> None:
         """Record the search in the audit log. The entry contains the ID of the case, but not the name."""
-        counts = {"found": len(found.flagged), "similar": len(found.similar)}
+        counts = {"found": len(found.flagged), "similar": len(found.similar), "containing": len(found.containing.hits)}
         details = {"case": case} if case else {}
         await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.searched", kind, **counts, **details)
 
@@ -110,10 +118,16 @@ def _typed(visitor: SignedInRequest, subject: StoredSubject | None) -> dict[str,
     return {"name": next(iter(asked.names), ""), "kind": asked.kind, "country": next(iter(asked.countries), "")}
 
 
+def _not_flagged(found: LookupResult) -> list[TextHit]:
+    """The entries that contain the text, without those that the comparison of names flagged."""
+    flagged = {(hit.list, hit.entry_key) for hit in found.flagged}
+    return [one for one in found.containing.hits if (one.entry.list, one.entry.listed.key) not in flagged]
+
+
 def _problems(typed: dict[str, str]) -> dict[str, str]:
     problems = {}
     if not 1 <= len(typed["name"]) <= _LONGEST_NAME:
-        problems["name"] = f"Enter a name. The limit is {_LONGEST_NAME} characters."
+        problems["name"] = f"Enter a name or number. The limit is {_LONGEST_NAME} characters."
     if typed["kind"] not in _KINDS:
         problems["kind"] = "Choose an organisation or a person."
     if typed["country"] and typed["country"].upper() not in COUNTRIES:

@@ -6,23 +6,24 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from anyascii import anyascii
 from markupsafe import Markup, escape
 
+from almoner.console.readings import Reading, read_text
 from almoner.kit.scripts import scripts_in_text
 from almoner.validation.decisions.reviews.domain import ValueComparison
 
 _LONGEST: Final = 2000
 _MOST_LISTED: Final = 12
 _NAMED: Final = 8
+_COUNTRY_LABELS: Final = ("Countries", "Country")
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
     """One row of a comparison.
 
-    ``listed``: the registered values, best match first. ``agrees``: whether a registered value is equal. ``reading``: a
-    transliteration into Latin letters, if needed. ``letters``: look-alike characters with their code points.
+    ``listed``: the registered values, best match first. ``agrees``: whether a registered value is equal. ``reading``,
+    ``listed_reading``: in Latin letters, if needed. ``letters``: look-alike characters with their code points.
     """
 
     label: str
@@ -30,13 +31,24 @@ class ComparisonRow:
     listed: Sequence[Markup]
     more: int
     agrees: bool
-    reading: str
-    listed_reading: str
+    reading: Reading | None
+    listed_reading: Reading | None
     letters: Sequence[str]
 
 
-def build_comparison_row(comparison: ValueComparison) -> ComparisonRow:
-    """Build the row for a compared value."""
+def build_comparison_rows(compared: Sequence[ValueComparison], country: str | None = None) -> list[ComparisonRow]:
+    """Build the rows for compared values. ``country``: of the record, if no compared value says it."""
+    named = next((one for one in compared if one.label in _COUNTRY_LABELS), None)
+    countries = ({country} if country else set(), {country} if country else set())
+    if named is not None:
+        countries = set((named.stated or "").split()), set(" ".join(named.listed).split())
+    texts = [one.stated for one in compared if one.stated], [text for one in compared for text in one.listed]
+    return [_build_row(one, countries, texts) for one in compared]
+
+
+def _build_row(
+    comparison: ValueComparison, countries: tuple[set[str], set[str]], texts: tuple[list[str], list[str]]
+) -> ComparisonRow:
     stated = (comparison.stated or "")[:_LONGEST]
     listed = [one[:_LONGEST] for one in comparison.listed]
     nearest = sorted(listed, key=lambda one: -_closeness(stated, one)) if stated else listed
@@ -49,8 +61,8 @@ def build_comparison_row(comparison: ValueComparison) -> ComparisonRow:
         [others, *(escape(one) for one in nearest[1:_MOST_LISTED])] if nearest else [],
         max(0, len(nearest) - _MOST_LISTED),
         agrees,
-        _reading(stated),
-        _reading(best),
+        read_text(stated, countries[0], texts[0]),
+        read_text(best, countries[1], texts[1]),
         describe_suspicious_characters(stated),
     )
 
@@ -80,10 +92,6 @@ def _folded(text: str) -> str:
 
 def _closeness(one: str, other: str) -> float:
     return SequenceMatcher(None, _folded(one), _folded(other), autojunk=False).quick_ratio()
-
-
-def _reading(text: str) -> str:
-    return anyascii(text) if scripts_in_text(text) - {"LATIN"} else ""
 
 
 def _marked(stated: str, listed: str) -> tuple[Markup, Markup]:

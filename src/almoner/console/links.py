@@ -50,7 +50,7 @@ _DATA: Final = (
     _link("Registers", "/registers", ADMINISTRATORS, "Data"),
     _link("Register imports", "/register-imports", ADMINISTRATORS, "Data"),
     _link("Watch lists", "/watch-lists", ADMINISTRATORS, "Data"),
-    _link("Look up a name", WATCHLIST_SEARCH, DATA_READERS, "Data"),
+    _link("Search watch lists", WATCHLIST_SEARCH, DATA_READERS, "Data"),
     _link("Organisations", "/organisations", DATA_READERS, "Data"),
     _link("Activities", "/activities", DATA_READERS, "Data"),
 )

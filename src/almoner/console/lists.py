@@ -1,7 +1,7 @@
 """Lists in the console, with filters in the URL, cursor-based pagination and CSV downloads."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -198,6 +198,7 @@ class ListRouteBuilder:
             "list.html",
             status=422 if problems else 200,
             declared=declared,
+            columns=[one for one in declared.columns if one.place == "column"],
             rows=[_cells(visitor, texts, declared, row) for row in page.rows],
             caption=self._caption(visitor, declared.sort_order_text(given), page),
             typed=entered_values,
@@ -258,19 +259,26 @@ def _chips(given: Mapping[str, str], declared: ConsoleList, address: str) -> lis
 
 
 def _cells(visitor: SignedInRequest, texts: PageTexts, declared: ConsoleList, row: ListRow) -> list[Cell]:
-    made = []
-    for position, (shown, value) in enumerate(zip(declared.columns, row.values, strict=True)):
-        href = visitor.place.home + row.path if position == 0 else None
-        match value:
-            case Money(minor, currency) | SignedAmount(minor, currency):
-                made.append(Cell(shown, minor, currency, href))
-            case datetime():
-                made.append(Cell(shown, value.isoformat(), None, href))
-            case int() if not isinstance(value, bool):
-                made.append(Cell(shown, texts.number(value), None, href))
-            case _:
-                made.append(Cell(shown, value, None, href))
+    made: list[Cell] = []
+    for shown, value in zip(declared.columns, row.values, strict=True):
+        cell = _cell(shown, value, texts)
+        if shown.place == "below":
+            made[-1] = replace(made[-1], below=[*made[-1].below, cell])
+        elif shown.place == "column":
+            made.append(cell if made else replace(cell, href=visitor.place.home + row.path))
     return made
+
+
+def _cell(shown: Column, value: object, texts: PageTexts) -> Cell:
+    match value:
+        case Money(minor, currency) | SignedAmount(minor, currency):
+            return Cell(shown, minor, currency)
+        case datetime():
+            return Cell(shown, value.isoformat())
+        case int() if not isinstance(value, bool):
+            return Cell(shown, texts.number(value))
+        case _:
+            return Cell(shown, value)
 
 
 def _file_columns(one: Column) -> list[str]:

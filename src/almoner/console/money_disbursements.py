@@ -10,6 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages
+from almoner.console.bank_reasons import bank_reason_facts, bank_reason_text
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalise
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -84,7 +85,7 @@ async def _facts(tx: Tx, one: Disbursement) -> Sequence[LabelledValue]:
         LabelledValue("Donations", f"{one.donations:,}"),
         LabelledValue("End-to-end ID", one.end_to_end_id),
         LabelledValue("Waiting because", _waiting_reason(one)),
-        LabelledValue("Why it was returned", one.return_reason),
+        *bank_reason_facts("Why it was returned", one.return_reason),
     ]
 
 
@@ -403,7 +404,7 @@ class DisbursementPages:
         disbursements that were sent.
         """
         async with self._context.db.read() as tx:
-            waiting = await disbursements.waiting_counts_by_reason(tx)
+            waiting, ready = await disbursements.waiting_counts_by_reason(tx), await disbursements.ready_totals(tx)
         ran: RunResult | None = None
         if visitor.form:
             officer = ActingOperator(self._context, visitor)
@@ -426,6 +427,7 @@ class DisbursementPages:
             visitor,
             "money_run.html",
             waiting=waiting,
+            ready=[f"{count:,} of {format_amount(total)}" for count, total in ready],
             message="No disbursements were ready to be sent." if visitor.query.get("done") == "nothing" else "",
             refused=[(self._context.format_id(_TYPE, one), why) for one, why in ran.refused] if ran else [],
         )
@@ -441,7 +443,7 @@ def _steps(one: Disbursement) -> list[TimelineStep]:
     steps = [TimelineStep("Begun", "done", iso_timestamp(one.created_at))]
     for words, at in (("Sent", one.sent_at), ("Paid", one.paid_at), ("Returned", one.returned_at)):
         if at is not None:
-            note = one.return_reason or "" if words == "Returned" else ""
+            note = bank_reason_text(one.return_reason) or "" if words == "Returned" else ""
             steps.append(TimelineStep(words, "done", iso_timestamp(at), note))
     if one.status == "PENDING":
         why = one.waiting_reason.description if one.waiting_reason else "the next disbursement run sends it"

@@ -129,6 +129,7 @@ _KIND: Final = RecordKind(
             _created,
             "The file is released. Download it now.",
             "r",
+            lambda file: [file.created_by] if file.requires_second_approval else [],
         ),
         RecordAction(
             "withdraw",
@@ -224,7 +225,7 @@ class PaymentFilePages:
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show a payment file: its payments, the transliterated names, and the bank's status reports."""
         async with self._context.db.read() as tx:
-            file = await _KIND.get_from_url(self._context, tx, visitor)
+            file, me = await _KIND.get_from_url(self._context, tx, visitor), self._context.operator_id(visitor)
             page = RecordPage(
                 title=f"Payment file of {format_amount(file.total)}",
                 id=tx.ids.text(_TYPE, file.id),
@@ -233,8 +234,9 @@ class PaymentFilePages:
                 back_words="Payment files",
                 facts=await _facts(tx, file),
                 steps=await self._steps(tx, file),
-                actions=_KIND.available_actions(tx, file),
+                actions=_KIND.available_actions(tx, file, me),
                 tables=[await self._payments(tx, file), await self._changed(tx, file)],
+                notices=await _KIND.reserved_for_others(tx, file, me),
                 downloads=[(f"{_KIND.page_path(tx, file)}/download", "Download file")]
                 if file.status == "released"
                 else [],

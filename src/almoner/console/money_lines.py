@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPages
+from almoner.console.bank_reasons import bank_reason_facts
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, SignedAmount
@@ -23,6 +24,7 @@ from almoner.console.money_records import (
     RecordTable,
     build_list_page,
     decider_name_lookup,
+    donor_name,
     fixed_explanation,
     parse_cursor,
     parse_filter_choice,
@@ -40,6 +42,7 @@ from almoner.giving.banking.bank_statements.domain import (
     reopen_blocked_reason,
 )
 from almoner.giving.checkout.donation_requests import service as donation_requests
+from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.money import MAX_MINOR, format_amount
 from almoner.kit.time import iso_timestamp
@@ -74,7 +77,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
         LabelledValue("Text", moved.remittance_information),
         LabelledValue("End-to-end ID", moved.end_to_end_id),
         LabelledValue("Bank's reference", moved.reference),
-        LabelledValue("Why the payment was returned", moved.return_reason),
+        *bank_reason_facts("Why the payment was returned", moved.return_reason),
         LabelledValue("Account", line.account),
         LabelledValue("Statement", one.statement),
         LabelledValue("Waiting because", why),
@@ -279,7 +282,7 @@ class BankStatementLinePages:
                 facts=await _facts(tx, one),
                 steps=steps,
                 actions=_KIND.available_actions(tx, one),
-                tables=[_proposals(tx, here, proposed)] if is_open else [],
+                tables=[await _proposals(tx, here, proposed)] if is_open else [],
             )
         return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
 
@@ -292,7 +295,8 @@ def _booked(visitor: SignedInRequest) -> str:
     return f"Statement booked. Lines matched: {matched}. Lines still to match: {left}."
 
 
-def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTable:
+async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTable:
+    given = await donations.find_many(tx, [one.record_id for one in proposed if one.kind == "donation"])
     rows = []
     for one in proposed:
         record = _record_name(tx, one)
@@ -306,13 +310,21 @@ def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTa
             else "Nearly the same amount"
         )
         path = f"{here}/match?kind={one.kind}&record={record}"
-        values = (record, _KINDS[one.kind], SignedAmount(one.minor, one.currency), differs, why)
+        values = (
+            record,
+            _KINDS[one.kind],
+            donor_name(given.get(one.record_id)),
+            SignedAmount(one.minor, one.currency),
+            differs,
+            why,
+        )
         rows.append(ListRow(path, values))
     return RecordTable(
         "Possible match",
         (
             Column("Record"),
             Column("Kind"),
+            Column("Donor"),
             Column("Amount", "amount"),
             Column("Difference", "amount"),
             Column("Reason"),

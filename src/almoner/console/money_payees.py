@@ -119,6 +119,11 @@ def _proposed(one: PayeeAccount) -> str:
     return "" if one.status == "proposed" else f"This account is {_WORDS[one.status]}."
 
 
+def _earlier(one: PayeeAccount) -> list[str]:
+    """Who proposed the account, and who has approved it."""
+    return [one.proposed.by, *([one.first.by] if one.first else [])]
+
+
 async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
     left = one.reviews_needed - one.reviews_done
     warnings = await payee_bank_accounts.account_warnings(tx, one)
@@ -137,8 +142,7 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
 
 
 async def _approve(tx: Tx, officer: ActingOperator, one: PayeeAccount, entered_values: Mapping[str, str]) -> str | None:
-    earlier = [one.proposed.by, *([one.first.by] if one.first else [])]
-    await operators.ensure_independent_operator(tx, officer.person, earlier)
+    await operators.ensure_independent_operator(tx, officer.person, _earlier(one))
     seen = await payee_bank_accounts.approve(
         tx, one.id, number=entered_values["number"], note=entered_values["note"], by=officer.id
     )
@@ -175,6 +179,7 @@ _KIND: Final = RecordKind(
             _proposed,
             "Approved.",
             "a",
+            _earlier,
         ),
         RecordAction(
             "reject",
@@ -290,6 +295,7 @@ class PayeeAccountPages:
             if notice is not None:
                 steps.append(TimelineStep("Nonprofit notified", "done", iso_timestamp(notice.notified_at)))
             warnings = await payee_bank_accounts.account_warnings(tx, one)
+            me = self._context.operator_id(visitor)
             page = RecordPage(
                 title="Payee account",
                 id=tx.ids.text(_TYPE, one.id),
@@ -298,8 +304,11 @@ class PayeeAccountPages:
                 back_words="Payee accounts",
                 facts=await _facts(tx, one),
                 steps=steps,
-                actions=_KIND.available_actions(tx, one),
-                notices=[f"{warning[:1].upper()}{warning[1:]}." for warning in warnings],
+                actions=_KIND.available_actions(tx, one, me),
+                notices=[
+                    *await _KIND.reserved_for_others(tx, one, me),
+                    *(f"{warning[:1].upper()}{warning[1:]}." for warning in warnings),
+                ],
             )
         return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
 

@@ -1,6 +1,6 @@
 """What the money pages share: record pages with facts and actions, display names, and the acting operator."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
@@ -11,10 +11,12 @@ from starlette.responses import Response
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval, ApprovedDecision
-from almoner.access.people.domain import OperatorRole, Person
+from almoner.access.people import service as people
+from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.lists import ListPage, ListQuery, ListRow
+from almoner.giving.checkout.donations.domain import Donation
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
@@ -25,6 +27,7 @@ from almoner.platform.pages.numbers import AmountProblem
 from almoner.platform.pages.record_tables import Column, LabelledValue, TimelineStep
 
 R = TypeVar("R")
+_MOST_NAMED: Final = 5
 _ENGLISH: Final = Locale("en")
 
 NOTE: Final = ActionField("note", "Evidence", "area", hint="Describe the evidence, or say where it is stored.")
@@ -118,7 +121,8 @@ class RecordAction(Generic[R]):
 
     ``name``: the last segment of the action's path. ``closed``: the reason why the action is not available, or an empty
     string. ``about``: explains what will happen, and who is affected. ``key``: the keyboard shortcut that opens the
-    action's page.
+    action's page. ``earlier``: the operators who did an earlier step, so that somebody else must perform the action.
+    ``approval``: the name of the decision, if it needs two operators while two-person approval is on.
     """
 
     name: str
@@ -129,6 +133,8 @@ class RecordAction(Generic[R]):
     closed: Callable[[R], str] = field(default=lambda _record: "")
     done: str = ""
     key: str = ""
+    earlier: Callable[[R], Sequence[str]] = field(default=lambda _record: ())
+    approval: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +168,44 @@ class RecordKind(Generic[R]):
         """The path of a record's page, below ``/operator``."""
         return f"{self.path}/{tx.ids.text(self.id_type, self.record_id(record))}"
 
-    def available_actions(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:
-        """The actions that are available now for the record."""
+    def available_actions(self, tx: Tx, record: R, by: str = "") -> list[tuple[str, str, str]]:
+        """The actions that are available now for the record. ``by``: the visitor, if some are only for others."""
         here = self.page_path(tx, record)
-        return [(f"{here}/{one.name}", one.button, one.key) for one in self.actions if not one.closed(record)]
+        return [
+            (f"{here}/{one.name}", one.button, one.key)
+            for one in self.actions
+            if not one.closed(record) and by not in one.earlier(record)
+        ]
+
+    async def reserved_for_others(self, tx: Tx, record: R, by: str) -> list[str]:
+        """Who must perform the actions that are not offered to the visitor because of an earlier step."""
+        return [
+            await self._reserved(tx, one, record)
+            for one in self.actions
+            if not one.closed(record) and by in one.earlier(record)
+        ]
+
+    async def _reserved(self, tx: Tx, action: RecordAction[R], record: R) -> str:
+        others = await describe_others(tx, self.role, action.earlier(record))
+        return f"{action.button}: you did an earlier step, so somebody else must do this. {others}"
+
+    async def _describe_approval(self, tx: Tx, visitor: SignedInRequest, action: RecordAction[R], record: R) -> str:
+        """Whether a second operator must also perform the action, and who can."""
+        subject = tx.ids.text(self.id_type, self.record_id(record))
+        found = await operators.list_pending_approvals(tx)
+        for one, first in found:
+            if (one.action, one.subject) == (action.approval, subject):
+                others = await describe_others(tx, self.role, [tx.ids.text(operators.ID, first.id)])
+                if first.id == visitor.person.id:
+                    return f"You have confirmed this (1 of 2). {others}"
+                return (
+                    f"{first.display_name} has confirmed this (1 of 2). If nothing has changed since, it takes effect "
+                    "when you confirm it."
+                )
+        if not await operators.requires_two_person_approval(tx):
+            return "Two-person approval is off, so this takes effect when you confirm it."
+        others = await describe_others(tx, self.role, [tx.ids.text(operators.ID, visitor.person.id)])
+        return f"Nothing changes until a second person also confirms it, within 7 days. {others}"
 
     def done_message(self, visitor: SignedInRequest) -> str:
         """The message about the action that the visitor has just performed."""
@@ -184,7 +224,11 @@ class RecordKind(Generic[R]):
             back = self.page_path(tx, record)
             facts = await self.facts(tx, record)
             closed = action.closed(record)
-            about = [] if closed else await action.about(tx, record)
+            about = [] if closed else [*await action.about(tx, record)]
+            if not closed and context.operator_id(visitor) in action.earlier(record):
+                closed = await self._reserved(tx, action, record)
+            elif not closed and action.approval:
+                about.append(await self._describe_approval(tx, visitor, action, record))
             return ActionPage(
                 action.button, action.button, back, self.words, about, action.fields, facts, closed=closed
             )
@@ -197,6 +241,16 @@ class RecordKind(Generic[R]):
         return ConsoleAction(
             f"{self.path}/{{id}}/{action.name}", frozenset({self.role}), describe, perform, self.refusals, fresh=True
         )
+
+
+async def describe_others(tx: Tx, role: OperatorRole, without: Collection[str]) -> str:
+    """Which operators with a role can act, apart from those who already did."""
+    found = [one for one in await people.list_with_any_role(tx, OPERATORS, role) if one.active]
+    names = [one.display_name for one in found if tx.ids.text(operators.ID, one.id) not in without]
+    if not names:
+        return f"Nobody else has the role {role}. Ask an administrator to invite somebody."
+    more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
+    return f"With the role {role}: {', '.join(names[:_MOST_NAMED])}{more}."
 
 
 def fixed_explanation(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
@@ -246,6 +300,12 @@ async def find_organisation_names(
         scope: Partner | AllPartners = Partner(partner_id) if partner_id else ALL_PARTNERS
         found |= await organisations.display_names(tx, scope, ids)
     return found
+
+
+def donor_name(donation: Donation | None) -> str | None:
+    """The name of the donor, or None if it is not known."""
+    names = (donation.first_name, donation.last_name) if donation else ()
+    return " ".join(name for name in names if name) or None
 
 
 async def decider_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:

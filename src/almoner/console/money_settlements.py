@@ -34,6 +34,7 @@ from almoner.giving.accounting.settlements.domain import (
 )
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import MissingProviderPayout, StatementError
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.platform.audit.log import DEPLOYMENT
@@ -169,13 +170,15 @@ class SettlementPages:
         """Import the settlement report of a provider payout. Importing the same report again changes nothing."""
         problems: dict[str, str] = {}
         refused = ""
-        provider = visitor.form_value("provider").strip()
+        async with self._context.db.read() as tx:
+            providers = [one for one in await settlements.list_providers(tx) if one != BANK_TRANSFER]
+        provider = visitor.form_value("provider") or (providers[0] if len(providers) == 1 else "")
         if visitor.form:
             content = uploaded_bytes(visitor)
             if content is None:
                 problems["file"] = upload_problem(visitor)
-            if not provider:
-                problems["provider"] = "Enter the payment provider, for example stripe."
+            if provider not in providers:
+                problems["provider"] = "Choose the payment provider of the report."
             if content is not None and not problems:
                 try:
                     found = await self._import(visitor, provider, content)
@@ -193,6 +196,8 @@ class SettlementPages:
             problems=problems,
             refused=refused,
             provider=provider,
+            choices=[("", "Choose"), *((one, one) for one in providers)] if providers else [],
+            unmatched=known and int(counts[2]),
             columns=", ".join(settlements_flows.COLUMNS),
             message=message,
         )

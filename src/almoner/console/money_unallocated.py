@@ -1,7 +1,9 @@
 """Pages about payments that match no donation: a list, and a page for each payment with its actions."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,6 +21,7 @@ from almoner.console.money_records import (
     amount_fact,
     build_list_page,
     decider_name_lookup,
+    donor_name,
     fixed_explanation,
     parse_cursor,
     parse_filter_choice,
@@ -34,8 +37,10 @@ from almoner.giving.accounting.suspense.domain import (
     UnallocatedPayment,
     UnallocatedPaymentError,
 )
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
-from almoner.giving.checkout.donations.domain import InvalidState
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation, InvalidState
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
@@ -53,15 +58,40 @@ _BY_HAND: Final = ActionField(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Who paid, what they wrote, and the donation that the payment names."""
+
+    payer: str | None = None
+    text: str | None = None
+    donation: Donation | None = None
+
+
+async def _load_origins(tx: Tx, found: Sequence[UnallocatedPayment]) -> dict[UUID, _Origin]:
+    """The origin of each payment: of a bank transfer from its statement, otherwise the donor of its donation."""
+    moved = await bank_statements.movements_of_unallocated_payments(tx, [one.id for one in found])
+    named = await donations.find_many(tx, [one.donation_id for one in found if one.donation_id])
+    origins = {}
+    for one in found:
+        movement, donation = moved.get(one.id), named.get(one.donation_id) if one.donation_id else None
+        text = movement.remittance_information if movement else None
+        origins[one.id] = _Origin(movement.counterparty if movement else donor_name(donation), text, donation)
+    return origins
+
+
 async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[LabelledValue]:
+    origin = (await _load_origins(tx, [unallocated_payment]))[unallocated_payment.id]
     donation = tx.ids.text_or_none("donation", unallocated_payment.donation_id)
     return [
         amount_fact("Amount", unallocated_payment.money),
         LabelledValue("Why it is unallocated", [unallocated_payment.reason.value], "values"),
         LabelledValue("Provider", unallocated_payment.provider),
         LabelledValue("Provider's payment", unallocated_payment.provider_payment),
+        LabelledValue("Payer", origin.payer),
         LabelledValue("Reference", unallocated_payment.reference or None),
+        LabelledValue("Text of the transfer", origin.text),
         LabelledValue("Donation", donation, "text"),
+        amount_fact("Amount of the donation", origin.donation.money if origin.donation else None),
     ]
 
 
@@ -217,12 +247,14 @@ class UnallocatedPaymentPages:
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
+                Column("Payer"),
+                Column("Reference", place="below"),
                 Column("Received", "age"),
                 Column("Reason", "status"),
                 Column("Status", "status"),
                 Column("Automatic decision", "moment"),
                 Column("Provider"),
-                Column("ID", "id"),
+                Column("ID", "id", place="file"),
             ),
             load=self._load,
             filters=(
@@ -247,6 +279,7 @@ class UnallocatedPaymentPages:
         async with self._context.db.read() as tx:
             found = await suspense.list_for_operators(tx, status, reason, after, query.limit + 1)
             total = await suspense.count_for_operators(tx, status, reason, MOST_COUNTED)
+            origins = await _load_origins(tx, found)
             rows = [
                 (
                     one.id,
@@ -254,6 +287,8 @@ class UnallocatedPaymentPages:
                         _KIND.page_path(tx, one),
                         (
                             one.money,
+                            origins[one.id].payer,
+                            origins[one.id].text or one.reference,
                             one.received_at,
                             one.reason.value,
                             one.status,

@@ -14,7 +14,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, PageKey
-from almoner.console.differences import build_comparison_row
+from almoner.console.differences import build_comparison_rows
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import (
@@ -147,12 +147,13 @@ class CasePages:
         written = [*(one.by for one in known.notes), *(one.by for one in view.conflicts)]
         names = await operators.find_display_names(tx, [view.claimed_by, *decided, *others, *written])
         by = self._context.operator_id(visitor)
+        awaited = await submissions.list_awaited_evidence(tx, view.subject.kind, [view.subject.id])
         waits = view.history.open_review
         return {
             "dossier": dossier_links(
                 ID_TYPES[view.subject.kind], tx.ids.text(ID_TYPES[view.subject.kind], view.subject.id)
             ),
-            "compared": [build_comparison_row(one) for one in view.shown.compared],
+            "compared": build_comparison_rows(view.shown.compared, view.subject.country_code),
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
             "kind_words": SINGULAR_WORDS[view.subject.kind],
             "reasons": [(one, review_reason_text(one)) for one in waits.reasons] if waits else [],
@@ -161,15 +162,14 @@ class CasePages:
             "held": view.claimed_by == by,
             "conflicted": by in {one.by for one in view.conflicts},
             "requested": [
-                (EVIDENCE_WORDS[one.evidence], one.requested_at.isoformat())
-                for one in await submissions.list_awaited_evidence(tx, view.subject.kind, view.subject.id)
+                (EVIDENCE_WORDS[one.evidence], one.requested_at.isoformat()) for one in awaited.get(view.subject.id, ())
             ],
             "lookup": await self._lookup(tx, view.subject),
             "notes": known.notes,
             "earlier": [self._related(tx, one) for one in known.decided],
             "similar": [self._related(tx, one) for one in known.waiting],
-            "accept_words": ACTS[view.subject.kind, "accepted"][0],
-            "reject_words": ACTS[view.subject.kind, "rejected"][0],
+            "accept_words": ACTS[view.subject.kind, "accepted"],
+            "reject_words": ACTS[view.subject.kind, "rejected"],
             "askable": evidence_requests.can_request_evidence(view.subject.kind),
             "reopenable": hasattr(handler, "reopen") and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),

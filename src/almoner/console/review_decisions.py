@@ -14,6 +14,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
+from almoner.console.review_effects import describe_effects, describe_recipients
 from almoner.console.review_words import ACTS, REVIEWS, review_reason_text, summary_facts
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
@@ -26,7 +27,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewRefused,
     Verdict,
 )
-from almoner.validation.decisions.reviews.ports import ReviewHandler
+from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 from almoner.validation.decisions.reviews.service import ReviewView
 
 _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "reject"}
@@ -52,9 +53,14 @@ class DecisionPages:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
             view = await reviews.view_review(tx, handler, subject_id)
-            title, effect = ACTS[kind, verdict]
+            title = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
-            sentences = [view.shown.title, effect, f"{partner} receives an event, and API responses show the decision."]
+            sentences = [
+                view.shown.title,
+                *await describe_effects(tx, view.subject, verdict, partner),
+                f"{partner} receives an event, and API responses show the decision.",
+                f"Your decision takes effect immediately, without a second person. {_reversal_of(handler, verdict)}",
+            ]
             page = ActionPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
             page = add_claim_button(
                 replace(page, facts=summary_facts(view.shown)), view, self._context.operator_id(visitor)
@@ -85,19 +91,19 @@ class DecisionPages:
         view: ReviewView,
         verdict: Verdict,
     ) -> ActionPage:
-        """Render the decision page with a preview of the applicant's email.
+        """Say to whom an email is sent, and in which language, and show it.
 
-        For a rejection, the reviewer must select a reason first.
+        For a rejection, the reviewer must select a reason before the email is shown.
         """
-        reason = visitor.form_value("reason") or None
-        if verdict == "rejected":
-            page = replace(page, preview="Show the email")
-        if (verdict == "rejected" and reason not in handler.reason_codes) or (
-            visitor.form and not is_preview_request(visitor)
-        ):
+        if visitor.form and not is_preview_request(visitor):
             return page
+        reason, shown = None, True
+        if verdict == "rejected":
+            page, reason = replace(page, preview="Show the email"), visitor.form_value("reason")
+            shown = reason in handler.reason_codes
+            reason = reason if shown else handler.reason_codes[0]
         subject, by = view.subject, self._context.operator_id(visitor)
-        decision = ReviewDecision(verdict, reason if verdict == "rejected" else None, by, _PREVIEWED)
+        decision = ReviewDecision(verdict, reason, by, _PREVIEWED)
 
         async def decide() -> object:
             return await reviews.decide_review(tx, handler, subject.id, decision)
@@ -106,9 +112,10 @@ class DecisionPages:
             mails = await self._context.services.preview_emails(tx, subject, decide)
         except (ReviewRefused, Problem):
             return page  # the page says why; a decision is still possible
-        if not mails:
-            return replace(page, sentences=[*page.sentences, "We do not send an email about this decision now."])
-        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails])
+        language = self._context.texts(visitor).language_name
+        recipients = describe_recipients(mails, [language(one.language) for one in mails])
+        page = replace(page, sentences=[*page.sentences, recipients])
+        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails]) if shown else page
 
     def _reopen(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -125,6 +132,13 @@ class DecisionPages:
             return f"{await self._cases.record_case_action(tx, visitor, subject, 'review.reopened')}?done=reopened"
 
         return ConsoleAction(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+
+
+def _reversal_of(handler: ReviewHandler, verdict: Verdict) -> str:
+    """Who can reverse the decision."""
+    if isinstance(handler, ReopenHandler):
+        return "A reviewer can reverse it later."
+    return "Only an appeal can reverse it." if verdict == "rejected" else "It cannot be reversed here."
 
 
 def add_claim_button(page: ActionPage, view: ReviewView, operator_id: str) -> ActionPage:

@@ -11,6 +11,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import EMAIL_TITLE, add_claim_button, render_email_preview
+from almoner.console.review_effects import describe_recipients
 from almoner.console.review_words import EVIDENCE_WORDS, REVIEWS
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Tx
@@ -39,10 +40,7 @@ class EvidencePages:
         choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
         sentences = [
             view.shown.title,
-            (
-                "The applicant gets an email with a link to upload the evidence. API responses tell the partner which "
-                "evidence is missing."
-            ),
+            ("The email has a link to upload the evidence. API responses tell the partner which evidence is missing."),
             "The case stays open. You can decide the case at any time.",
         ]
         page = ActionPage(
@@ -58,18 +56,23 @@ class EvidencePages:
         if not page.closed and not offered:
             page = replace(page, closed="There is no application in this case, so there is nobody to ask for evidence.")
         evidence = visitor.form_value("evidence")
-        if page.closed or evidence not in offered or not is_preview_request(visitor):
+        if page.closed or (visitor.form and not is_preview_request(visitor)):
             return page
+        shown = evidence in offered
 
         async def ask() -> object:
             by = self._context.operator_id(visitor)
-            return await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, by)
+            named = evidence if shown else offered[0]
+            return await evidence_requests.request_evidence(tx, handler, kind, subject_id, named, by)
 
         try:
             mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
         except (ReviewRefused, Problem):
             return page  # the page says why; sending is still possible
-        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails])
+        language = self._context.texts(visitor).language_name
+        recipients = describe_recipients(mails, [language(one.language) for one in mails])
+        page = replace(page, sentences=[*page.sentences, recipients])
+        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails]) if shown else page
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
         handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)

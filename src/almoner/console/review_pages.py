@@ -1,6 +1,7 @@
 """Pages about the review queue."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, get_args
 from uuid import UUID
@@ -21,6 +22,7 @@ from almoner.console.lists import (
     build_time_page,
     parse_time_cursor,
 )
+from almoner.console.money_records import find_organisation_names
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
@@ -30,6 +32,7 @@ from almoner.console.review_evidence import EvidencePages
 from almoner.console.review_second_looks import SecondLookPages
 from almoner.console.review_verifications import FLAG_TYPE, FLAGS, TYPE, VERIFICATIONS, VerificationPages
 from almoner.console.review_words import (
+    EVIDENCE_WORDS,
     KIND_WORDS,
     REVIEWS,
     SECOND_LOOKS,
@@ -41,7 +44,8 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.service import WaitingReviewItem
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.record_tables import Column, Filter
+from almoner.platform.pages.record_tables import Column, Filter, humanise_field_name
+from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ID_TYPES, Kind, Review, ReviewFilters
 
@@ -120,6 +124,16 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     return [StartPageSection("Reviews", REVIEWERS, waiting)]
 
 
+@dataclass(frozen=True, slots=True)
+class _QueueTexts:
+    """Names and texts of the rows of the queue: of records and partners by ID, of operators by their text ID."""
+
+    about: Mapping[UUID, str]
+    missing: Mapping[UUID, str]
+    operators: Mapping[str, str]
+    partners: Mapping[UUID, str]
+
+
 class _ReviewQueue:
     """The list of open cases, verifications and flags."""
 
@@ -134,14 +148,16 @@ class _ReviewQueue:
             "Cases that cannot be decided automatically are listed here, together with appeals against decisions.",
             REVIEWERS,
             (
-                Column("Case", "id"),
-                Column("Kind"),
-                Column("Partner"),
-                Column("Country"),
-                Column("Script"),
+                Column("Case", "id", place="file"),
+                Column("About"),
+                Column("Kind", place="below"),
                 Column("Reason"),
+                Column("Missing", place="below"),
+                Column("Partner"),
+                Column("Country", place="below"),
+                Column("Script", place="file"),
                 Column("Waiting", "age"),
-                Column("Due", "moment"),
+                Column("Due", "moment", place="below"),
                 Column("Claimed by"),
             ),
             self._load,
@@ -173,8 +189,12 @@ class _ReviewQueue:
             names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in found])
             ids = [*(one.subject.partner_id for one in found), *(one.partner_id for one in beside)]
             partner_names = await partners.find_names(tx, ids)
-            rows = [(one.asked_at, one.id, self._row(tx, one, names, partner_names)) for one in found]
-            rows += [(one.since, one.id, _verification_row(tx, one, partner_names)) for one in beside]
+            texts = _QueueTexts(
+                await self._find_names(tx, found), await _describe_missing_evidence(tx, found), names, partner_names
+            )
+            nonprofits = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in beside])
+            rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
+            rows += [(one.since, one.id, _verification_row(tx, one, nonprofits, partner_names)) for one in beside]
         return build_time_page(sorted(rows, key=lambda row: row[:2]), query.limit)
 
     async def _list_verifications_and_flags(
@@ -212,19 +232,28 @@ class _ReviewQueue:
             due_until=None if due is None else tx.now + due,
         )
 
-    def _row(self, tx: Tx, one: Review, names: Mapping[str, str], partner_names: Mapping[UUID, str]) -> ListRow:
+    async def _find_names(self, tx: Tx, found: Sequence[Review]) -> dict[UUID, str]:
+        """Whom each case is about, by the ID of its record."""
+        names: dict[UUID, str] = {}
+        for kind, ids in _ids_by_kind(found).items():
+            names |= await self._context.services.review_handlers[kind].find_names(tx, ids)
+        return names
+
+    def _row(self, tx: Tx, one: Review, texts: _QueueTexts) -> ListRow:
         subject = one.subject
         case = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         holder = one.claimant_at(tx.real_now)
-        held = holder and names.get(holder, holder)
+        held = holder and texts.operators.get(holder, holder)
         why = " ".join(review_reason_text(reason) for reason in one.reasons)
-        about = (subject.country_code, subject.script and subject.script.title())
         values = (
             case,
+            texts.about.get(subject.id) or f"Case {case}",
             SINGULAR_WORDS[subject.kind],
-            partner_names[subject.partner_id],
-            *about,
             why,
+            texts.missing.get(subject.id),
+            texts.partners[subject.partner_id],
+            subject.country_code,
+            subject.script and subject.script.title(),
             one.asked_at,
             one.due_at,
             held,
@@ -232,27 +261,49 @@ class _ReviewQueue:
         return ListRow(f"{REVIEWS}/{case}", values)
 
 
-def _verification_row(tx: Tx, one: WaitingReviewItem, partner_names: Mapping[UUID, str]) -> ListRow:
+def _ids_by_kind(found: Sequence[Review]) -> dict[Kind, list[UUID]]:
+    ids: dict[Kind, list[UUID]] = {}
+    for one in found:
+        ids.setdefault(one.subject.kind, []).append(one.subject.id)
+    return ids
+
+
+async def _describe_missing_evidence(tx: Tx, found: Sequence[Review]) -> dict[UUID, str]:
+    """The evidence that each applicant was asked for and has not sent, by the ID of the record."""
+    missing: dict[UUID, str] = {}
+    for kind, ids in _ids_by_kind(found).items():
+        for subject_id, awaited in (await submissions.list_awaited_evidence(tx, kind, ids)).items():
+            missing[subject_id] = ", ".join(EVIDENCE_WORDS[one.evidence] for one in awaited)
+    return missing
+
+
+def _verification_row(
+    tx: Tx, one: WaitingReviewItem, nonprofits: Mapping[UUID, str], partner_names: Mapping[UUID, str]
+) -> ListRow:
     """The row of a verification or a flag in the review queue."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)
-    why = (
-        f"Details changed after the check. Reviews (2 needed): {int(one.reviewed)}"
-        if flagged
-        else "Approval before disbursements"
-    )
     values = (
         name,
+        nonprofits.get(one.organisation_id) or name,
         VERIFICATION_WORDS[one.kind][1],
+        "Details changed after the check" if flagged else "Approval before disbursements",
+        _missing_of(one),
         partner_names[one.partner_id],
         None,
         None,
-        why,
         one.since,
         None,
         None,
     )
     return ListRow(f"{FLAGS if flagged else VERIFICATIONS}/{name}", values)
+
+
+def _missing_of(one: WaitingReviewItem) -> str:
+    """The reviews of a flag, or the checks of a verification, that are missing."""
+    if one.kind == "verification_flag":
+        return "The second of 2 reviews" if one.reviewed else "2 reviews"
+    return ", ".join(map(humanise_field_name, one.open_checks))
 
 
 def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta]) -> timedelta | None:

@@ -12,7 +12,7 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
-from almoner.console.differences import build_comparison_row
+from almoner.console.differences import build_comparison_rows
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.lists import (
     ConsoleList,
@@ -124,7 +124,7 @@ class SecondLookPages:
             kind_words=SINGULAR_WORDS[look.subject.kind],
             shown=shown,
             facts=[(label, value) for label, value in shown.facts if label.rpartition(": ")[2] not in _REVEALING],
-            compared=[build_comparison_row(one) for one in shown.compared],
+            compared=build_comparison_rows(shown.compared, look.subject.country_code),
             fact_words=format_fact_value,
             step_facts=step_facts,
         )
@@ -134,7 +134,7 @@ class SecondLookPages:
             look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
-            choices = [(verdict, ACTS[look.subject.kind, verdict][0]) for verdict in verdicts]
+            choices = [(verdict, ACTS[look.subject.kind, verdict]) for verdict in verdicts]
             reasons = [(one, review_reason_text(one)) for one in handler.reason_codes]
             return ActionPage(
                 "Your second look",

@@ -101,6 +101,7 @@ class VerificationPages:
         async with self._context.db.read() as tx:
             one = await _FLAGS.get_from_url(self._context, tx, visitor)
             by = await decider_name_lookup(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
+            me = self._context.operator_id(visitor)
             name = tx.ids.text(TYPE, one.verification.id)
             page = RecordPage(
                 title=one.flag.description,
@@ -114,7 +115,8 @@ class VerificationPages:
                     for look in (one.flag.first, one.flag.second)
                     if look
                 ],
-                actions=_FLAGS.available_actions(tx, one),
+                actions=_FLAGS.available_actions(tx, one, me),
+                notices=await _FLAGS.reserved_for_others(tx, one, me),
             )
         return await show_record(self._context, visitor, page, _FLAGS.done_message(visitor))
 
@@ -134,6 +136,12 @@ async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[LabelledValu
         LabelledValue("Partner", (await partners.get(tx, Partner(one.partner_id))).name),
         LabelledValue("Nonprofit", organisation.shown_name),
         LabelledValue("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
+        LabelledValue("Registered name", organisation.full_name),
+        LabelledValue("Registered address", organisation.address),
+        LabelledValue("Registered websites", ", ".join(organisation.websites) or None),
+        LabelledValue(
+            "Active in the register", "yes" if organisation.active else f"no: {organisation.inactive_reason}"
+        ),
         *(LabelledValue(humanise_field_name(check), humanise_field_name(one.checks[check])) for check in CHECKS),
         LabelledValue("Rejection reason", humanise_field_name(one.rejection_reason) if one.rejection_reason else None),
         timestamp_fact("Created", one.created_at),
@@ -213,6 +221,50 @@ def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
     return RecordTable("Flags", columns, rows, "No details have changed since the checks.")
 
 
+def _cleared_by(one: _Flagged) -> list[str]:
+    """The first of the two reviewers who clear a flag."""
+    return [one.flag.first.by] if one.flag.first else []
+
+
+async def _parties(tx: Tx, one: MonetaryDonationVerification) -> tuple[str, str]:
+    """The names of the nonprofit and of the partner."""
+    partner = await partners.get(tx, Partner(one.partner_id))
+    return (await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).shown_name, partner.name
+
+
+async def _about_approval(tx: Tx, one: MonetaryDonationVerification) -> Sequence[str]:
+    nonprofit, partner = await _parties(tx, one)
+    checks = ", ".join(humanise_field_name(check).lower() for check in one.remaining_checks)
+    confirmed = f"This confirms the open checks: {checks}. " if checks else ""
+    return [
+        f"{confirmed}Disbursements of {partner} to {nonprofit} that wait for this verification can then be sent.",
+        f"{partner} receives an event. We do not send an email about it.",
+    ]
+
+
+async def _about_rejection(tx: Tx, one: MonetaryDonationVerification) -> Sequence[str]:
+    nonprofit, partner = await _parties(tx, one)
+    return [
+        f"{nonprofit} receives no disbursements from {partner}. Donations that wait for it stay where they are.",
+        f"{partner} receives an event with the reason that you choose. We do not send an email about it.",
+        "This takes effect immediately, without a second person. A reviewer can reopen the verification later.",
+    ]
+
+
+async def _about_clearing(tx: Tx, one: _Flagged) -> Sequence[str]:
+    nonprofit, partner = await _parties(tx, one.verification)
+    flags = await verifications.list_flags(tx, one.verification.id)
+    others = sum(1 for flag in flags if flag.status == "open" and flag.id != one.flag.id)
+    still = f" when its {others} other flag{'s'[others == 1 :]} are cleared, too" if others else ""
+    if one.flag.first is None:
+        first = "Two reviewers must clear this flag. You are the first:"
+        return [f"{first} disbursements stay stopped until another reviewer also clears it."]
+    return [
+        "You are the second of two reviewers, so this clears the flag.",
+        f"Disbursements of {partner} to {nonprofit} can be sent again{still}.",
+    ]
+
+
 async def _approve(
     tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
@@ -248,7 +300,7 @@ async def _reopen(
 
 
 async def _clear(tx: Tx, officer: ActingOperator, one: _Flagged, entered_values: Mapping[str, str]) -> str | None:
-    await operators.ensure_independent_operator(tx, officer.person, [one.flag.first.by] if one.flag.first else [])
+    await operators.ensure_independent_operator(tx, officer.person, _cleared_by(one))
     looked = await verifications.review_flag(tx, one.flag.id, note=entered_values["note"], by=officer.id)
     name, flag = tx.ids.text(TYPE, one.verification.id), tx.ids.text(FLAG_TYPE, one.flag.id)
     await officer.record_audit_entry(
@@ -268,23 +320,18 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
         RecordAction(
             "approve",
             "Approve verification",
-            fixed_explanation(
-                "The approval confirms all open checks, and the partner is notified.",
-                "If two-person approval is on, a second reviewer must also approve the verification, here or with "
-                "the CLI command.",
-            ),
+            _about_approval,
             _approve,
             (_EVIDENCE,),
             lambda one: "" if one.status == "pending" else "This verification is not pending.",
             "The verification is approved.",
             "a",
+            approval="verification.approve",
         ),
         RecordAction(
             "reject",
             "Reject verification",
-            fixed_explanation(
-                "The nonprofit receives no disbursements. The partner is notified of the reason that you choose."
-            ),
+            _about_rejection,
             _reject,
             (
                 ActionField(
@@ -326,15 +373,13 @@ _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
         RecordAction(
             "clear",
             "Clear flag",
-            fixed_explanation(
-                "Two reviewers must clear each flag and provide their evidence before disbursements can be sent again.",
-                "The same reviewer cannot clear a flag twice.",
-            ),
+            _about_clearing,
             _clear,
             (_EVIDENCE,),
             lambda one: "" if one.flag.status == "open" else "This flag is not open.",
             "The flag has been cleared.",
             "a",
+            _cleared_by,
         ),
     ),
     refusals=(InvalidState,),

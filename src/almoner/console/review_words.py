@@ -36,55 +36,19 @@ VERIFICATION_WORDS: Final[Mapping[WaitingKind, tuple[str, str]]] = {
     "verification_flag": ("Flags", "Flag"),
 }
 """Names of queue items that are not cases, in the plural and in the singular."""
-ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
-    ("validation_request", "accepted"): (
-        "Accept this nonprofit",
-        (
-            "The request is linked to the organisation in the case, or to a new organisation that only this partner "
-            "can see."
-        ),
-    ),
-    ("validation_request", "rejected"): (
-        "Reject this nonprofit",
-        "The request is rejected. The partner and the applicant are notified of the reason that you choose.",
-    ),
-    ("agent_verification", "accepted"): (
-        "Approve this applicant",
-        "The applicant is approved immediately or, if their email address is not confirmed yet, once they confirm it.",
-    ),
-    ("agent_verification", "rejected"): (
-        "Reject this applicant",
-        "The applicant is rejected. The partner is notified of the reason that you choose.",
-    ),
-    ("match", "accepted"): (
-        "Confirm the match",
-        (
-            "The match is confirmed. The record is flagged with the category of the watch list until the decision is "
-            "reversed."
-        ),
-    ),
-    ("match", "rejected"): (
-        "Clear the match",
-        "The match no longer flags the record, unless the record or the watch list entry changes.",
-    ),
-    ("screening", "accepted"): (
-        "Not on any watch list",
-        "The record is marked as clear. Before you confirm, look up the record's names in every imported watch list.",
-    ),
-    ("screening", "rejected"): (
-        "On a watch list",
-        "The record is flagged with the category that you choose, until the decision is reversed.",
-    ),
-    ("appeal", "accepted"): (
-        "Uphold the appeal",
-        "All failed checks of this application are reversed. The nonprofit is accepted and the applicant is approved.",
-    ),
-    ("appeal", "rejected"): (
-        "Dismiss the appeal",
-        "The application stays rejected. The applicant is notified of the reason that you choose.",
-    ),
+ACTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
+    ("validation_request", "accepted"): "Accept this nonprofit",
+    ("validation_request", "rejected"): "Reject this nonprofit",
+    ("agent_verification", "accepted"): "Approve this applicant",
+    ("agent_verification", "rejected"): "Reject this applicant",
+    ("match", "accepted"): "Confirm the match",
+    ("match", "rejected"): "Clear the match",
+    ("screening", "accepted"): "Not on any watch list",
+    ("screening", "rejected"): "On a watch list",
+    ("appeal", "accepted"): "Uphold the appeal",
+    ("appeal", "rejected"): "Dismiss the appeal",
 }
-"""The page title and the effects of a decision, by the kind of case and the verdict."""
+"""The titles of decisions, by the kind of case and the verdict."""
 EVIDENCE_WORDS: Final[Mapping[str, str]] = {
     "registration_certificate": "Registration certificate",
     "governing_document": "Governing document",

@@ -1,5 +1,6 @@
 """Building blocks of record tables, facts and timelines on pages of members and operators; pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -23,12 +24,14 @@ class Column:
     """A column of a list. ``member``: of the record; its kind decides the format.
 
     ``named``: the member whose label it uses, if not its own. ``sort``: the sort key that the API call uses for it.
+    ``place``: ``below`` shows the value in the cell of the column before it; ``file`` only in the CSV download.
     """
 
     member: str
     kind: ColumnKind = "text"
     named: str = ""
     sort: SortKey | None = None
+    place: Literal["column", "below", "file"] = "column"
 
     @property
     def label(self) -> str:
@@ -73,12 +76,13 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The content of a cell. ``href``: its link, in the first column."""
+    """The content of a cell. ``href``: its link, in the first column. ``below``: further values in the same cell."""
 
     column: Column
     value: object
     currency: str | None = None
     href: str | None = None
+    below: Sequence["Cell"] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObst
 from almoner.screening.watchlists.domain import (
     Category,
     SubjectKind,
+    TextHits,
     WatchlistEntry,
     WatchlistImportEvent,
     WatchlistVersion,
@@ -72,16 +73,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """The result of looking up a name. ``flagged``: hits that screening would send to review.
+    """The result of looking up a name or number. ``flagged``: hits that screening would send to review.
 
     ``similar``: hits just below that score. ``entries``: the entries of both, by list and key, if still listed.
-    ``obstacle``: why a lookup without hits is not proof.
+    ``containing``: entries that contain the text itself. ``obstacle``: why a lookup without hits is not proof.
     """
 
     lists: Sequence[WatchlistVersion]
     flagged: Sequence[Hit]
     similar: Sequence[Hit]
     entries: Mapping[tuple[str, str], WatchlistEntry]
+    containing: TextHits
     obstacle: PersonObstacle | None
 
 

@@ -5,7 +5,7 @@ that the update can affect are screened again.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 from uuid import UUID
 
@@ -31,13 +31,15 @@ from almoner.screening.screenings.domain import (
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.screenings.store import find_match as find_match
+from almoner.screening.screenings.store import find_match_names as find_match_names
 from almoner.screening.screenings.store import find_screened_subject as find_screened_subject
 from almoner.screening.screenings.store import find_subject_by_id as find_subject_by_id
+from almoner.screening.screenings.store import find_subject_names as find_subject_names
 from almoner.screening.screenings.store import list_matches as list_matches
 from almoner.screening.screenings.store import list_related_matches as list_related_matches
 from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import WatchlistImportEvent
+from almoner.screening.watchlists.domain import SubjectKind, WatchlistImportEvent
 
 BATCH_SIZE: Final = 500
 _LEAST_SIMILAR: Final = 0.5
@@ -80,8 +82,14 @@ async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
     )
 
 
-async def search_watchlists(db: Database, screener: Screener, subject_details: SubjectDetails) -> LookupResult:
-    """Search the watch lists for any name: what screening would flag, and similar entries. Stores nothing."""
+async def search_watchlists(
+    db: Database, screener: Screener, text: str, kind: SubjectKind, countries: Sequence[str]
+) -> LookupResult:
+    """Search the watch lists for a name or number: what screening would flag, similar entries, and those with the text.
+
+    Stores nothing.
+    """
+    subject_details = SubjectDetails(kind, [text], countries)
     lists = await screener.reload_watchlists(db)
 
     def compare() -> tuple[list[Hit], list[Hit]]:
@@ -94,11 +102,13 @@ async def search_watchlists(db: Database, screener: Screener, subject_details: S
         keys.setdefault(hit.list, []).append(hit.entry_key)
     async with db.read() as tx:
         entries = [entry for code, of in keys.items() for entry in await watchlists.find_entries(tx, code, of)]
+        containing = await watchlists.find_entries_with_text(tx, text)
     return LookupResult(
         lists.versions,
         flagged,
         similar,
         {(entry.list, entry.listed.key): entry for entry in entries},
+        containing,
         _lookup_obstacle(subject_details),
     )
 

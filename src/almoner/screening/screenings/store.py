@@ -304,6 +304,28 @@ async def find_subject_by_id(tx: Tx, stored_subject_id: UUID) -> StoredSubject |
     return _stored(row) if row else None
 
 
+@across_partners("registers")
+async def find_subject_names(tx: Tx, subjects: Sequence[UUID]) -> dict[UUID, str]:
+    """The first name of each of these subjects, without those that are erased."""
+    rows = await tx.fetch("select id, names[1] from screening_subject where id = any($1) and not erased", subjects)
+    return {row[0]: row[1] for row in rows}
+
+
+@across_partners("registers")
+async def find_match_names(tx: Tx, matches: Sequence[UUID]) -> dict[UUID, str]:
+    """The first name of the subject of each of these matches, and the name that was found in the list."""
+    rows = await tx.fetch(
+        """
+        select m.id, concat_ws(', listed as ', s.names[1], e.names -> 0 ->> 'text') from screening_match m
+        join screening_subject s on s.id = m.screening_subject_id
+        left join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load_id is null
+        where m.id = any($1) and not s.erased
+        """,
+        matches,
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 async def insert_match(tx: Tx, subject: UUID, hit: Hit) -> None:
     """Store a new match as open."""
     await tx.execute(

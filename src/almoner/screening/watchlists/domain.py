@@ -174,6 +174,30 @@ class WatchlistEntry:
     since: UUID
 
 
+TextPlace = Literal["entry", "name", "number", "note"]
+"""Where an entry contains a text: in its key, a name, an identifier or its note."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextHit:
+    """An entry that contains a text, and where."""
+
+    entry: WatchlistEntry
+    places: Sequence[TextPlace]
+
+
+@dataclass(frozen=True, slots=True)
+class TextHits:
+    """The first entries that contain a text. ``more``: there are others.
+
+    ``too_short``: the text has too few letters and digits to be searched for.
+    """
+
+    hits: Sequence[TextHit] = ()
+    more: bool = False
+    too_short: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class WatchlistImportChanges:
     """The changes of an import. ``changed``: pairs of old and new entries."""

@@ -7,7 +7,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
-from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistImport, WatchlistImportChanges
+from almoner.screening.watchlists.domain import TextHits, WatchlistEntry, WatchlistImport, WatchlistImportChanges
 from almoner.screening.watchlists.store import find_entries as find_entries
 from almoner.screening.watchlists.store import has_coverage_changed as has_coverage_changed
 from almoner.screening.watchlists.store import list_imports as list_imports
@@ -16,11 +16,26 @@ from almoner.screening.watchlists.store import list_versions as list_versions
 from almoner.screening.watchlists.store import lock_current_import_ids as lock_current_import_ids
 
 _AT_ONCE: Final = 2_000
+_SHORTEST_TEXT: Final = 3
+_MOST_TEXT_HITS: Final = 20
 
 
 async def list_current_entries(tx: Tx, watchlist_code: str, after_key: str) -> list[WatchlistEntry]:
     """A page of the current entries of a list, in the order of their keys."""
     return await store.list_current_entries(tx, watchlist_code, after_key, _AT_ONCE)
+
+
+async def find_entries_with_text(tx: Tx, text: str) -> TextHits:
+    """Find the entries that contain a text in a name, a number or their note.
+
+    Case, accents, spaces and punctuation do not matter. Entries of every kind and script are searched, also those that
+    are not screened.
+    """
+    normalised = await store.normalise_text(tx, text)
+    if len(normalised) < _SHORTEST_TEXT:
+        return TextHits(too_short=True)
+    found = await store.find_entries_with_text(tx, normalised, _MOST_TEXT_HITS + 1)
+    return TextHits(found[:_MOST_TEXT_HITS], more=len(found) > _MOST_TEXT_HITS)
 
 
 async def get_import_changes(tx: Tx, import_id: UUID) -> WatchlistImportChanges:

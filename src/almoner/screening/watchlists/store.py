@@ -14,6 +14,7 @@ from almoner.screening.watchlists.domain import (
     ListedAddress,
     ListedEntity,
     ListedName,
+    TextHit,
     WatchlistEntry,
     WatchlistImport,
     WatchlistVersion,
@@ -273,6 +274,36 @@ async def find_entries(tx: Tx, watchlist_code: str, entry_keys: Sequence[str]) -
         entry_keys,
     )
     return [_entry(row) for row in rows]
+
+
+async def normalise_text(tx: Tx, text: str) -> str:
+    """Return the letters and digits of a text, as entries are searched for it."""
+    return str(await tx.fetchval("select watchlist_text($1)", text))
+
+
+async def find_entries_with_text(tx: Tx, normalised: str, limit: int) -> list[TextHit]:
+    """Find current entries of any kind whose key, names, identifiers or note contain a normalised text."""
+    rows = await tx.fetch(
+        f"""
+        with found as materialized (  -- by the index of their text, not in the order of their keys
+            select * from watchlist_entry
+            where until_load_id is null and watchlist_entry_text(entry_key, names, identifiers, note) like $1
+        )
+        select {_ENTRY}, array_remove(array[
+            case when watchlist_text(entry_key) like $1 then 'entry' end,
+            case when exists (
+                select from jsonb_array_elements(names) as one where watchlist_text(one ->> 'text') like $1
+            ) then 'name' end,
+            case when exists (select from unnest(identifiers) as one where watchlist_text(one) like $1)
+                then 'number' end,
+            case when watchlist_text(note) like $1 then 'note' end
+        ], null) as places
+        from found order by list, entry_key limit $2
+        """,
+        f"%{normalised}%",
+        limit,
+    )
+    return [TextHit(_entry(row), row["places"]) for row in rows]
 
 
 async def count_imports_by_status(tx: Tx) -> list[tuple[str, str, int]]:

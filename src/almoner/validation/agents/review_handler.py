@@ -1,6 +1,6 @@
 """Shows agent verifications to reviewers and applies their decisions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -32,6 +32,10 @@ class AgentReviewHandler:
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the verification until the transaction ends; None if it does not exist."""
         return await service.lock_review_subject(tx, subject_id)
+
+    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """The applicants, and the nonprofits that they represent."""
+        return await service.find_names(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the applicant, the nonprofit's answer, documents, and what each step found last. Raises NotFound."""

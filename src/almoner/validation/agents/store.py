@@ -128,6 +128,18 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> A
     return _verification(row) if row else None
 
 
+@across_partners("operators")
+async def find_names(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The applicants of these verifications, and the nonprofits that they represent."""
+    found = map(_verification, await tx.fetch(f"{_FROM} where a.id = any($1)", verification_ids))
+    return {
+        one.id: " for ".join(
+            name for name in (f"{one.first_name or ''} {one.last_name or ''}".strip(), one.nonprofit_name) if name
+        )
+        for one in found
+    }
+
+
 async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> list[AgentVerification]:
     """The existing ones of these verifications."""
     rows = await tx.fetch(f"{_FROM} where a.partner_id = $1 and a.id = any($2::uuid[])", partner.id, verification_ids)

@@ -1,6 +1,6 @@
 """Shows validation requests to reviewers and applies their decisions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -32,6 +32,10 @@ class RequestReviewHandler:
         """Lock the request until the transaction ends; None if it does not exist."""
         held = await service.find_for_update(tx, ALL_PARTNERS, subject_id)
         return service.review_subject_for(held) if held else None
+
+    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """The names of the nonprofits."""
+        return await service.find_names(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the request, its last evaluation and its documents. Raises NotFound."""

@@ -45,6 +45,7 @@ from almoner.validation.requests.domain import (
     ValidationRequest,
 )
 from almoner.validation.requests.schemas import ValidationRequestResponse
+from almoner.validation.requests.store import find_names as find_names
 from almoner.validation.requests.store import lock_exclusively as lock_exclusively
 
 Scope = Partner | AllPartners

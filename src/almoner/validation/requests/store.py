@@ -95,6 +95,13 @@ async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
     return _request(row) if row else None
 
 
+@across_partners("operators")
+async def find_names(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The names of the nonprofits of these requests."""
+    rows = await tx.fetch("select id, name from validation_request where id = any($1)", request_ids)
+    return {row["id"]: row["name"] for row in rows}
+
+
 async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
     """The existing ones of these requests."""
     rows = await tx.fetch(f"{_SELECT} where partner_id = $1 and id = any($2::uuid[])", partner.id, request_ids)

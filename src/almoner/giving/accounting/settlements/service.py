@@ -31,8 +31,10 @@ from almoner.giving.accounting.settlements.domain import (
     StoredReportLine,
 )
 from almoner.giving.accounting.settlements.store import find_unmatched_line as find_unmatched_line
+from almoner.giving.accounting.settlements.store import list_providers as list_providers
 from almoner.giving.accounting.settlements.store import list_unmatched_lines as list_unmatched_lines
 from almoner.giving.accounting.settlements.store import newest_settlements as newest_settlements
+from almoner.giving.accounting.settlements.store import store_totals as store_totals
 from almoner.giving.accounting.settlements.store import unmatched_totals as unmatched_totals
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.donations import service as donations

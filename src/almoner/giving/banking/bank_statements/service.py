@@ -58,6 +58,9 @@ from almoner.giving.banking.bank_statements.store import list_lines as list_line
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
 from almoner.giving.banking.bank_statements.store import missing_provider_payouts as missing_provider_payouts
+from almoner.giving.banking.bank_statements.store import (
+    movements_of_unallocated_payments as movements_of_unallocated_payments,
+)
 from almoner.giving.banking.bank_statements.store import oldest_open_since as oldest_open_since
 from almoner.giving.banking.bank_statements.store_gaps import find_gap as find_gap
 from almoner.giving.banking.bank_statements.store_gaps import statement_gaps as statement_gaps

@@ -232,6 +232,19 @@ async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | 
     return UnallocatedReason(reason) if reason else None
 
 
+async def movements_of_unallocated_payments(tx: Tx, payments: Sequence[UUID]) -> dict[UUID, BankMovement]:
+    """The bank transfers by which unallocated payments arrived."""
+    rows = await tx.fetch(
+        f"""
+        select s.unallocated_payment_id, {", ".join(f"b.{column.strip()}" for column in _MOVEMENT.split(","))}
+        from settlement_line s join bank_statement_line b on b.settlement_id = s.settlement_id
+        where s.unallocated_payment_id = any($1) and s.kind = 'payment'
+        """,
+        payments,
+    )
+    return {row[0]: BankMovement(*row[1:]) for row in rows}
+
+
 async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
     """A line with its statement and decisions."""
     row = await tx.fetchrow(_DETAILS, line_id)

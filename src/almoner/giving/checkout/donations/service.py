@@ -30,6 +30,7 @@ from almoner.giving.checkout.donations.later_donations import apply_subscription
 from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
 from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
 from almoner.giving.checkout.donations.schemas import DonationResponse as DonationResponse
+from almoner.giving.checkout.donations.store import find_many as find_many
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
 from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of

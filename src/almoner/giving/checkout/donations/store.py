@@ -112,6 +112,13 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donat
     return donation_from_row(row) if row else None
 
 
+@across_partners("operators")
+async def find_many(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
+    """Donations of any partner, by ID."""
+    rows = await tx.fetch(f"select {COLUMNS} from donation where id = any($1)", donation_ids)
+    return {row["id"]: donation_from_row(row) for row in rows}
+
+
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
     """One donation, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None

@@ -39,6 +39,7 @@ from almoner.giving.disbursing.disbursements.store import last_returned_at as la
 from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
 from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
+from almoner.giving.disbursing.disbursements.store import ready_totals as ready_totals
 from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
 from almoner.giving.disbursing.disbursements.store import waiting_counts_by_reason as waiting_counts_by_reason
 from almoner.giving.disbursing.verifications import service as verifications

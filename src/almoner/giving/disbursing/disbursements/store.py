@@ -283,6 +283,18 @@ def _where(filters: OperatorDisbursementFilters) -> Conditions:
 
 
 @across_partners("operators")
+async def ready_totals(tx: Tx) -> list[tuple[int, Money]]:
+    """Disbursements that the next run sends, by currency: their number and total."""
+    rows = await tx.fetch(
+        """
+        select count(*)::int, sum(amount_minor)::bigint, currency from disbursement
+        where status = 'PENDING' and donations > 0 and waiting_reason is null group by currency order by currency
+        """
+    )
+    return [(row[0], Money(row[1], row[2])) for row in rows]
+
+
+@across_partners("operators")
 async def waiting_counts_by_reason(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
     """Waiting disbursements by reason: their number, and the start of the oldest one."""
     rows = await tx.fetch(

@@ -95,7 +95,10 @@ WaitingKind = Literal["monetary_donation_verification", "verification_flag"]
 
 @dataclass(frozen=True, slots=True)
 class WaitingReviewItem:
-    """A verification or flag that waits for reviewers. ``reviewed``: by the first of two reviewers."""
+    """A verification or flag that waits for reviewers.
+
+    ``reviewed``: by the first of two reviewers. ``open_checks``: of a verification.
+    """
 
     kind: WaitingKind
     id: UUID
@@ -103,6 +106,7 @@ class WaitingReviewItem:
     organisation_id: UUID
     since: datetime
     reviewed: bool
+    open_checks: Sequence[CheckType]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from almoner.giving.disbursing.verifications.domain import (
     RejectionReason,
     VerificationFilters,
 )
+from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES as BLOCKING_CATEGORIES
 from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD
 from almoner.giving.disbursing.verifications.findings import FlagReview as FlagReview
 from almoner.giving.disbursing.verifications.findings import VerificationFlag as VerificationFlag
@@ -38,6 +39,9 @@ from almoner.giving.disbursing.verifications.flagging import on_account_refused 
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationResponse
 from almoner.giving.disbursing.verifications.store import list_decisions as list_decisions
+from almoner.giving.disbursing.verifications.store import (
+    list_ids_of_pending_and_approved as list_ids_of_pending_and_approved,
+)
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
 from almoner.giving.disbursing.verifications.store_findings import (

@@ -219,10 +219,13 @@ async def waiting_counts_up_to(tx: Tx, max_count: int) -> Mapping[WaitingKind, t
 
 
 _WAITING: Final = """
-select kind, id, partner_id, organisation_id, since, reviewed from (
+select kind, id, partner_id, organisation_id, since, reviewed, open_checks from (
     (
         select 'monetary_donation_verification' as kind, v.id, v.partner_id, v.organisation_id, v.created_at as since,
-            false as reviewed
+            false as reviewed, array(
+                select type from monetary_donation_check c where c.verification_id = v.id and c.status = 'pending'
+                order by c.id
+            ) as open_checks
         from monetary_donation_verification v
         where v.status = 'pending' and v.expires_at > $1 and coalesce($7, 'monetary_donation_verification') =
             'monetary_donation_verification' and ($2::uuid is null or v.partner_id = $2)
@@ -230,7 +233,8 @@ select kind, id, partner_id, organisation_id, since, reviewed from (
             and ($4::timestamptz is null or (v.created_at, v.id) > ($4, $5::uuid))
         order by v.created_at, v.id limit $6
     ) union all (
-        select 'verification_flag', f.id, v.partner_id, v.organisation_id, f.raised_at, f.first_by is not null
+        select 'verification_flag', f.id, v.partner_id, v.organisation_id, f.raised_at,
+            f.first_by is not null, '{}'::text[]
         from monetary_donation_flag f join monetary_donation_verification v on v.id = f.verification_id
         where f.status = 'open' and v.status in ('pending', 'approved') and coalesce($7, 'verification_flag') =
             'verification_flag' and ($2::uuid is null or v.partner_id = $2)

@@ -1,5 +1,6 @@
 """Evidence that reviewers request from applicants instead of rejecting a check: a requirement until it arrives."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -29,22 +30,20 @@ async def lock_submissions_for_evidence_request(tx: Tx, check: Check, subject_id
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
 
-async def list_awaited_evidence(tx: Tx, kind: str, subject_id: UUID) -> list[RequestedEvidence]:
-    """The requested evidence for the record of a check that has not arrived."""
-    if kind not in REQUESTABLE:
-        return []
-    rows = [
-        await store.find(tx, ALL_PARTNERS, one)
-        for one in await store.list_open_by_check_records(tx, kind, [subject_id])
-    ]
-    return [
-        RequestedEvidence(missing.accepted[0], missing.since)
-        for row in rows
-        if row is not None
-        for one in await loader.load_submissions(tx, Partner(row["partner_id"]), [row])
-        for missing in requirements_of(one)
-        if missing.requested and missing.check == kind
-    ]
+async def list_awaited_evidence(tx: Tx, kind: str, subject_ids: Sequence[UUID]) -> dict[UUID, list[RequestedEvidence]]:
+    """The requested evidence for the records of a check that has not arrived, by record."""
+    found: dict[UUID, list[RequestedEvidence]] = {}
+    rows = await store.list_with_requested_evidence(tx, kind, subject_ids) if kind in REQUESTABLE else []
+    for partner_id in dict.fromkeys(row["partner_id"] for row in rows):
+        own = [row for row in rows if row["partner_id"] == partner_id]
+        loaded = await loader.load_submissions(tx, Partner(partner_id), own)
+        for row, one in zip(own, loaded, strict=True):
+            found.setdefault(row[f"{kind}_id"], []).extend(
+                RequestedEvidence(missing.accepted[0], missing.since)
+                for missing in requirements_of(one)
+                if missing.requested and missing.check == kind
+            )
+    return found
 
 
 async def request_evidence(tx: Tx, submission: Submission, check: Check, evidence: str, by: str) -> Submission:

@@ -354,6 +354,20 @@ _OF_CHECK: Final = {
 }
 
 
+@across_partners("operators")
+async def list_with_requested_evidence(tx: Tx, check: str, ids: Sequence[UUID]) -> list[Record]:
+    """The undecided submissions of these requests or verifications for which a reviewer requested evidence."""
+    return await tx.fetch(
+        f"""
+        {_SELECT} s where {_OF_CHECK[check]} = any($1::uuid[]) and status = 'pending' and exists (
+            select from requested_evidence e where e.validation_submission_id = s.id and e.type = $2
+        ) order by id
+        """,
+        ids,
+        check,
+    )
+
+
 @across_partners("followers")
 async def list_open_by_check_records(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
     """The unfinished submissions of these requests, subscriptions or verifications."""

@@ -50,6 +50,10 @@ class AppealReviewHandler:
             return None
         return service.review_subject_for(held)
 
+    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """The names of the refused nonprofits."""
+        return await service.find_names(tx, subject_ids)
+
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the applicant's text, the original decisions with their operators, and the evidence. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)

@@ -62,6 +62,19 @@ async def get_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
     return _appeal(row) if row else None
 
 
+@across_partners("operators")
+async def find_names(tx: Tx, appeal_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The names of the nonprofits that these appeals are about."""
+    rows = await tx.fetch(
+        """
+        select a.id, s.organisation_name from appeal a
+        join validation_submission s on s.id = a.validation_submission_id where a.id = any($1)
+        """,
+        appeal_ids,
+    )
+    return {row["id"]: row["organisation_name"] for row in rows}
+
+
 async def find_latest(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
     """The newest appeal of a submission; None if there is none."""
     partner_id = scope.id if isinstance(scope, Partner) else None

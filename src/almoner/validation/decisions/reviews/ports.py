@@ -1,6 +1,6 @@
 """What the review queue needs from the records in it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
@@ -18,6 +18,10 @@ class ReviewHandler(Protocol):
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the record until the transaction ends; None if it does not exist."""
+        ...
+
+    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """Whom each record is about, in a few words; without those that are erased."""
         ...
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:

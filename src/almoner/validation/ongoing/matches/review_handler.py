@@ -1,6 +1,6 @@
 """Shows watch list matches to reviewers and applies their decisions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -37,6 +37,10 @@ class MatchReviewHandler:
         """Lock the match until the transaction ends; None if it does not exist."""
         match = await screenings.lock_match(tx, subject_id)
         return service.review_subject_for(match) if match is not None else None
+
+    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """The records, and the names that their entries are listed under."""
+        return await screenings.find_match_names(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load both sides, the parts of the score, and what changed since the last decision. Raises NotFound."""
@@ -105,6 +109,10 @@ class ScreeningReviewHandler:
         """Lock the record's screening until the transaction ends; None if it does not exist."""
         stored = await screenings.lock_subject_by_id(tx, subject_id)
         return service.screening_review_subject_of(stored) if stored is not None else None
+
+    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """The first names of the records."""
+        return await screenings.find_subject_names(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the record, why its names cannot be compared, and the lists to search. Raises NotFound."""

@@ -1,0 +1,102 @@
+"""Say what happens after a decision on a review case, from the facts of its records."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.outbound.mail import Mail
+from almoner.screening.screenings import service as screenings
+from almoner.validation.agents import service as agents
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.decisions.reviews.domain import Kind, ReviewSubject, Verdict
+from almoner.validation.requests import service as validation_requests
+
+_EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
+    ("match", "accepted"): (
+        "The match is confirmed. The record is flagged with the category of the watch list until the decision is "
+        "reversed."
+    ),
+    ("match", "rejected"): "The match no longer flags the record, unless the record or the watch list entry changes.",
+    ("screening", "accepted"): (
+        "The record is marked as clear. Before you confirm, search every imported watch list for its names."
+    ),
+    ("screening", "rejected"): "The record is flagged with the category that you choose.",
+    ("appeal", "accepted"): (
+        "All failed checks of this application are reversed. The nonprofit is accepted and the applicant is approved."
+    ),
+    ("appeal", "rejected"): "The application stays rejected. The applicant is notified of the reason that you choose.",
+}
+
+
+async def describe_effects(tx: Tx, subject: ReviewSubject, verdict: Verdict, partner: str) -> list[str]:
+    """What the decision does to the record, and to what waits for it. ``partner``: the name of the partner."""
+    match subject.kind:
+        case "validation_request":
+            return [await _request_effect(tx, subject.id, verdict, partner), *await _waiting(tx, subject, verdict)]
+        case "agent_verification":
+            found = await agents.get(tx, ALL_PARTNERS, subject.id)
+            effect = "The applicant is rejected for the reason that you choose."
+            if verdict == "accepted":
+                unconfirmed = f"once they confirm their email address {found.email}"
+                effect = f"The applicant is approved {unconfirmed if found.is_email_unconfirmed else 'immediately'}."
+            return [effect, *await _waiting(tx, subject, verdict)]
+        case "match":
+            return [_EFFECTS["match", verdict], *await _match_effects(tx, subject.id, verdict)]
+        case kind:
+            return [_EFFECTS[kind, verdict]]
+
+
+async def _request_effect(tx: Tx, request_id: UUID, verdict: Verdict, partner: str) -> str:
+    request = await validation_requests.get(tx, ALL_PARTNERS, request_id)
+    scope = Partner(request.partner_id)
+    found = await organisations.find_by_number_key(tx, scope, request.registry_id, request.number_key)
+    if verdict == "rejected":
+        return "The request is rejected for the reason that you choose. No organisation is created."
+    if found is None:
+        return f"A new organisation with the details of the request is created. Only {partner} can see it."
+    return f"The request is linked to the organisation {found.shown_name}, which exists already. No new one is created."
+
+
+async def _waiting(tx: Tx, subject: ReviewSubject, verdict: Verdict) -> list[str]:
+    """What happens to the applications and applicants that wait for this check."""
+    applications = len(await submissions.list_open_by_check_records(tx, subject.kind, [subject.id]))
+    applicants = (
+        len(await agents.list_open_by_requests(tx, [subject.id])) if subject.kind == "validation_request" else 0
+    )
+    waiting = [
+        f"{count} {one if count == 1 else f'{one}s'}"
+        for count, one in ((applications, "application"), (applicants, "applicant"))
+        if count
+    ]
+    what = "Going on with the next check" if verdict == "accepted" else "Rejected, too"
+    return [f"{what}: {' and '.join(waiting)}."] if waiting else []
+
+
+async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
+    """What a decision on a match means for payments to the nonprofit."""
+    match = await screenings.find_match(tx, match_id)
+    if match is None or match.subject.type != "organisation":
+        return []
+    count = len(await verifications.list_ids_of_pending_and_approved(tx, [match.subject.id]))
+    if not count:
+        return ["The nonprofit has no verification, so no payments to it depend on this match."]
+    which = "The verification of this nonprofit" if count == 1 else f"The {count} verifications of this nonprofit"
+    if verdict == "rejected":
+        others = [one for one in await screenings.list_matches(tx, match.screening_subject_id) if one.awaiting_review]
+        if left := len([one for one in others if one.id != match.id]):
+            return [f"{which} still cannot be approved: {left} more of its matches must be decided."]
+        return [f"{which} can be approved. Flags that are already raised stay until two reviewers clear them."]
+    if match.category in verifications.BLOCKING_CATEGORIES:
+        return [f"{which} cannot be approved. If approved already, a flag stops disbursements to the nonprofit."]
+    return [f"{which} must be decided by a reviewer. If approved already, a flag stops disbursements to the nonprofit."]
+
+
+def describe_recipients(mails: Sequence[Mail], language_names: Sequence[str]) -> str:
+    """To whom the decision sends an email, and in which language."""
+    if not mails:
+        return "We do not send an email about this decision now."
+    recipients = [f"{mail.to} in {language}" for mail, language in zip(mails, language_names, strict=True)]
+    return f"We send an email to {' and to '.join(dict.fromkeys(recipients))}."

@@ -1,0 +1,36 @@
+"""Totals of completely imported settlement reports.
+
+Revision ID: r0007
+Revises: r0006
+"""
+
+from alembic import op
+
+revision = "r0007"
+down_revision = "r0006"
+
+UPGRADE = """
+-- Set once all lines are stored. Version 0.1.0 leaves them null, and then the lines are added up.
+alter table settlement
+    add column fee_minor bigint,
+    add column net_minor bigint,
+    add constraint settlement_totals check ((fee_minor is null) = (net_minor is null));
+update settlement s set fee_minor = added.fee_minor, net_minor = added.net_minor
+from (
+    select settlement_id, count(*) as lines, sum(fee_minor) as fee_minor, sum(net_minor) as net_minor
+    from settlement_line group by settlement_id
+) added
+where added.settlement_id = s.id and added.lines = s.lines;
+create trigger settlement_totals_immutable before update on settlement for each row
+    when (old.fee_minor is not null) execute function guard_immutable();
+grant update (fee_minor, net_minor) on settlement to almoner_app;
+create index settlement_line_unmatched on settlement_line (settlement_id) where status <> 'matched';
+"""
+
+
+def upgrade() -> None:
+    op.execute(UPGRADE)
+
+
+def downgrade() -> None:
+    raise NotImplementedError("Revisions go forwards only: restore a backup to go back.")
