@@ -65,10 +65,8 @@ class ScheduleRunner:
             if self._resting.get(schedule.name, 0.0) > monotonic():
                 continue
             try:
-                moved = await self._to_the_end(schedule, due, requested=schedule.name in requested)
+                handled += await self._to_the_end(schedule, due, requested=schedule.name in requested)
                 self._resting.pop(schedule.name, None)
-                if moved:
-                    handled, due = handled + moved, await self._due_times(schedules)
             except Exception as error:
                 if isinstance(error, TIMEOUT_ERRORS):  # other schedules still have their turn
                     self._telemetry.statement_timeouts.labels(schedule.name).inc()
