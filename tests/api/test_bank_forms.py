@@ -154,8 +154,10 @@ async def test_m7_another_message_is_refused_by_its_name(alone: Service, message
         (lambda one: one[:-40], "its XML is broken in line 1"),
         (lambda one: one.replace(b"<Id>S1</Id>", b"<Id>S1\x00</Id>"), "its XML is broken in line 1"),
         (lambda one: one.replace(b"S1", b"&x;"), "its XML is broken in line 1"),
-        (lambda one: b"<html><body>Log in</body></html>", "it is another kind of XML than the messages of banks"),
-        (lambda one: b"%PDF-1.7", "it is neither XML nor MT940"),
+        (lambda one: b"<html><body>Log in</body></html>", "the file is a web page"),
+        (lambda one: b"<x>1</x>", "it is another kind of XML than the messages of banks"),
+        (lambda one: b"%PDF-1.7", "the file is a PDF document"),
+        (lambda one: b"a,b", "it is neither XML nor MT940"),
     ],
 )
 async def test_m7_what_is_wrong_with_a_file_is_told_in_words(

@@ -110,7 +110,7 @@ SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"
         CAMT.replace(SPACE, "ISO:camt.053.001.08:APC:STUZZA:payments:003"),
         CAMT.replace(SPACE, SPACE.upper()),
         CAMT.replace(">8.85<", ">8,85<"),
-        CAMT.replace(">Company Name<", ">Müller & Söhne\x02&nbsp;<"),
+        CAMT.replace(">Company Name<", ">Müller & Söhne\x02<"),
     ],
     ids=["no namespace", "of a country", "in capitals", "decimal comma", "bare ampersand and control character"],
 )

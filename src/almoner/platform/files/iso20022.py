@@ -30,8 +30,8 @@ _AROUND: Final = b" \t\r\n\x00\x1a"
 """Blank lines, and what older systems end files with."""
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w-]+)""")
-_BARE: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});)")
-_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_BARE: Final = re.compile(rb"&(?!#?\w{1,30};)")
+_CONTROLS: Final = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
 """What payers typed, and what some banks write as it is: it makes the XML invalid and changes nothing that counts."""
 _ENVELOPES: Final = 4
 """The maximum number of envelopes around a message, such as a business message with its header."""
