@@ -12,7 +12,7 @@ from almoner.kit.time import SystemClock
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.chain import ChainBuilder
-from almoner.platform.audit.log import Actor, EntryContext
+from almoner.platform.audit.log import Actor, AuditEntryContext
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings
@@ -25,7 +25,7 @@ KEY = Actor("key", "sandbox_apikey_01kjpy44e0er29s8vmgby675xf")
 _BATCH = 10_000
 
 
-async def _written(db: Database, trace: EntryContext, entries: int) -> None:
+async def _written(db: Database, trace: AuditEntryContext, entries: int) -> None:
     for begin in range(0, entries, _BATCH):
         async with db.write() as tx:
             subjects = [
@@ -38,7 +38,9 @@ async def _round(db: Database, entries: int) -> tuple[float, float]:
     """(entries chained, entries verified) per second."""
     scope = new_id(SystemClock().now())
     await _written(
-        db, EntryContext(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"), entries
+        db,
+        AuditEntryContext(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"),
+        entries,
     )
     chainer = ChainBuilder(db, Telemetry())
     started = time.perf_counter()

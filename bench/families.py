@@ -74,7 +74,7 @@ async def _evaluate(tx: Tx, registry_id: UUID, requests: Sequence[Asked]) -> Out
     accepted, reasons = [], []
     for one in requests:
         details = replace(NonprofitDetails(one.name, "IRS", one.number, "https://example.org", "USA"), **one.place)
-        seen = await evaluate.load_facts(tx, details, registry_id, one.number)
+        seen = await evaluate.load_request_facts(tx, details, registry_id, one.number)
         outcome = rules.evaluate_rules(seen, _RULES).outcome
         accepted.append(outcome.verdict == "accept")
         reasons.append(outcome.reasons)

@@ -131,7 +131,7 @@ def registers(python: Path | None) -> list[str]:
         "almoner, first lines": [compare_names(prepare_name(one), prepare_name(other)).score for one, other in first],
         "almoner, all lines": [
             best_name_likeness(
-                _names(row, "uss"), [row["name_bmf_raw_main"]], second_line=row["name_bmf_raw_dba"] or None
+                _names(row, "uss"), [row["name_bmf_raw_main"]], listed_second_line=row["name_bmf_raw_dba"] or None
             ).score
             for row in rows
         ],

@@ -22,7 +22,7 @@ from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.matching.watchlist_matcher import match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 from almoner.screening.screenings import programmes
-from almoner.screening.screenings.domain import Hit, SubjectDetails
+from almoner.screening.screenings.domain import SubjectDetails, WatchlistHit
 from almoner.screening.screenings.indexing import ScreeningIndex
 from almoner.screening.watchlists.domain import SubjectKind, WatchlistEntry
 from bench.matching_lists import SHARED, compared, of
@@ -102,7 +102,7 @@ def _flagged(short: bool, rows: list[Row]) -> tuple[int, float, float, int, list
     return len(rows), seconds, worked, psutil.Process().memory_info().rss // 2**20, flagged
 
 
-def _supported(hit: Hit) -> bool:
+def _supported(hit: WatchlistHit) -> bool:
     return any(part.finding in EVIDENCE and part.points > 0 for part in hit.parts)
 
 

@@ -66,7 +66,7 @@ async def _rounds(empty: PdfRenderer, scale: Scale) -> list[str]:
         return lambda number: papers.render(_receipt(language, number))
 
     async def page(number: int) -> bytes:
-        return await empty.render({"title": f"Page {number}"}, {}, AT)
+        return await empty.render_document({"title": f"Page {number}"}, {}, AT)
 
     makers = {"an empty page": page, **{f"a receipt in {name}": receipts(name) for name in ("en", "ar", "ja")}}
     found: dict[str, list[float]] = {name: [] for name in makers}

@@ -108,7 +108,7 @@ async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, fl
             prepare_subject(_asked(row))
         before = psutil.Process().memory_info().rss
         screener, begun = Screener(), time.perf_counter()
-        lists = await screener.reload_watchlists(services.db)
+        lists = await screener.reload_index(services.db)
         held = time.perf_counter() - begun
         gc.collect()
         holding = psutil.Process().memory_info().rss - before
@@ -183,7 +183,7 @@ async def _updated(db: Database, count: int, before: Sequence[Path], after: Sequ
     made, _ = await _load(db, "ofac-sdn", after)
     started = time.perf_counter()
     async with db.read() as tx:
-        found = list(await screenings.list_affected_subjects(tx, made.id))
+        found = list(await screenings.list_affected_subject_ids(tx, made.id))
         fresh, seen = await screenings.build_import_index(tx, made.id), UUID(int=0)
         while True:
             some, last = await screenings.find_subjects_with_hits(tx, fresh, seen)

@@ -29,7 +29,7 @@ from almoner.nonprofits.organisations import store_search as organisations_store
 from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies, machine, search_aims, search_http, search_rivals
@@ -188,7 +188,7 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
         for body in meant:
             exactly = OrganisationFilters(number_keys=(body.number,))
             found, _ = await organisations_store_search.list_page(
-                cast("Tx", timed), ALL_PARTNERS, exactly, Page(SHOWN, descending=True)
+                cast("Tx", timed), ALL_PARTNERS, exactly, RequestedPage(SHOWN, descending=True)
             )
             assert found, body
     reported = (

@@ -186,7 +186,7 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
         "world_currency": True,
         "own_countries": [],
     }
-    row = await pool.fetchrow(CREATE.sql, *CREATE.arguments(values))
+    row = await pool.fetchrow(CREATE.sql, *CREATE.ordered_arguments(values))
     assert row is not None
     return 200, row["stored_response"] or sent
 

@@ -4,10 +4,10 @@ from starlette.types import Scope
 
 from almoner.access.request_recorder import ApiRequestRecorder
 from almoner.cli import serve
-from almoner.platform.observability.telemetry import RequestLine
+from almoner.platform.observability.telemetry import RequestLogLine
 
 
-def _ignore(_self: ApiRequestRecorder, _scope: Scope, _line: RequestLine) -> None:
+def _ignore(_self: ApiRequestRecorder, _scope: Scope, _line: RequestLogLine) -> None:
     """Record nothing."""
 
 

@@ -72,12 +72,12 @@ def build_server_api_description(services: Services) -> bytes:
 
 def _probes(services: Services, description: bytes | None) -> list[Route]:
     return probe_routes(
-        {**services.checks, "stopping": services.drain.check},
+        {**services.checks, "stopping": services.drain.readiness_problem},
         services.db.deployment.identity,
         services.db.disk,
         services.telemetry,
         description,
-        services.settings.metrics_secret,
+        services.settings.metrics_token_value,
         services.parts,
     )
 

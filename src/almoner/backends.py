@@ -38,12 +38,12 @@ async def check_mail_server(settings: Settings, clock: Clock, recipient: str | N
     from almoner.adapters.mail_smtp import SmtpTransport
 
     server = SmtpTransport(settings.mail_url.get_secret_value(), settings.mail_from or _SANDBOX_SENDER, clock)
-    found = await server.check()
+    found = await server.check_connection()
     if recipient is None:
         return found
-    from almoner.platform.outbound.mail_rendering import test_message
+    from almoner.platform.outbound.mail_rendering import build_test_mail
 
-    await server.send(test_message(recipient, clock.real_now()))
+    await server.send(build_test_mail(recipient, clock.real_now()))
     return f"{found}, message to {recipient} handed over"
 
 

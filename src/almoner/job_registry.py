@@ -114,9 +114,9 @@ async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitC
 
 
 _PARTNERS_BY_ORGANISATION = (
-    categories.partners_following,
-    donations.partners_by_organisation,
-    verifications.partners_by_organisation,
+    categories.follower_ids_by_organisation,
+    donations.donation_partner_ids_by_organisation,
+    verifications.verification_partner_ids_by_organisation,
     monitoring.list_partner_ids_by_organisation,
     eligibility.list_partner_ids_by_organisation,
 )
@@ -159,7 +159,7 @@ class WatchlistScreening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundParts:
+class BackgroundDependencies:
     """The parts of the deployment that background work needs.
 
     ``provider``: with what it tells by itself of payouts and refunds; None where no payments are taken.
@@ -191,12 +191,12 @@ class BackgroundParts:
     api: ApiApplication
 
 
-def build_background_tasks(parts: BackgroundParts) -> BackgroundTasks:
+def build_background_tasks(parts: BackgroundDependencies) -> BackgroundTasks:
     """The background tasks of all slices."""
     return join_tasks([*_platform_tasks(parts), *_slice_tasks(parts), *_mail_tasks(parts), *_provider_tasks(parts)])
 
 
-def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+def _platform_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     return [
         idempotency.tasks.declared_tasks,
         events_jobs.tasks.declared_tasks,
@@ -209,7 +209,7 @@ def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     ]
 
 
-def _dashboard_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+def _dashboard_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     files = RecordListReader(parts.db, MemberApiClient(parts.api), {API_REQUESTS: ApiRequestSource(parts.db)})
     return [
         dashboard_jobs.tasks.declared_tasks,
@@ -230,7 +230,7 @@ def _accounting_tasks() -> list[BackgroundTasks]:
     ]
 
 
-def _import_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+def _import_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     return [
         activities_jobs.tasks.declared_tasks,
         registers_jobs.tasks.declared_tasks,
@@ -242,7 +242,7 @@ def _import_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     ]
 
 
-def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+def _slice_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     rules = parts.disbursement_rules
     payout_parts = disbursements_jobs.JobDependencies(rules, parts.telemetry)
     checking_parts = verifications_jobs.JobDependencies(
@@ -302,7 +302,7 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *card_testing_jobs.notifications,
     *dedications_jobs.notifications,
     *organisation_confirmations_jobs.notifications,
-    *account_notices_jobs.notifications(find_organisation_contact),
+    *account_notices_jobs.account_notifications(find_organisation_contact),
     *agents_jobs.notifications,
     *form_jobs.notifications,
     *dashboard_exports.notifications,
@@ -315,7 +315,7 @@ def email_job_kinds() -> frozenset[str]:
     return frozenset(one.kind.name for one in (*NOTIFICATIONS, *donor_emails_jobs.build_notifications({})))
 
 
-def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+def _mail_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     """The tasks that send emails, and the decisions that trigger them."""
     mailer = notifications_jobs.EmailJobDependencies(parts.db.deployment, parts.catalogues, parts.mail_transport)
     return [
@@ -337,7 +337,7 @@ def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     ]
 
 
-def _provider_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+def _provider_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     """The tasks that call the payment provider."""
     provider = parts.provider
     if provider is None:

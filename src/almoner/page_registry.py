@@ -25,7 +25,7 @@ from almoner.giving.checkout.hosted_page import embed
 from almoner.giving.checkout.hosted_page.email_code_pages import EmailCodePages
 from almoner.giving.checkout.hosted_page.giving_link_pages import GivingLinkPages
 from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
-from almoner.giving.checkout.hosted_page.ports import Checkout
+from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions
 from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
@@ -40,7 +40,7 @@ from almoner.giving.subscriptions.donor_pages import flows as donor_pages_flows
 from almoner.giving.subscriptions.donor_pages.flows import CardChangeContext
 from almoner.giving.subscriptions.donor_pages.pages import TEMPLATES as REGULAR_TEMPLATES
 from almoner.giving.subscriptions.donor_pages.pages import RegularDonationPages
-from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
+from almoner.giving.subscriptions.donor_pages.ports import DonorPaymentFunctions
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.service import ApiApplication
@@ -60,7 +60,7 @@ from almoner.providers import (
     own_bank_accounts,
     provider_webhook_routes,
 )
-from almoner.sandbox.documentation_key import DocumentationKey
+from almoner.sandbox.documentation_key import DocumentationKeyPage
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
 from almoner.screening.screenings.service import Screener
@@ -77,7 +77,7 @@ from almoner.validation.applications.form.status_pages import StatusPages
 
 
 @dataclass(frozen=True, slots=True)
-class PageParts:
+class PageDependencies:
     """The parts of the deployment that pages need."""
 
     settings: Settings
@@ -99,7 +99,7 @@ class PageParts:
     status: StatusRenderer
 
 
-def build_pages(parts: PageParts) -> list[BaseRoute]:
+def build_pages(parts: PageDependencies) -> list[BaseRoute]:
     """The routes of all pages, in matching order."""
     db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
     return [
@@ -124,7 +124,7 @@ _NAVIGATION: tuple[NavigationLink, ...] = (
 """The navigation entries for signed-in people besides "your account", in display order."""
 
 
-def _people_pages(parts: PageParts) -> list[BaseRoute]:
+def _people_pages(parts: PageDependencies) -> list[BaseRoute]:
     """The pages of members and operators, and their not-found pages."""
     db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
     api, rules, outbound = parts.api, parts.rules, parts.outbound
@@ -155,7 +155,7 @@ def _people_pages(parts: PageParts) -> list[BaseRoute]:
     ]
 
 
-def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) -> list[Route]:
+def _console_routes(parts: PageDependencies, gate: PageGuard, beside: Sequence[Route]) -> list[Route]:
     """The operators' pages, which are imported on first use, and their not-found pages."""
     from almoner.console import pages as console_pages  # on first use: few people open them
     from almoner.console.context import ConsoleContext, ConsoleServices
@@ -168,7 +168,7 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
     file = parts.settings.bank_accounts
     own = payment_files.load_own_accounts(file) if file else None
     mails = MailRenderer(parts.db.deployment, jobs.MAILS, parts.catalogues)
-    preview = partial(outcome_previews.preview_emails, mails)
+    preview = partial(outcome_previews.preview_decision_emails, mails)
     services = ConsoleServices(
         parts.blobs,
         parts.intake,
@@ -202,7 +202,7 @@ def _giving_pages(
     if payment_context is None or provider is None:
         return []
     db = payment_context.db
-    checkout = Checkout(
+    checkout = CheckoutFunctions(
         payment_context.provider.page_origin,
         payment_context.provider.fee_schedule,
         partial(donations_flows.start_payment, payment_context),
@@ -238,9 +238,9 @@ def _giving_pages(
 def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCatalogues) -> list[BaseRoute]:
     """The pages on which donors change regular donations or cancel a Gift Aid declaration."""
     db, card = context.db, CardChangeContext(context.db, context.provider)
-    payments = DonorPayments(
+    payments = DonorPaymentFunctions(
         context.provider.page_origin,
-        partial(donations_flows.start_later_donation_payment, context),
+        partial(donations_flows.create_later_donation_payment_page, context),
         partial(donations_flows.refresh_payment, context),
         partial(donor_pages_flows.start_card_change, card),
         partial(donor_pages_flows.finish_card_change, card),
@@ -298,5 +298,5 @@ def _sandbox_pages(settings: Settings, db: Database, catalogues: TranslationCata
     guard = PageGuard(db, PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues))
     return [
         *MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes(),
-        *DocumentationKey(guard, settings.data_dir).routes(),
+        *DocumentationKeyPage(guard, settings.data_dir).routes(),
     ]

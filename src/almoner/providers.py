@@ -22,7 +22,7 @@ from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
 from almoner.giving.checkout.hosted_page import service as hosted_page
-from almoner.giving.checkout.hosted_page.ports import Disclosures, LegalNotice
+from almoner.giving.checkout.hosted_page.ports import LegalNotice, OperatorDisclosures
 from almoner.giving.checkout.payments.domain import FeeSchedule, NoSuchPayment
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -35,7 +35,7 @@ from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.provider_test.app import SimulatedPaymentProvider
 from almoner.sandbox.ports import PaymentSimulator
-from almoner.settings import Settings, UnsafeSettings
+from almoner.settings import InvalidSettings, Settings
 
 
 class ConnectedProvider(PaymentProvider, Protocol):
@@ -52,25 +52,25 @@ class ConnectedProvider(PaymentProvider, Protocol):
 
 
 def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
-    """Our bank accounts for donors' transfers, by currency. Raises UnsafeSettings."""
+    """Our bank accounts for donors' transfers, by currency. Raises InvalidSettings."""
     if settings.bank_accounts is None:
         return {}
     try:
         own = payment_files.load_own_accounts(settings.bank_accounts)
     except PaymentFileError as refused:
-        raise UnsafeSettings([f"ALMONER_BANK_ACCOUNTS: {refused}"]) from refused
+        raise InvalidSettings([f"ALMONER_BANK_ACCOUNTS: {refused}"]) from refused
     return {currency: BankDetails(account.name, account.numbers) for currency, account in own.items()}
 
 
-def giving_link_disclosures(settings: Settings) -> Disclosures:
-    """The operator's statements on giving link pages. Raises UnsafeSettings."""
+def giving_link_disclosures(settings: Settings) -> OperatorDisclosures:
+    """The operator's statements on giving link pages. Raises InvalidSettings."""
     notices: list[LegalNotice] = []
     if settings.giving_notices is not None:
         try:
             notices = list(hosted_page.load_notices(settings.giving_notices))
         except (OSError, ValueError) as refused:
-            raise UnsafeSettings([f"ALMONER_GIVING_NOTICES: {refused}"]) from refused
-    return Disclosures(settings.disbursement_days, tuple(notices))
+            raise InvalidSettings([f"ALMONER_GIVING_NOTICES: {refused}"]) from refused
+    return OperatorDisclosures(settings.disbursement_days, tuple(notices))
 
 
 def build_provider(
@@ -86,7 +86,7 @@ def build_provider(
         ), None
     if not settings.uses_test_provider:
         return None, None
-    url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
+    url, secret = settings.test_provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
     outside = SimulatedPaymentProvider(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
     return TestProvider(url, secret, db.deployment.identity), outside
 
@@ -106,14 +106,14 @@ def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulato
     return TestPaymentSimulator(db) if settings.uses_test_provider else DisabledPaymentSimulator()
 
 
-class StripeCheck(NamedTuple):
+class StripeCheckResult(NamedTuple):
     """Whether the account is set up correctly, and a sentence about it."""
 
     ok: bool
     message: str
 
 
-async def check_stripe(settings: Settings) -> StripeCheck | None:
+async def check_stripe(settings: Settings) -> StripeCheckResult | None:
     """Check the secret key with a request for a payment that does not exist, and the webhook endpoint.
 
     None without an account. Raises ProviderFailure.
@@ -135,7 +135,7 @@ async def check_stripe(settings: Settings) -> StripeCheck | None:
     except NoSuchPayment:
         told, endpoint = await provider.check_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
         # In the sandbox the Stripe CLI may forward events, without an endpoint.
-        return StripeCheck(told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}")
+        return StripeCheckResult(told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}")
     finally:
         await provider.close()
-    return StripeCheck(False, f"{settings.stripe_api_url} answers for a payment that does not exist")
+    return StripeCheckResult(False, f"{settings.stripe_api_url} answers for a payment that does not exist")

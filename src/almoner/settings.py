@@ -48,7 +48,7 @@ REQUIRED_IN_PRODUCTION = {
 """The settings that production requires, with their descriptions."""
 
 
-class UnsafeSettings(Exception):
+class InvalidSettings(Exception):
     """Settings are missing, malformed or unsafe; ``problems`` lists what to do."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -101,7 +101,7 @@ class Settings(BaseSettings):
         description="Folder for the status page as static files, which your proxy can serve while the service is down. "
         "Default: `status` in the data directory.",
     )
-    documents_url: Annotated[str | None, AfterValidator(settings_values.check_documents_url)] = Field(
+    documents_url: Annotated[str | None, AfterValidator(settings_values.check_document_storage_url)] = Field(
         None,
         description="Where encrypted documents are stored: s3://bucket/prefix (gs, az), or a folder that all "
         "servers share. Default: `documents` in the data directory.",
@@ -318,9 +318,9 @@ class Settings(BaseSettings):
     def _clean(cls, value: object, info: ValidationInfo) -> object:
         if not isinstance(value, str):
             return value
-        text = settings_values.clean_text(value)
+        text = settings_values.clean_setting_text(value)
         if info.field_name not in _FREE_TEXTS:
-            settings_values.check_no_comment(text)
+            settings_values.check_no_trailing_comment(text)
         return text or cls.model_fields[info.field_name or ""].get_default()
 
     @field_validator(*REQUIRED_IN_PRODUCTION, mode="after")
@@ -438,7 +438,7 @@ class Settings(BaseSettings):
         return StripeAccount(key, secret, int(points), parts)
 
     @property
-    def provider_base_url(self) -> str:
+    def test_provider_base_url(self) -> str:
         """The base URL of the test payment provider."""
         return self.provider_url or f"http://localhost:{self.port + 1}"
 
@@ -492,7 +492,7 @@ class Settings(BaseSettings):
         }
 
     @property
-    def metrics_secret(self) -> str | None:
+    def metrics_token_value(self) -> str | None:
         """The bearer token of /metrics, if there is one."""
         return None if self.metrics_token is None else self.metrics_token.get_secret_value()
 
@@ -502,38 +502,38 @@ class Settings(BaseSettings):
         return self.card_testing_limits or ("loose" if self.sandbox else "strict")
 
     @property
-    def operator_secret(self) -> str | None:
+    def operator_token_value(self) -> str | None:
         """The token of the operator who runs a command, if it is set."""
         return None if self.operator_token is None else self.operator_token.get_secret_value().strip()
 
     @property
     def dsn(self) -> str:
-        """The database URL of the service. Raises UnsafeSettings if it is not set."""
+        """The database URL of the service. Raises InvalidSettings if it is not set."""
         return self._secret("database_url")
 
     @property
     def owner_dsn(self) -> str:
-        """The database URL for migrations. Raises UnsafeSettings if it is not set."""
+        """The database URL for migrations. Raises InvalidSettings if it is not set."""
         return self.owner_database_url.get_secret_value() if self.owner_database_url else self.dsn
 
     @property
     def master_key_bytes(self) -> bytes:
-        """The master key. Raises UnsafeSettings if it is not set."""
+        """The master key. Raises InvalidSettings if it is not set."""
         return b64decode(self._secret("master_key"))
 
     def _secret(self, name: str) -> str:
         value: SecretStr | None = getattr(self, name)
         if value is None:
-            raise UnsafeSettings([f"{PREFIX}{name.upper()} is missing: {REQUIRED_IN_PRODUCTION[name]}"])
+            raise InvalidSettings([f"{PREFIX}{name.upper()} is missing: {REQUIRED_IN_PRODUCTION[name]}"])
         return value.get_secret_value()
 
 
 def read_settings(**given: Any) -> Settings:
-    """The settings from the environment; ``given`` take precedence. Raises UnsafeSettings with every problem."""
+    """The settings from the environment; ``given`` take precedence. Raises InvalidSettings with every problem."""
     try:
         return Settings(**given)
     except ValidationError as error:
-        raise UnsafeSettings(
+        raise InvalidSettings(
             [_problem_sentence(dict(problem)) for problem in error.errors(include_input=False)]
         ) from None
 

@@ -57,22 +57,22 @@ class StripeAccount(NamedTuple):
     fixed_minor: Mapping[str, int]
 
 
-def clean_text(text: str) -> str:
+def clean_setting_text(value: str) -> str:
     """Remove surrounding spaces, and refuse what an environment file has added or left in the value.
 
     systemd, shells, Compose and Kubernetes differ on quotes, comments and ``~``.
     """
-    text = text.strip()
-    if text[1:] and text[0] == text[-1] and text[0] in "\"'" and text[0] not in text[1:-1]:
+    value = value.strip()
+    if value[1:] and value[0] == value[-1] and value[0] in "\"'" and value[0] not in value[1:-1]:
         raise ValueError("must not have quotes around it: whatever sets this variable keeps them, so remove them")
-    if _PLACEHOLDER in text:
+    if _PLACEHOLDER in value:
         raise ValueError(f"must be set: it still contains {_PLACEHOLDER}")
-    if text.startswith("~/"):
+    if value.startswith("~/"):
         raise ValueError("must be an absolute path: only a shell replaces ~")
-    return text
+    return value
 
 
-def check_no_comment(text: str) -> str:
+def check_no_trailing_comment(text: str) -> str:
     """Refuse a comment behind the value: shells drop it, but systemd and Compose do not."""
     if _COMMENT.search(text):
         raise ValueError("must not be followed by a comment: write the comment on a line of its own")
@@ -282,7 +282,7 @@ def check_contact_email(value: str) -> str:
     raise ValueError(f"must be an email address such as help@example.org, or `{NO_NOTICE}`")
 
 
-def check_documents_url(value: str | None) -> str | None:
+def check_document_storage_url(value: str | None) -> str | None:
     """Check the URL of an object store, or the path of a folder."""
     parts = _split_place(value or "")
     if parts.scheme not in {"", "s3", "s3a", "gs", "az", "file"}:

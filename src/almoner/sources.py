@@ -17,7 +17,7 @@ from almoner.platform.outbound.client import OutboundClient
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.screening.watchlists.jobs import WatchlistRefreshContext
 from almoner.screening.watchlists.ports import WatchlistSource
-from almoner.settings import Settings, UnsafeSettings
+from almoner.settings import InvalidSettings, Settings
 
 _Source = TypeVar("_Source", bound=SourceFormat)
 
@@ -117,14 +117,14 @@ def get_register_source(code_or_path: str) -> RegisterSource:
 def build_register_refresh_context(
     settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> RegisterRefreshContext:
-    """The context of scheduled register refreshes. Raises UnsafeSettings for an invalid schedule."""
+    """The context of scheduled register refreshes. Raises InvalidSettings for an invalid schedule."""
     return RegisterRefreshContext(
         read_register_schedule(settings, policy), outbound, settings.registers_folder, telemetry
     )
 
 
 def read_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[Refresh, ...]:
-    """The schedule in the settings; empty by default. Raises UnsafeSettings."""
+    """The schedule in the settings; empty by default. Raises InvalidSettings."""
     return _read_schedule(
         "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, get_register_source, policy, ImportRefused
     )
@@ -133,7 +133,7 @@ def read_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[R
 def build_watchlist_refresh_context(
     settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> WatchlistRefreshContext:
-    """The context of scheduled watch list refreshes. Raises UnsafeSettings for an invalid schedule."""
+    """The context of scheduled watch list refreshes. Raises InvalidSettings for an invalid schedule."""
     return WatchlistRefreshContext(
         read_watchlist_schedule(settings, policy), outbound, settings.watchlists_folder, telemetry
     )
@@ -142,7 +142,7 @@ def build_watchlist_refresh_context(
 def read_watchlist_schedule(
     settings: Settings, policy: AddressPolicy
 ) -> tuple[refresh_schedule.ScheduledRefresh[WatchlistSource], ...]:
-    """The schedule in the settings; empty by default. Raises UnsafeSettings."""
+    """The schedule in the settings; empty by default. Raises InvalidSettings."""
     return _read_schedule(
         "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistRefused
     )
@@ -163,4 +163,4 @@ def _read_schedule(
         problems = [f"cannot be read: {error}"]
     except refresh_schedule.ScheduleInvalid as error:
         problems = error.problems
-    raise UnsafeSettings([f"{setting}: {problem}" for problem in problems])
+    raise InvalidSettings([f"{setting}: {problem}" for problem in problems])

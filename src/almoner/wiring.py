@@ -33,7 +33,7 @@ from almoner.giving.disbursing.disbursements.routes import routes as disbursemen
 from almoner.giving.disbursing.verifications.routes import routes as monetary_donation_verifications
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.subscriptions.donation_subscriptions.routes import routes as donation_subscriptions
-from almoner.job_registry import BackgroundParts, build_background_tasks, email_job_kinds
+from almoner.job_registry import BackgroundDependencies, build_background_tasks, email_job_kinds
 from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
@@ -50,7 +50,7 @@ from almoner.platform.events.waiters import EventWaiters
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.checking import UploadChecker
 from almoner.platform.http.caller import AccessGuard
-from almoner.platform.http.drain import Drain
+from almoner.platform.http.drain import ConnectionDrain
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.lazy_application import LazyApplication
 from almoner.platform.http.probes import Check
@@ -93,7 +93,7 @@ from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.screening.screenings.service import Screener
-from almoner.settings import Rate, Settings, UnsafeSettings, build_deployment
+from almoner.settings import InvalidSettings, Rate, Settings, build_deployment
 from almoner.sources import build_register_refresh_context, build_watchlist_refresh_context
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.applications.configurations.routes import routes as submission_configurations
@@ -167,7 +167,7 @@ class Services:
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
     events: Mapping[str, EventType] = field(default_factory=dict)
-    drain: Drain = field(default_factory=Drain)
+    drain: ConnectionDrain = field(default_factory=ConnectionDrain)
     tracing: "Tracing | None" = None
 
     async def close(self) -> None:
@@ -264,7 +264,7 @@ def _build_background_tasks(
     screener: Screener,
 ) -> BackgroundTasks:
     return build_background_tasks(
-        BackgroundParts(
+        BackgroundDependencies(
             db=db,
             outbound=outbound,
             provider=provider,
@@ -310,7 +310,7 @@ def _build_tracing(settings: Settings, clock: Clock) -> "Tracing | None":
         from almoner.platform.observability.tracing import Tracing
     except ModuleNotFoundError as error:
         problem = f"ALMONER_TRACES_URL needs packages that are not installed ({error.name})"
-        raise UnsafeSettings([f"{problem}: run pip install 'almoner[traces]'"]) from None
+        raise InvalidSettings([f"{problem}: run pip install 'almoner[traces]'"]) from None
     return Tracing(settings.traces_url, settings.traces_share, settings.environment, clock)
 
 
@@ -327,7 +327,7 @@ async def _open_database(settings: Settings, clock: MovableClock, tracing: "Trac
     deployment = build_deployment(settings, clock)
     listener = None if tracing is None else tracing.record_statement
     db = await transactions.open_service_database(
-        settings.dsn, deployment, size=settings.database_pool, on_statement=listener
+        settings.dsn, deployment, pool_size=settings.database_pool, on_statement=listener
     )
     try:
         await key_check.ensure_master_key(db)
@@ -369,9 +369,9 @@ def _with_pages(
     rules: DisbursementRules,
     screener: Screener,
 ) -> Services:
-    from almoner.page_registry import PageParts, build_pages  # imported by servers only
+    from almoner.page_registry import PageDependencies, build_pages  # imported by servers only
 
-    parts = PageParts(
+    parts = PageDependencies(
         services.settings,
         services.db,
         services.telemetry,

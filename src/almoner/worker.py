@@ -29,7 +29,7 @@ _TURNS_OF_HISTORY: Final = 12
 """Metrics that read years of decisions are measured once in this many rounds."""
 
 
-async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
+async def run_worker(services: Services, role: Role, stop: asyncio.Event) -> None:
     """Run the loops until ``stop`` is set, then finish or release what is in progress.
 
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
@@ -58,7 +58,7 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
         group.create_task(services.disk_watch.run(stop))
 
 
-async def drain(services: Services) -> None:
+async def run_due_work(services: Services) -> None:
     """Run everything that is due now, including work that follows from it."""
     await services.background.drain()
 

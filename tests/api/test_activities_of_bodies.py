@@ -117,7 +117,7 @@ async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Cl
     async with service.db.read() as tx:
         events = await tx.fetchval("select count(*) from event")
     assert [sub["name"] for sub in (await one(api, ORCHESTRA))["activitySubTags"]] == ["Sports"]
-    done = await activities_flows.retag_organisations(service.db, batch=2)
+    done = await activities_flows.retag_organisations(service.db, batch_size=2)
     assert (done.changed, done.organisations >= len(ROWS), done.completed_at is not None) == (1, True, True)
     after = await one(api, ORCHESTRA)
     assert after["activitySubTags"] == before["activitySubTags"]

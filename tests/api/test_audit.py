@@ -11,7 +11,7 @@ from PIL import Image
 
 from almoner.access.keys import service as keys
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.log import Actor, Entry
+from almoner.platform.audit.log import Actor, AuditEntry
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import agents, eligibility, factories, regular_gifts, submissions
@@ -33,7 +33,7 @@ class World:
     api: Client
     names: dict[str, str]
 
-    async def entries(self) -> list[Entry]:
+    async def entries(self) -> list[AuditEntry]:
         """All of the partner's entries, the newest first."""
         async with self.service.db.read() as tx:
             return await audit.list_entries(tx, self.tenant.partner.id, limit=1000)
@@ -269,7 +269,7 @@ async def test_v8_one_partner_never_sees_the_entries_of_another(world: World, ot
 
 async def test_v8_the_log_is_read_page_by_page(world: World) -> None:
     everything = await world.entries()
-    seen: list[Entry] = []
+    seen: list[AuditEntry] = []
     async with world.service.db.read() as tx:
         while page := await audit.list_entries(tx, world.tenant.partner.id, seen[-1].id if seen else None, limit=3):
             seen += page

@@ -127,7 +127,7 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
 
 async def explain(alone: Service, gap: StatementGap, note: str) -> None:
     async with alone.db.write() as tx:
-        await bank_statements.record_gap_explanation(tx, gap.id, note=note, by="officer")
+        await bank_statements.record_gap_explanation(tx, gap.id, note=note, explained_by="officer")
 
 
 async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Service, tmp_path: Path) -> None:

@@ -114,14 +114,14 @@ async def test_m11_a_payout_is_in_one_file_and_a_file_is_released_once(
     assert first is not None
     assert (await bank.made(service_alone, ours)).file is None
     async with service_alone.db.write() as tx:
-        withdrawn = await service.withdraw_file(tx, first.id, note="wrong day", by="one")
+        withdrawn = await service.withdraw_file(tx, first.id, note="wrong day", withdrawn_by="one")
     assert withdrawn.status == "withdrawn"
     second = (await bank.made(service_alone, ours)).file
     assert second is not None
     await bank.released(service_alone, second, by="one")  # 24.37 USD: one person may
     for refused in (
-        service.release_file(tx, second.id, by="two"),
-        service.withdraw_file(tx, second.id, note="x", by="two"),
+        service.release_file(tx, second.id, released_by="two"),
+        service.withdraw_file(tx, second.id, note="x", withdrawn_by="two"),
     ):
         async with service_alone.db.write() as tx:
             with pytest.raises(PaymentFileError, match="The file is released"):
@@ -406,7 +406,7 @@ async def test_a_changed_account_holds_payouts_until_two_others_have_looked(
     await bank.account(service_alone, cause)
     async with service_alone.db.write() as tx:
         changed = await payee_bank_accounts.propose_account(
-            tx, bank.proposal(service_alone, cause, iban=bank.OTHER_IBAN), note="mail", by="one"
+            tx, bank.proposal(service_alone, cause, iban=bank.OTHER_IBAN), note="mail", proposed_by="one"
         )
     await settled(service_alone, partner, cause)
     await bank.sent(service_alone)
@@ -414,7 +414,7 @@ async def test_a_changed_account_holds_payouts_until_two_others_have_looked(
     for officer in ("two", "three"):
         async with service_alone.db.write() as tx:
             changed = await payee_bank_accounts.approve(
-                tx, changed.id, number=bank.OTHER_IBAN, note="telephone", by=officer
+                tx, changed.id, entered_account_number=bank.OTHER_IBAN, note="telephone", approved_by=officer
             )
     assert changed.status == "approved"
     await bank.sent(service_alone)

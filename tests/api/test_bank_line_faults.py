@@ -88,7 +88,7 @@ async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service
     assert found["B2"].matched_as == "request"
     assert (await requests(partner))[0]["paidAmount"] == 700
     async with alone.db.write() as tx:
-        await bank_statements.dismiss_line(tx, found["B1"].id, note="noted by hand, mistyped", by="officer")
+        await bank_statements.dismiss_line(tx, found["B1"].id, note="noted by hand, mistyped", dismissed_by="officer")
     await consistent(alone)
 
 
@@ -156,7 +156,7 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
 
     async def assign(name: str) -> str:
         async with alone.db.write() as tx:
-            await bank_statements.assign_line_to_disbursement(tx, found[name].id, named, by="officer")
+            await bank_statements.assign_line_to_disbursement(tx, found[name].id, named, assigned_by="officer")
         return str((await payouts(partner))[0]["status"])
 
     with pytest.raises(StatementError, match="a different amount"):
@@ -183,7 +183,9 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
 
     async def assign(name: str, reference: str = "po_1") -> None:
         async with alone.db.write() as tx:
-            await bank_statements.assign_line_to_provider_payout(tx, found[name].id, "test", reference, by="officer")
+            await bank_statements.assign_line_to_provider_payout(
+                tx, found[name].id, "test", reference, assigned_by="officer"
+            )
 
     with pytest.raises(StatementError, match="a different amount"):
         await assign("B1")
@@ -239,7 +241,9 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
 
     async def explain(reference: str, note: str = "the bank refused it, po_again has it") -> None:
         async with alone.db.write() as tx:
-            await bank_statements.record_provider_payout_explanation(tx, "test", reference, note=note, by="officer")
+            await bank_statements.record_provider_payout_explanation(
+                tx, "test", reference, note=note, explained_by="officer"
+            )
 
     for wrong in ("po_again", "po_unknown"):  # it came; there is none
         with pytest.raises(NotFound):
@@ -294,9 +298,9 @@ async def test_people_assign_what_went_back_to_a_donor_without_the_reference(alo
             named = uuid_of(alone, "donation", gift["id"])
             if name == "B3":
                 with pytest.raises(StatementError, match="may have been paid twice"):
-                    await bank_statements.assign_line_to_donation(tx, found[name].id, named, by="officer")
+                    await bank_statements.assign_line_to_donation(tx, found[name].id, named, assigned_by="officer")
                 break
-            await bank_statements.assign_line_to_donation(tx, found[name].id, named, by="officer")
+            await bank_statements.assign_line_to_donation(tx, found[name].id, named, assigned_by="officer")
     assert (await giving.donations())[0]["refundedAmount"] == 1000
 
 

@@ -145,7 +145,7 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
     assert found["B1"].reason == "unconfirmed"
     with pytest.raises(StatementError, match="disbursement is in no released file"):
         async with alone.db.write() as tx:
-            await bank_statements.assign_line_to_disbursement(tx, found["B2"].id, named, by="officer")
+            await bank_statements.assign_line_to_disbursement(tx, found["B2"].id, named, assigned_by="officer")
     assert (await payouts(partner))[0]["status"] == "SENT"
     async with alone.db.write() as tx:
         two = PaymentConfirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
@@ -191,10 +191,10 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
     async with alone.db.write() as tx:
         request_id = tx.ids.parse("donationrequest", request["id"])
         assert request_id is not None
-        await bank_statements.assign_line_to_request(tx, found["B1"].id, request_id, by="officer")
-        await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", by="officer")
+        await bank_statements.assign_line_to_request(tx, found["B1"].id, request_id, assigned_by="officer")
+        await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", dismissed_by="officer")
         with pytest.raises(StatementError, match="already dismissed"):
-            await bank_statements.dismiss_line(tx, found["B2"].id, note="again", by="officer")
+            await bank_statements.dismiss_line(tx, found["B2"].id, note="again", dismissed_by="officer")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
 
 

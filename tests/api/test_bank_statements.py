@@ -190,7 +190,7 @@ async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_p
         )
     await alone.drain()
     async with alone.db.write() as tx:
-        await bank_statements.assign_line_to_donation(tx, line.id, donation, by="officer")
+        await bank_statements.assign_line_to_donation(tx, line.id, donation, assigned_by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund"]
     assert await books.in_bank(alone, "USD") == 0
     assert await books.balanced(alone)
@@ -239,7 +239,7 @@ async def test_m7_lines_that_cannot_be_read_are_explained_by_people(alone: Servi
     await bank.stated(alone, camt.statement(camt.entry("B1", 500), camt.entry("B2", 600, day="9999-12-31")))
     async with alone.db.write() as tx:
         [incomplete] = await bank_statements.statement_gaps(tx, 10)
-        await bank_statements.record_gap_explanation(tx, incomplete.id, note="booked by hand", by="officer")
+        await bank_statements.record_gap_explanation(tx, incomplete.id, note="booked by hand", explained_by="officer")
     async with alone.db.read() as tx:
         assert await bank_statements.statement_gaps(tx, 10) == []
 
@@ -296,7 +296,7 @@ async def test_m7_a_credit_that_is_taken_back_and_booked_again_leaves_the_gift_a
         donation = await tx.fetchval("select id from donation")
     await alone.drain()
     async with alone.db.write() as tx:
-        await bank_statements.assign_line_to_donation(tx, (await lines(alone))[1].id, donation, by="officer")
+        await bank_statements.assign_line_to_donation(tx, (await lines(alone))[1].id, donation, assigned_by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund", "donation"]
     assert await books.in_bank(alone, "USD") == 2500
     assert await payment(alone) == "succeeded"

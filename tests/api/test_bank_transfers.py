@@ -313,7 +313,7 @@ async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Givin
     async with giving.service.db.write() as tx:
         donation_id = tx.ids.parse("donation", str((await donation(giving))["id"]))
         assert donation_id is not None
-        await bank_statements.assign_line_to_donation(tx, waiting.id, donation_id, by="officer")
+        await bank_statements.assign_line_to_donation(tx, waiting.id, donation_id, assigned_by="officer")
     assert await giving.events() == SETTLED
     assert (await line(giving, f"TC-{named}")).matched_as == "donation"
 
@@ -327,7 +327,7 @@ async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
     assert gift_id is not None
     with pytest.raises(StatementError, match="by bank transfer"):
         async with giving.service.db.write() as tx:
-            await bank_statements.assign_line_to_donation(tx, waiting.id, gift_id, by="officer")
+            await bank_statements.assign_line_to_donation(tx, waiting.id, gift_id, assigned_by="officer")
 
 
 async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Service, api: Client) -> None:

@@ -15,7 +15,7 @@ from almoner.giving.checkout.card_testing import store as card_testing_store
 from almoner.giving.checkout.card_testing.domain import ALERT_DURATION, BrowserFingerprint, RecentDeclines
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
-from almoner.settings import UnsafeSettings
+from almoner.settings import InvalidSettings
 from tests.support.card_testing import DECLINED, GOOD, POOR, Browser, Street, code_asked, open_street, open_town
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
@@ -331,7 +331,7 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     assert line.startswith(street.service.db.deployment.ids.text("partner", partner.id))
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run(street.service.services, "server", stop))
+        group.create_task(worker.run_worker(street.service.services, "server", stop))
         metrics = street.service.services.telemetry.render_metrics
         await eventually(lambda: b"almoner_card_testing_partners 1.0" in metrics(), within=30)
         stop.set()
@@ -357,7 +357,7 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
 
 
 def test_h6_production_has_strict_brakes() -> None:
-    with pytest.raises(UnsafeSettings) as refused:
+    with pytest.raises(InvalidSettings) as refused:
         configuration.read_settings(environment="production", card_testing_limits="loose")
     assert any("must be strict in production" in problem for problem in refused.value.problems)
     assert configuration.read_settings(environment="sandbox").card_testing_mode == "loose"

@@ -71,7 +71,7 @@ async def test_a_session_is_reported_when_it_ends(service: Service, api: Client)
     other = await support.open_session(service, api)
     service.clock.advance(hours=25)
     async with service.db.write() as tx:
-        assert await sessions.expire_due(tx) >= 1
+        assert await sessions.expire_due_sessions(tx) >= 1
     kind, expired = (await reported(service, api, "donation_session"))[-1]
     assert (kind, expired["id"]) == ("donation_session.expired", other.session["id"])
     assert expired == data(await api.get(f"/v1/donation-sessions/{other.session['id']}"))

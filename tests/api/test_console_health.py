@@ -37,7 +37,7 @@ async def admin(service: Service, person: Person) -> AsyncIterator[Browser]:
 async def gave_up(service: Service, error: str = "the moon is full") -> str:
     """A job that gave up; its number."""
     async with service.db.write() as tx:
-        await queue.enqueue_job(tx, "selfcheck.run", {}, due=tx.now + timedelta(days=400))
+        await queue.enqueue_job(tx, "selfcheck.run", {}, due_at=tx.now + timedelta(days=400))
         return str(
             await tx.fetchval(
                 """

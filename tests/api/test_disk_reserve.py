@@ -86,7 +86,7 @@ async def test_background_work_rests_without_a_word_and_goes_on(empty_database: 
 
         async with asyncio.TaskGroup() as group:
             group.create_task(background.run(stop))
-            assert await background.runner.run_round() == 0
+            assert await background.runner.record_and_start_jobs() == 0
             assert not await all_done()
             assert service.lines[said:] == []
             _watch(service, tmp_path, 0)

@@ -301,7 +301,9 @@ async def test_what_is_left_of_a_returned_gift_is_collected_once_its_loss_is_tak
     gift_id = support.uuid_of(service, "donation", one["id"])
     async with service.db.write() as tx:  # the job comes late: buckets are filled before it
         later = tx.now + timedelta(minutes=1)
-        await disputes_jobs.RECOVER.enqueue(tx, disputes_jobs.RecoverLoss(gift_id), due=later, unique=str(gift_id))
+        await disputes_jobs.RECOVER.enqueue(
+            tx, disputes_jobs.RecoverLoss(gift_id), due_at=later, unique_key=str(gift_id)
+        )
     (sent,) = await payouts(api)
     await support.came_back(service, sent)
     await support.release(service, nonprofit)
@@ -342,7 +344,7 @@ async def test_how_many_are_open_is_a_metric(empty_database: TestDatabase) -> No
         await paid.notify(paid.provider.only(), "dispute.opened")
         stop = asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            group.create_task(worker.run(service.services, "server", stop))
+            group.create_task(worker.run_worker(service.services, "server", stop))
             metrics = service.services.telemetry.render_metrics
             await eventually(lambda: b"almoner_disputes_open 1.0" in metrics(), within=30)
             stop.set()

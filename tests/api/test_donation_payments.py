@@ -361,7 +361,7 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
 async def sweep_sessions(service: Service) -> None:
     """Record the expiry of every session that has expired."""
     async with service.db.write() as tx:
-        await sessions.expire_due(tx)
+        await sessions.expire_due_sessions(tx)
 
 
 async def test_the_record_of_a_donation_is_read_by_its_own_partner_alone(giving: Giving, other: Client) -> None:

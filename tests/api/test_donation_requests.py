@@ -9,7 +9,11 @@ import pytest
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import DonationRequestError, RequestPayment, UninvoicedGroup
+from almoner.giving.checkout.donation_requests.domain import (
+    DonationRequestError,
+    DonationRequestPayment,
+    UninvoicedGroup,
+)
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -237,7 +241,7 @@ async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Cl
     service.clock.advance(days=NEXT_PERIOD)
     of = UninvoicedGroup(tenant.partner.id, "USD")
     async with service.db.write() as tx:
-        _, more = await donation_requests.fill_request(tx, of, limit=2)
+        _, more = await donation_requests.add_due_donations_to_request(tx, of, limit=2)
     assert more
     [request] = await requests(api)
     with pytest.raises(DonationRequestError, match="still being added"):
@@ -312,8 +316,8 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
     second_id = uuid_of(service, "donationrequest", second["id"])
     foreign = uuid_of(service, "donationrequest", (await asked(service, other, 100))["id"])
 
-    async def apply(payment: RequestPayment, request: UUID) -> RequestPayment:
-        async def record(_tx: Tx, _part: RequestPayment) -> None: ...
+    async def apply(payment: DonationRequestPayment, request: UUID) -> DonationRequestPayment:
+        async def record(_tx: Tx, _part: DonationRequestPayment) -> None: ...
 
         return await donation_requests_flows.apply_overpayment(
             service.db, payment.id, request, note="asked for", decided_by="officer", on_recorded=record
@@ -397,6 +401,6 @@ async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service,
     of, more, finished = UninvoicedGroup(tenant.partner.id, "USD"), True, []
     while more:
         async with service.db.write() as tx:
-            made, more = await donation_requests.fill_request(tx, of, limit=2)
+            made, more = await donation_requests.add_due_donations_to_request(tx, of, limit=2)
         finished += [made.money.minor] if made and not made.collecting else []
     assert finished == [MAX_MINOR, 5]

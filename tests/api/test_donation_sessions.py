@@ -148,10 +148,10 @@ async def test_s4_the_sweep_records_what_has_expired_in_batches(service: Service
     late = await factories.session(service, api)
     service.clock.advance(hours=23)
     async with service.db.write() as tx:
-        while await sessions.expire_due(tx, 2):
+        while await sessions.expire_due_sessions(tx, 2):
             assert await tx.fetchval("select count(*) from state_change where changed_at = $1", tx.now) > 0
     async with service.db.read() as tx:
-        due = await sessions.next_due_at(tx)
+        due = await sessions.next_expiry_at(tx)
         assert due is not None
         assert due > tx.now
 

@@ -20,9 +20,9 @@ from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
-from almoner.platform.http.drain import Drain
+from almoner.platform.http.drain import ConnectionDrain
 from almoner.platform.http.edge import EdgeMiddleware
-from almoner.platform.http.endpoints import Retirement, Routes
+from almoner.platform.http.endpoints import EndpointDeprecation, Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.openapi import errors_of_endpoint
 from almoner.platform.http.paging import ListResponse
@@ -42,7 +42,7 @@ from tests.support import service as support
 from tests.support.client import Client, data
 from tests.support.eventually import eventually
 
-RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
+RETIRED = EndpointDeprecation("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
 
 
 class OutOfTea(BadRequest):
@@ -398,17 +398,17 @@ async def test_plain_http_is_refused_where_https_is_required(service: support.Se
 
 
 async def test_a_server_that_stops_answers_on_connections_that_end(service: support.Service) -> None:
-    services, drain = service.services, Drain()
+    services, drain = service.services, ConnectionDrain()
     inner = ApiApplication(service.db, services.guard, [routes])
     app = EdgeMiddleware(inner, services.telemetry, service.clock, https_only=False, drain=drain)
     client = Client(app, "http://t", None)
     assert "connection" not in (await client.get("/v1/tea/free")).headers
     asked, hurried, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
     draining = asyncio.create_task(drain.run(asked, hurried, stop, 60))
-    assert await drain.check() is None
+    assert await drain.readiness_problem() is None
     asked.set()
     await eventually(lambda: drain.begun)
-    assert await drain.check() == "this server is stopping"
+    assert await drain.readiness_problem() == "this server is stopping"
     answer = await client.get("/v1/tea/free")
     assert (answer.status_code, answer.headers["connection"]) == (200, "close")
     assert not stop.is_set()

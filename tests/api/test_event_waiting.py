@@ -71,12 +71,12 @@ async def test_no_place_of_the_database_is_held_and_only_so_many_wait(service: S
 async def test_waiting_ends_when_the_process_is_to_end(service: Service, tenant: Tenant) -> None:
     waiters, stop = EventWaiters(service.db), asyncio.Event()
     running = asyncio.create_task(waiters.run(stop))
-    waiting = asyncio.create_task(waiters.wait(tenant.partner, 0, 60))
-    await eventually(lambda: waiters.waiting_count == 1)
+    waiting = asyncio.create_task(waiters.wait_for_event(tenant.partner, 0, 60))
+    await eventually(lambda: waiters.waiting_call_count == 1)
     stop.set()
     await running
     assert await asyncio.wait_for(waiting, 30) is False
-    assert await waiters.wait(tenant.partner, 0, 30) is False
+    assert await waiters.wait_for_event(tenant.partner, 0, 30) is False
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.support.service import Service, Tenant
 
 async def _happen(service: Service, tenant: Tenant, *types: str) -> list[str]:
     async with service.db.write() as tx:
-        made = [await outbox.emit(tx, tenant.partner.id, name, {"id": "x", "note": "Zoë"}) for name in types]
+        made = [await outbox.emit_event(tx, tenant.partner.id, name, {"id": "x", "note": "Zoë"}) for name in types]
         ids = [tx.ids.text("event", event_id) for event_id in made]
     while await service.services.background.dispatcher.run_batch():
         """Numbers are given in batches."""
@@ -48,7 +48,7 @@ async def test_settled_7_an_event_is_there_once_it_has_its_number(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with service.db.write() as tx:
-        event_id = await outbox.emit(tx, tenant.partner.id, "donation.created", {"id": "x"})
+        event_id = await outbox.emit_event(tx, tenant.partner.id, "donation.created", {"id": "x"})
         path = f"/v1/events/{tx.ids.text('event', event_id)}"
     assert (await api.get(path)).status_code == 404
     assert data(await api.get("/v1/events")) == []

@@ -61,7 +61,7 @@ async def test_gifts_before_a_moment_are_claimed_and_those_since_by_the_next(cha
     with pytest.raises(GiftAidClaimError, match="the charity already has a draft"):
         await charity_.draft()
     async with charity_.service.db.write() as tx:
-        await gift_aid_claims.mark_submitted(tx, first.id, "CH-1", by=BY)
+        await gift_aid_claims.mark_submitted(tx, first.id, "CH-1", recorded_by=BY)
     assert (await charity_.drafted()).minor == 2000
 
 
@@ -98,32 +98,32 @@ async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
     service, claim = charity_.service, await charity_.drafted()
     with pytest.raises(GiftAidClaimError, match="the claim is drafted"):
         async with service.db.write() as tx:
-            await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
+            await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, recorded_by=BY)
     with pytest.raises(GiftAidClaimError, match="the claim is drafted"):
         async with service.db.write() as tx:
-            await gift_aid_claims.mark_rejected(tx, claim.id, "no", by=BY)
+            await gift_aid_claims.mark_rejected(tx, claim.id, "no", recorded_by=BY)
     async with service.db.write() as tx:
-        await gift_aid_claims.withdraw_draft(tx, claim.id, "a donor called", by=BY)
+        await gift_aid_claims.withdraw_draft(tx, claim.id, "a donor called", recorded_by=BY)
     claim = await charity_.submitted()
     assert claim.reference == "CH-1"
     with pytest.raises(GiftAidClaimError, match="the claim is submitted"):
         async with service.db.write() as tx:
-            await gift_aid_claims.withdraw_draft(tx, claim.id, "too late", by=BY)
+            await gift_aid_claims.withdraw_draft(tx, claim.id, "too late", recorded_by=BY)
     async with service.db.write() as tx:
-        await gift_aid_claims.mark_rejected(tx, claim.id, "the charity's number is wrong", by=BY)
+        await gift_aid_claims.mark_rejected(tx, claim.id, "the charity's number is wrong", recorded_by=BY)
     claim = await charity_.submitted()
     with pytest.raises(GiftAidClaimError, match=r"2\.50 GBP is due: use --note to say why HMRC paid 2\.49 GBP"):
         async with service.db.write() as tx:
-            await gift_aid_claims.mark_paid(tx, claim.id, 249, note=None, by=BY)
+            await gift_aid_claims.mark_paid(tx, claim.id, 249, note=None, recorded_by=BY)
     async with service.db.write() as tx:
-        await gift_aid_claims.mark_paid(tx, claim.id, 249, note="rounded by HMRC", by=BY)
+        await gift_aid_claims.mark_paid(tx, claim.id, 249, note="rounded by HMRC", recorded_by=BY)
         stored = await gift_aid_claims.get(tx, claim.id)
     assert (stored.status, stored.paid_minor, stored.note) == ("paid", 249, "rounded by HMRC")
     assert [one.status for one in await listed(charity_)] == ["paid", "rejected", "withdrawn"]
     assert (await charity_.draft()).claim is None
     with pytest.raises(NotFound):
         async with service.db.write() as tx:
-            await gift_aid_claims.mark_submitted(tx, charity_.id, "CH-2", by=BY)
+            await gift_aid_claims.mark_submitted(tx, charity_.id, "CH-2", recorded_by=BY)
 
 
 async def listed(of: Cause) -> list[Any]:
@@ -163,7 +163,7 @@ async def test_a_reassigned_gift_goes_back_off_the_next_claim(charity_: Cause) -
     assert first.due_minor == 1000
     assert await charity_.adjusted() == [("reassigned", 1000, 0)]
     async with service.db.write() as tx:
-        await gift_aid_claims.withdraw_draft(tx, third.id, "anew", by=BY)
+        await gift_aid_claims.withdraw_draft(tx, third.id, "anew", recorded_by=BY)
     assert await charity_.adjusted() == [("reassigned", 1000, 400)], "still to be taken off"
 
 
@@ -189,8 +189,8 @@ async def test_nothing_goes_back_before_hmrc_has_paid(charity_: Cause) -> None:
     second = await charity_.drafted()
     assert second.deducted_minor == 0
     async with service.db.write() as tx:
-        await gift_aid_claims.mark_rejected(tx, first.id, "anew", by=BY)
-        await gift_aid_claims.withdraw_draft(tx, second.id, "anew", by=BY)
+        await gift_aid_claims.mark_rejected(tx, first.id, "anew", recorded_by=BY)
+        await gift_aid_claims.withdraw_draft(tx, second.id, "anew", recorded_by=BY)
     third = await charity_.paid()
     assert (third.minor, third.deducted_minor) == (8000, 0), "HMRC never paid for the one that went"
 
@@ -223,7 +223,7 @@ async def test_a_draft_that_says_too_much_is_not_written_and_adjusted_when_it_wa
     with pytest.raises(GiftAidClaimError, match="1 of its donations"):
         await charity_.written(claim)
     async with service.db.write() as tx:
-        await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", by=BY)
+        await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", recorded_by=BY)
     assert await charity_.adjusted() == [("reassigned", 1000, 1000)]
     assert len(await charity_.written(claim)) == 2, "what HMRC has"
 
@@ -360,7 +360,7 @@ async def test_a_gift_that_got_a_declaration_while_it_was_cancelled_is_no_claime
     for one in (sent, unsent):  # other tests of this database check that there is no such gift
         async with charity_.service.db.write() as tx:
             named = uuid_of(charity_.service, "giftaid", one["giftAidId"])
-            await donations_store_money.remove_declaration(tx, named, tx.now - DAY)
+            await donations_store_money.remove_declaration_from_donations(tx, named, tx.now - DAY)
 
 
 async def test_a_gift_whose_payout_came_back_stays_claimed(charity_: Cause) -> None:

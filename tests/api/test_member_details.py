@@ -11,17 +11,17 @@ from almoner.access.members.domain import MAX_DAILY_ADDRESSES
 from almoner.access.members.service import member_details
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, build_profile, member_realm
-from almoner.access.sign_ins.domain import LinkClosed
+from almoner.access.sign_ins.domain import EmailLinkClosed
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.log import Actor, Entry
+from almoner.platform.audit.log import Actor, AuditEntry
 from tests.support.members import ADDRESS, Desk, member
 from tests.support.service import Service, Tenant
 
 BY = AuditContext(Actor("machine", "tests"), None)
 
 
-async def changes(service: Service, tenant: Tenant) -> list[Entry]:
+async def changes(service: Service, tenant: Tenant) -> list[AuditEntry]:
     """What the audit log says of changed members, oldest first."""
     async with service.db.read() as tx:
         return (await audit.list_entries(tx, tenant.partner.id, action="member.changed"))[::-1]
@@ -57,7 +57,7 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     after = await known(service, person)
     assert (after.user_name, after.email, after.display_name) == ("Bo@example.org", "Bo@example.org", "Bo Builder")
     async with service.db.read() as tx:
-        with pytest.raises(LinkClosed):
+        with pytest.raises(EmailLinkClosed):
             await links.get_open_link(tx, token, "invitation")
     for form in ({"name": "Bo Builder", "email": "Bo@example.org"}, {"name": "Bo B.", "email": "Bo@example.org"}):
         await owner.get(page)

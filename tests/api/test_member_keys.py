@@ -14,9 +14,9 @@ import pytest
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey
 from almoner.access.people import service as people
-from almoner.kit.ids import moment_of_id, new_id
+from almoner.kit.ids import created_at_of_id, new_id
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.log import Actor, Entry
+from almoner.platform.audit.log import Actor, AuditEntry
 from almoner.platform.pages.csv_files import csv_line
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant
@@ -38,7 +38,7 @@ async def stored(service: Service, tenant: Tenant) -> list[ApiKey]:
         return await keys.list_by_partner(tx, tenant.partner)
 
 
-async def of_keys(service: Service, tenant: Tenant) -> list[Entry]:
+async def of_keys(service: Service, tenant: Tenant) -> list[AuditEntry]:
     """What the audit log says about keys, oldest first."""
     async with service.db.read() as tx:
         entries = await audit.list_entries(tx, tenant.partner.id, limit=1000)
@@ -223,7 +223,7 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
 
 async def test_v8_the_audit_log_is_read_from_a_day_to_a_day(owner: Desk, service: Service) -> None:
     # IDs never go back within a process, and another test of it may have moved its clock further.
-    service.clock.advance_to(max(service.clock.now(), moment_of_id(new_id(service.clock.now()))))
+    service.clock.advance_to(max(service.clock.now(), created_at_of_id(new_id(service.clock.now()))))
     await make(owner, kind="publishable")
     today = service.clock.now().date()
     for first, last, found in (

@@ -15,10 +15,10 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES, OPERATORS, MemberRole, build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
-from almoner.access.sign_ins.domain import LinkClosed
+from almoner.access.sign_ins.domain import EmailLinkClosed
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.log import Actor, Entry
+from almoner.platform.audit.log import Actor, AuditEntry
 from almoner.platform.pages.rendering import PageRenderer
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant
@@ -59,7 +59,7 @@ async def address(service: Service, tenant: Tenant, path: str) -> str:
     return f"/account/{ids.text('partner', tenant.partner.id)}{path}"
 
 
-async def recorded(service: Service, tenant: Tenant) -> list[Entry]:
+async def recorded(service: Service, tenant: Tenant) -> list[AuditEntry]:
     """What the audit log says of the partner, oldest first, without sign-ins."""
     async with service.db.read() as tx:
         entries = await audit.list_entries(tx, tenant.partner.id, limit=1000)
@@ -206,7 +206,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
     assert statuses == [303, 303, 303, 303, 422]
     assert "You can send 5 invitations a day to one member. Try again tomorrow" in owner.text()
     async with service.db.read() as tx:
-        with pytest.raises(LinkClosed):
+        with pytest.raises(EmailLinkClosed):
             await links.get_open_link(tx, old, "invitation")
     joined = await member(service, tenant)
     async with service.db.write() as tx:

@@ -148,7 +148,7 @@ async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_ano
             "join screening_subject s on s.id = m.screening_subject_id order by 1"
         )
         stored = [
-            (await reviews.review_history_of(tx, ReviewSubject("match", row[0], row[1]))).decisions for row in rows
+            (await reviews.load_review_history(tx, ReviewSubject("match", row[0], row[1]))).decisions for row in rows
         ]
     [[first], [second]] = [[one.decision for one in stated] for stated in stored]
     assert first == decision

@@ -22,13 +22,17 @@ async def propose(service: Service, organisation: str, currency: str = "USD", by
     """Somebody proposes another account than the usual one."""
     async with service.db.write() as tx:
         given = bank.proposal(service, organisation, currency, bank.OTHER_IBAN)
-        return await payee_bank_accounts.propose_account(tx, given, note="letter", by=by)
+        return await payee_bank_accounts.propose_account(tx, given, note="letter", proposed_by=by)
 
 
 async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> str:
     """Somebody approves one; its status."""
     async with service.db.write() as tx:
-        return (await payee_bank_accounts.approve(tx, account.id, number=number, note="called them", by=by)).status
+        return (
+            await payee_bank_accounts.approve(
+                tx, account.id, entered_account_number=number, note="called them", approved_by=by
+            )
+        ).status
 
 
 async def test_the_first_account_after_an_officers_word_waits_for_two_people(service: Service, api: Client) -> None:
@@ -144,7 +148,7 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
     account = await propose(service, nonprofit)
     assert await left_out()
     async with service.db.write() as tx:
-        await payee_bank_accounts.refuse(tx, account.id, note="they know nothing of it", by="two")
+        await payee_bank_accounts.refuse(tx, account.id, note="they know nothing of it", refused_by="two")
     assert not await left_out()
     await hold(service, nonprofit)
     assert await left_out()
@@ -175,5 +179,5 @@ async def test_who_says_where_it_is_asked_does_not_say_where_it_is_paid(service:
     with pytest.raises(OfficialContactRefused, match="somebody else has to record where it is asked"):
         await contact(service, paid)
     async with service.db.write() as tx:
-        await payee_bank_accounts.refuse(tx, account.id, note="not theirs", by="two")
+        await payee_bank_accounts.refuse(tx, account.id, note="not theirs", refused_by="two")
     await contact(service, paid)

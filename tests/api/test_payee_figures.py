@@ -31,7 +31,7 @@ async def test_what_waits_is_counted_with_its_age(alone: Service) -> None:
     await factories.verification(alone, api)
     alone.clock.advance(days=2)
     async with alone.db.write() as tx:  # after its check
-        await payee_bank_accounts.propose_account(tx, bank.proposal(alone, nonprofit), note="letter", by="one")
+        await payee_bank_accounts.propose_account(tx, bank.proposal(alone, nonprofit), note="letter", proposed_by="one")
     alone.clock.advance(days=1)
     assert await measured(alone) == {"verification": (1, 3), "flag": (1, 1), "account": (1, 1)}
     await api.close()

@@ -174,7 +174,7 @@ async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Ser
                 *[support.uuid_of(service, "organisation", name) for name in (one, other)],
             )
         registry = await tx.fetchval("select id from registry limit 1")
-        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(registry, tx.new_id()))
+        await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(registry, tx.new_id()))
     await service.drain()
     moved = await gift(api, follows)
     assert (moved["organisationId"], moved["reassignedFromOrganisationId"]) == (second, first)

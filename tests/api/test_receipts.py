@@ -22,7 +22,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
-from almoner.platform.jobs.queue import Answer, JobDone, JobRecorded, JobRetry
+from almoner.platform.jobs.queue import Answer, JobDone, JobResultRecorded, JobRetry
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import emails, factories
@@ -138,8 +138,8 @@ async def donee(service: Service, tenant: Tenant, **about: str) -> Donee:
     """Two operators set up who receives the partner's donations."""
     about = {"legal_name": "Bright Bank Foundation", "ein": "12-3456789", "address": "1 Main Street, Casper", **about}
     async with service.db.write() as tx:
-        made = await receipts.propose_donee(tx, tenant.partner, **about, note="IRS letter", by="operator_a")
-        return await receipts.approve_donee(tx, made, ein=about["ein"], note="seen", by="operator_b")
+        made = await receipts.propose_donee(tx, tenant.partner, **about, note="IRS letter", proposed_by="operator_a")
+        return await receipts.approve_donee(tx, made, entered_ein=about["ein"], note="seen", approved_by="operator_b")
 
 
 async def test_a_receipt_is_for_us_taxes_only_under_a_donee_of_two_operators(
@@ -148,18 +148,24 @@ async def test_a_receipt_is_for_us_taxes_only_under_a_donee_of_two_operators(
     before = await issue(service, tenant.partner, await paid(service, api))
     async with service.db.write() as tx:
         proposed = await receipts.propose_donee(
-            tx, tenant.partner, legal_name="Foundation", ein="123456789", address="1 Main St", note="n", by="operator_a"
+            tx,
+            tenant.partner,
+            legal_name="Foundation",
+            ein="123456789",
+            address="1 Main St",
+            note="n",
+            proposed_by="operator_a",
         )
         for wrong in ({"ein": "123456780", "by": "operator_b"}, {"ein": "123456789", "by": "operator_a"}):
             with pytest.raises(DoneeProblem):
                 await receipts.approve_donee(tx, proposed, note="n", **wrong)
         with pytest.raises(DoneeProblem, match="proposed already"):
             await receipts.propose_donee(
-                tx, tenant.partner, legal_name="F", ein="123456789", address="1", note="n", by="operator_c"
+                tx, tenant.partner, legal_name="F", ein="123456789", address="1", note="n", proposed_by="operator_c"
             )
     assert (await issue(service, tenant.partner, await paid(service, api))).donee is None, "proposed by one alone"
     async with service.db.write() as tx:
-        await receipts.end_donee(tx, proposed, by="operator_b")
+        await receipts.end_or_withdraw_donee(tx, proposed, ended_by="operator_b")
     made = await donee(service, tenant)
     receipt = await issue(service, tenant.partner, await paid(service, api))
     assert receipt.donee == made
@@ -171,7 +177,7 @@ async def test_a_receipt_is_for_us_taxes_only_under_a_donee_of_two_operators(
     later = await issue(service, tenant.partner, await paid(service, api))
     assert later.donee == renamed
     async with service.db.write() as tx:
-        await receipts.end_donee(tx, renamed, by="operator_a")
+        await receipts.end_or_withdraw_donee(tx, renamed, ended_by="operator_a")
     assert (await issue(service, tenant.partner, await paid(service, api))).donee is None
     assert await issue(service, tenant.partner, before.donation_id) == before
 
@@ -181,7 +187,13 @@ async def test_the_database_refuses_receipts_of_a_donee_that_two_have_not_set_up
 ) -> None:
     async with service.db.write() as tx:
         proposed = await receipts.propose_donee(
-            tx, tenant.partner, legal_name="Foundation", ein="123456789", address="1 Main St", note="n", by="operator_a"
+            tx,
+            tenant.partner,
+            legal_name="Foundation",
+            ein="123456789",
+            address="1 Main St",
+            note="n",
+            proposed_by="operator_a",
         )
     first = await issue(service, tenant.partner, await paid(service, api))
     later = await paid(service, api)
@@ -277,9 +289,9 @@ async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
     donation_id = await paid(service, api)
     issued = await issue(service, tenant.partner, donation_id)
     postman = Postman(None, MailDelayed("later"))
-    assert await send(service, postman, tenant.partner, donation_id) == JobRecorded(JobDone())
+    assert await send(service, postman, tenant.partner, donation_id) == JobResultRecorded(JobDone())
     assert isinstance(await send(service, postman, tenant.partner, donation_id), JobRetry)
-    assert await send(service, postman, tenant.partner, donation_id, attempt=2) == JobRecorded(JobDone())
+    assert await send(service, postman, tenant.partner, donation_id, attempt=2) == JobResultRecorded(JobDone())
     first, second = postman.mails
     assert first == second
     assert issued.display_number in first.text
@@ -289,7 +301,7 @@ async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
 async def test_a_refused_mail_has_its_number_all_the_same(service: Service, api: Client, tenant: Tenant) -> None:
     donation_id = await paid(service, api)
     refused = await send(service, Postman(MailRefused("no such address")), tenant.partner, donation_id)
-    assert refused == JobRecorded(JobDone())
+    assert refused == JobResultRecorded(JobDone())
     assert await numbers(service, tenant.partner) == [1]
 
 
@@ -297,7 +309,7 @@ async def test_h11_a_donor_named_like_an_address_makes_no_link(service: Service,
     named = {"firstName": "http://evil.example/login click here", "lastName": "evil.example"}
     donation_id = await paid(service, api, email="victim@example.org", **named)
     mailbox = SandboxMailbox(service.db, "Sandbox <sandbox@example.org>")
-    assert await send(service, mailbox, tenant.partner, donation_id) == JobRecorded(JobDone())
+    assert await send(service, mailbox, tenant.partner, donation_id) == JobResultRecorded(JobDone())
     [mail] = data(await api.get("/v1/sandbox/mailbox", to="victim@example.org"))
     [link] = mail["links"]
     assert link.startswith(f"{service.db.deployment.base_urls.pages}/gift?token=")
@@ -311,7 +323,7 @@ async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
     donation_id = await paid(service, api, email="twice@example.org", anonymous="yes")
     await service.drain()
     mailbox = SandboxMailbox(service.db, "Sandbox <sandbox@example.org>")
-    assert await send(service, mailbox, tenant.partner, donation_id) == JobRecorded(JobDone())
+    assert await send(service, mailbox, tenant.partner, donation_id) == JobResultRecorded(JobDone())
     [mail] = data(await api.get("/v1/sandbox/mailbox", to="twice@example.org"))
     [file] = mail["attachments"]
     assert (file["name"], file["mediaType"]) == ("receipt-000001.pdf", "application/pdf")

@@ -133,15 +133,15 @@ async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Ser
     donation_id = service.db.deployment.ids.parse("donation", gift["id"])
     assert donation_id is not None
     before = await plan.method()
-    url = await donations_flows.start_later_donation_payment(work, donation_id)
-    assert url == await donations_flows.start_later_donation_payment(work, donation_id)
+    url = await donations_flows.create_later_donation_payment_page(work, donation_id)
+    assert url == await donations_flows.create_later_donation_payment_page(work, donation_id)
     async with service.db.write() as tx:
         attempt = await payments.current_attempt(tx, donation_id)
         assert attempt is not None
         assert attempt.provider_payment is not None
         assert await provider_test.pay_with_card(tx, attempt.provider_payment, Card(CARD))
     await donations_flows.refresh_payment(work, attempt.id)
-    assert await donations_flows.start_later_donation_payment(work, donation_id) is None
+    assert await donations_flows.create_later_donation_payment_page(work, donation_id) is None
     record = await plan.record()
     assert (record["status"], record["donationsCount"]) == ("active", 2)
     assert await plan.method() != before, "the card of this payment is charged from now on"
@@ -250,7 +250,7 @@ async def test_a_plan_of_a_merged_nonprofit_is_proposed_when_the_register_change
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
-        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
+        await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
     await service.drain()
     assert (await plan.record())["pauseReason"] == "organisation_cannot_receive"
     assert (await other.record())["pauseReason"] == "partner"
@@ -270,14 +270,14 @@ async def test_a_plan_that_fails_keeps_no_other_from_being_proposed(service: Ser
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
-        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
+        await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
     first, second = sorted([plan.uuid, other.uuid])
     async with refusing(service.database, "update", "donation_subscription", f"old.id = '{first}'"):
         await service.drain()
         async with service.db.read() as tx:
             assert (await subscriptions.get(tx, ALL_PARTNERS, second)).proposed_organisation_id == ids[1]
     async with service.db.write() as tx:
-        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
+        await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
     await service.drain()
     async with service.db.read() as tx:
         assert (await subscriptions.get(tx, ALL_PARTNERS, first)).proposed_organisation_id == ids[1]
@@ -291,11 +291,11 @@ async def test_the_donor_chooses_another_day_and_agrees_to_more(service: Service
         changed = await subscriptions.confirm_change(tx, partner, plan.uuid, AGREEMENT)
         assert (changed.money.minor, changed.pending_change) == (9000, None)
         chosen = next(day for ahead in range(5, 9) if (day := today + timedelta(days=ahead)).day <= 28)  # every month's
-        changed = await subscriptions.change_day(tx, partner, plan.uuid, chosen)
-        assert (changed.next_due_on, changed.next_date(chosen).day) == (chosen, chosen.day)
+        changed = await subscriptions.change_next_due_date(tx, partner, plan.uuid, chosen)
+        assert (changed.next_due_on, changed.next_due_date_after(chosen).day) == (chosen, chosen.day)
         for wrong in (today, today + timedelta(days=400)):
             with pytest.raises(InvalidDate):
-                await subscriptions.change_day(tx, partner, plan.uuid, wrong)
+                await subscriptions.change_next_due_date(tx, partner, plan.uuid, wrong)
     days = (chosen - today).days + 1
     await pass_days(service, days, by=days)
     assert [gift["amount"] for gift in await plan.gifts()] == [2500, 9000]
@@ -320,7 +320,7 @@ async def test_a_due_charge_costs_few_statements(service: Service, plan: Plan) -
     async with service.db.write() as tx:  # those of other tests may be due at the same moment
         await tx.execute("update donation_subscription set wake_at = null where id <> $1", plan.uuid)
     db = await open_service_database(
-        service.database.dsn, service.db.deployment, size=1, on_statement=lambda query: asked.append(query.query)
+        service.database.dsn, service.db.deployment, pool_size=1, on_statement=lambda query: asked.append(query.query)
     )
     service.clock.advance_to(parse_timestamp(due))
     try:

@@ -166,7 +166,7 @@ async def test_no_page_without_its_cookie_claims_anything_about_money(street: St
         "/gift/x",
         "/statement",
     ]
-    provider = await street.http.get(f"{street.service.services.settings.provider_base_url}/pay/tp_gone")
+    provider = await street.http.get(f"{street.service.services.settings.test_provider_base_url}/pay/tp_gone")
     answers = [await street.browser().get(address) for address in reads] + [provider]
     answers += [await street.browser().post(f"{path}{below}", FORM) for below in ("", "/code", "/transfer")]
     answers += [await street.browser().post(f"{path}{below}", FORM) for below in ("/thanks", "/return")]

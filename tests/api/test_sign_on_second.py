@@ -7,7 +7,7 @@ import pytest
 
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, TicketExpired
+from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, SecondFactorTicketExpired
 from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.access.sso.service import identities
 from tests.support.browsing import Browser
@@ -106,7 +106,7 @@ async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: Setup, ada: Ac
     ticket = (await needed(here)).ticket
     async with here.service.db.write() as tx:
         await identities.unlink_accounts(tx, ada.person, BY)
-    with pytest.raises(TicketExpired):
+    with pytest.raises(SecondFactorTicketExpired):
         await sign_in_methods.sign_in_by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
 
 

@@ -131,7 +131,7 @@ async def test_mails_to_one_address_have_limits_and_the_last_address_counts(
     async def ask(address: str) -> None:
         async with service.db.write() as tx:
             await organisation_confirmations.request_confirmation(
-                tx, verification_id, NonprofitContact(address, "the register"), by="operator_olive"
+                tx, verification_id, NonprofitContact(address, "the register"), requested_by="operator_olive"
             )
 
     with pytest.raises(InvalidState, match="share of mails"):

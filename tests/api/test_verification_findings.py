@@ -38,7 +38,7 @@ async def flags(service: Service, record: dict[str, Any]) -> list[VerificationFl
 async def lift(service: Service, flag: VerificationFlag, by: str) -> VerificationFlag:
     """An officer looks at a flag."""
     async with service.db.write() as tx:
-        return await verifications.review_flag(tx, flag.id, note="seen", by=by)
+        return await verifications.review_flag(tx, flag.id, note="seen", reviewed_by=by)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ async def test_organisation_updated_reaches_who_has_a_verification(service: Serv
     made = await verified(service, api, nonprofit)
     organisation_id = uuid_of(service, "organisation", nonprofit)
     async with service.db.read() as tx:
-        followers = await verifications.partners_by_organisation(tx, [organisation_id])
+        followers = await verifications.verification_partner_ids_by_organisation(tx, [organisation_id])
     assert [len(partners) for partners in followers.values()] == [1]
     await simulate(api, await factories.verification(service, api), "reject")
     assert made["status"]["type"] == "approved"
@@ -204,19 +204,21 @@ async def test_another_account_holds_payouts_until_two_people_have_approved_it(s
     proposal = bank.proposal(service, nonprofit, iban=bank.OTHER_IBAN)
     for ending in ("refused", "approved"):
         async with service.db.write() as tx:
-            account = await payee_bank_accounts.propose_account(tx, proposal, note="letter", by="one")
+            account = await payee_bank_accounts.propose_account(tx, proposal, note="letter", proposed_by="one")
         assert [flag.status for flag in await flags(service, made)][-1] == "open"
         assert await waits(service, api, nonprofit) == "on_hold"
         async with service.db.write() as tx:
             if ending == "refused":
-                await payee_bank_accounts.refuse(tx, account.id, note="they know nothing of it", by="two")
+                await payee_bank_accounts.refuse(tx, account.id, note="they know nothing of it", refused_by="two")
             else:
-                await payee_bank_accounts.approve(tx, account.id, number=bank.OTHER_IBAN, note="called them", by="two")
+                await payee_bank_accounts.approve(
+                    tx, account.id, entered_account_number=bank.OTHER_IBAN, note="called them", approved_by="two"
+                )
         if ending == "approved":
             assert await waits(service, api, nonprofit) == "on_hold"
             async with service.db.write() as tx:
                 await payee_bank_accounts.approve(
-                    tx, account.id, number=bank.OTHER_IBAN, note="called them, too", by="three"
+                    tx, account.id, entered_account_number=bank.OTHER_IBAN, note="called them, too", approved_by="three"
                 )
         assert await waits(service, api, nonprofit) is None
     gone, lifted = await flags(service, made)

@@ -214,7 +214,7 @@ async def test_s3_expiry_is_exact_whether_or_not_a_sweep_has_recorded_it(
     for action in ("approve", "reject", "expire", "succeed_check"):
         assert await forbidden(api, made, action, type="compliance"), action
     async with service.db.write() as tx:
-        assert await verifications.expire_due(tx, 1_000_000) >= 1
+        assert await verifications.expire_due_verifications(tx, 1_000_000) >= 1
     assert await shown(api, made) == seen, "recording it changes nothing that can be read"
     assert (await told(service, api))[-1] == ("progressed", seen)
 
@@ -291,7 +291,7 @@ async def standings(
     ids = service.db.deployment.ids
     known = {ids.parse("organisation", name): name for name in organisations}
     async with service.db.read() as tx:
-        found = await verifications.eligibility_for(tx, partner, [id_ for id_ in known if id_])
+        found = await verifications.eligibility_by_organisation(tx, partner, [id_ for id_ in known if id_])
     return {known[id_]: standing for id_, standing in found.items()}
 
 

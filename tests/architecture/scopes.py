@@ -8,7 +8,9 @@ from functools import cache
 from tests.architecture.sources import PACKAGE, Source, dotted
 
 SCOPES = frozenset({"Partner", "AllPartners", "Realm", "Scope"})
-VALUES = frozenset({"UUID", "Sequence", "Iterable", "Mapping", "Page", "Literal", "Any", "Callable", "Decimal"})
+VALUES = frozenset(
+    {"UUID", "Sequence", "Iterable", "Mapping", "RequestedPage", "Literal", "Any", "Callable", "Decimal"}
+)
 MARK = "across_partners"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

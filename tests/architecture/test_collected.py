@@ -15,7 +15,7 @@ from almoner import job_registry, selfchecks
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies, join_tasks
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry, join_tasks
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails
 from tests.architecture.sources import sources
 
@@ -43,8 +43,8 @@ def test_all_background_tasks_are_collected() -> None:
     collected = named(job_registry)
     tasks = {
         place: value
-        for place, value in declared("Tasks()", "TasksWithDependencies[")
-        if isinstance(value, Tasks | TasksWithDependencies)
+        for place, value in declared("TaskRegistry()", "DependentTaskRegistry[")
+        if isinstance(value, TaskRegistry | DependentTaskRegistry)
     }
     assert len(tasks) > 50
     assert [place for place, value in tasks.items() if id(value) not in collected] == []
@@ -63,7 +63,7 @@ async def nothing(_context: JobContext, _job: DecodedJob[NoDetails]) -> JobDone:
 
 
 def test_nothing_is_declared_twice() -> None:
-    first, second = Tasks(), Tasks()
+    first, second = TaskRegistry(), TaskRegistry()
     first.job(NIGHTLY)(nothing)
     with pytest.raises(ValueError, match=r"tests\.nightly"):
         first.job(NIGHTLY)(nothing)
@@ -73,7 +73,7 @@ def test_nothing_is_declared_twice() -> None:
 
 
 async def test_what_needs_a_part_gets_it_first_and_what_was_told_as_it_was_declared() -> None:
-    tasks, heard = TasksWithDependencies[str](), list[tuple[str, Sequence[int]]]()
+    tasks, heard = DependentTaskRegistry[str](), list[tuple[str, Sequence[int]]]()
 
     @tasks.on_internal_event(InternalEvent("internal.told", int))
     async def react(part: str, _tx: Tx, told: Sequence[int]) -> None:

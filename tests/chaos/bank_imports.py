@@ -27,7 +27,7 @@ async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportP
 
 async def hear(db: Database, statement: bytes) -> ImportProgress:
     """An officer imports a statement."""
-    return await bank_statements_flows.import_statements(db, statement, None, by="officer", on_finished=record)
+    return await bank_statements_flows.import_statements(db, statement, None, imported_by="officer", on_finished=record)
 
 
 async def live(task: dict[str, Any], statements: Sequence[bytes], point: int) -> None:

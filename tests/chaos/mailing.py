@@ -34,7 +34,7 @@ async def main() -> None:
     links = BaseUrls(task["links"], task["links"])
     vault = Vault(b64decode(task["master_key"]))
     deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
-    db = await transactions.open_database(task["dsn"], deployment, size=2)
+    db = await transactions.open_database(task["dsn"], deployment, pool_size=2)
     payload = {"partner": task["partner"], "id": str(UUID(task["donation"])), "received": task["now"]}
     await emails.send(db, receipts_jobs.RECEIPT, Deadly(), payload, now)
 

@@ -22,7 +22,7 @@ from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderFailure, ProviderPayment, ProviderUnavailable
-from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
+from almoner.giving.checkout.payments.ports import PaymentProvider, PaymentRequest
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
@@ -49,13 +49,13 @@ class Deadly(TestProvider):
         self._db = db
         self._chance = chance
 
-    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """As the provider's, if it survives."""
-        return await self._through(super().create_payment(order))
+        return await self._through(super().create_payment(payment_request))
 
-    async def fetch_payment(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment_id: str) -> ProviderPayment:
         """As the provider's, if it survives."""
-        return await self._through(super().fetch_payment(payment))
+        return await self._through(super().fetch_payment(payment_id))
 
     async def _through(self, call: Awaitable[Answer]) -> Answer:
         self._db.boundary()
@@ -71,7 +71,7 @@ async def connect(task: dict[str, Any]) -> Mortal:
     links = BaseUrls(task["links"], task["links"])
     clock = Stopped(datetime.fromisoformat(task["now"]))
     deployment = Deployment("sandbox", clock, Ids(sandbox=True), links, Vault(b64decode(task["master_key"])))
-    return Mortal(await transactions.open_pool(task["dsn"], size=2), deployment)
+    return Mortal(await transactions.open_pool(task["dsn"], pool_size=2), deployment)
 
 
 async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None:

@@ -14,7 +14,7 @@ from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment
-from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder
+from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentRequest
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
@@ -44,17 +44,17 @@ class Deadly(TestProvider):
         super().__init__(url, secret)
         self._point = point
 
-    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """As the provider's, if it survives."""
         self._die("before_create")
-        made = await super().create_payment(order)
+        made = await super().create_payment(payment_request)
         self._die("after_create")
         return made
 
-    async def fetch_payment(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment_id: str) -> ProviderPayment:
         """As the provider's, if it survives."""
         self._die("before_fetch")
-        found = await super().fetch_payment(payment)
+        found = await super().fetch_payment(payment_id)
         self._die("after_fetch")
         return found
 
@@ -76,7 +76,7 @@ async def main() -> None:
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
     db = await transactions.open_database(
-        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2
+        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), pool_size=2
     )
     work = PaymentContext(db, Deadly(task["url"], task["secret"], task["point"]))
     if task["point"].endswith("charge"):

@@ -28,10 +28,10 @@ class Deadly(TestProvider):
         super().__init__(url, secret)
         self._point = point
 
-    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment_id: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """As the provider's, if it survives."""
         self._die("before_refund")
-        made = await super().refund_payment(payment, idempotency_key, money)
+        made = await super().refund_payment(payment_id, idempotency_key, money)
         self._die("after_refund")
         return made
 
@@ -46,7 +46,7 @@ async def main() -> None:
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
     db = await transactions.open_database(
-        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2
+        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), pool_size=2
     )
     send = refunds_flows.send_refund if task["of"] == "gift" else suspense_flows.refund_unallocated_payment
     await send(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["row"]))

@@ -20,7 +20,7 @@ from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import FeeSchedule, ProviderPayment, ProviderUnavailable
-from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
+from almoner.giving.checkout.payments.ports import PaymentProvider, PaymentRequest
 from almoner.platform.database.transactions import Database
 from tests.chaos.money import GIFT, connect
 from tests.chaos.victim import Mortal, fork_each, fork_lanes
@@ -43,13 +43,13 @@ class Deadly(StripeProvider):
         )
         self._db = db
 
-    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """As the provider's, if it survives."""
-        return await self._through(super().create_payment(order))
+        return await self._through(super().create_payment(payment_request))
 
-    async def fetch_payment(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment_id: str) -> ProviderPayment:
         """As the provider's, if it survives."""
-        return await self._through(super().fetch_payment(payment))
+        return await self._through(super().fetch_payment(payment_id))
 
     async def _through(self, call: Awaitable[Answer]) -> Answer:
         self._db.boundary()

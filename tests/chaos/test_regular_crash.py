@@ -60,7 +60,9 @@ async def test_i6_a_process_killed_while_charging_charges_a_date_once(
     async with serving_provider(own) as simulator:
         plan = await begin_plan(own, api)
         own.clock.advance_to(parse_timestamp((await plan.record())["nextDonationAt"]))
-        await BackgroundWorker(own.db, charging_jobs.tasks.declared_tasks, own.services.telemetry).sweeper.run_due()
+        await BackgroundWorker(
+            own.db, charging_jobs.tasks.declared_tasks, own.services.telemetry
+        ).sweeper.run_due_jobs()
         async with own.db.read() as tx:
             payment = await tx.fetchval("select id from payment where off_session and status = 'starting'")
         await killed(own, simulator, point, payment)

@@ -60,7 +60,7 @@ async def connect(dsn: str) -> Mortal:
     """A pool of mortal transactions."""
     links = BaseUrls("http://localhost", "http://localhost")
     deployment = Deployment("sandbox", SystemClock(), Ids(sandbox=True), links, Vault(bytes(32)))
-    return Mortal(await transactions.open_pool(dsn, size=4), deployment)
+    return Mortal(await transactions.open_pool(dsn, pool_size=4), deployment)
 
 
 async def change(db: Database) -> None:
@@ -68,7 +68,7 @@ async def change(db: Database) -> None:
     async with db.write() as tx:
         made = uuid4()
         await tx.execute("insert into chaos_change (id) values ($1)", made)
-        await outbox.emit(tx, PARTNER, "donation.created", {"change": str(made)})
+        await outbox.emit_event(tx, PARTNER, "donation.created", {"change": str(made)})
 
 
 async def fan_out(tx: Tx, events: Sequence[Event]) -> None:

@@ -49,7 +49,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
         "approve": lambda tx, one: agents.approve(tx, ALL_PARTNERS, one, ACCEPTED),
         "reject": reject,
         "review": lambda tx, one: agent_review.review_agent(
-            tx, Screener(), one, accepts_mail=chance.choice((True, False, None))
+            tx, Screener(), one, domain_accepts_mail=chance.choice((True, False, None))
         ),
         "answer": lambda tx, one: agent_review.record_representation_answer(
             tx, one, chance.choice(("confirmed", "denied"))

@@ -147,7 +147,7 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
             await bank_statements.store_statement(
                 tx,
                 bank_statements.parse_statement_file(content, None, None, alone.clock.now().date())[0][0],
-                by="officer",
+                imported_by="officer",
             )
     async with alone.db.read() as tx:
         first, second = await bank_statements.list_open_line_ids(tx, None)

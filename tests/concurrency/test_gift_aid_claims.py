@@ -55,7 +55,7 @@ async def test_what_goes_to_another_while_its_claim_is_sent_goes_back(service: S
 
         async def submit(claim_id: UUID = claim.id) -> None:
             async with service.db.write() as tx:
-                await gift_aid_claims.mark_submitted(tx, claim_id, "CH-1", by=BY)
+                await gift_aid_claims.mark_submitted(tx, claim_id, "CH-1", recorded_by=BY)
 
         async def move(moved: str = moved["id"], to: Cause = other) -> None:
             await simulate(api, moved, "reassign", organisationId=to.organisation)
@@ -74,7 +74,7 @@ async def test_what_is_told_several_times_at_once_goes_back_once(service: Servic
 
     async def adjust() -> None:
         async with service.db.write() as tx:
-            await gift_aid_claims.adjust_donation(tx, donation)
+            await gift_aid_claims.adjust_claim_of_donation(tx, donation)
 
     await asyncio.gather(*[adjust() for _ in range(6)], service.drain())
     assert await of.adjusted() == [("reassigned", 1000, 1000)]

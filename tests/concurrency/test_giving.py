@@ -207,7 +207,7 @@ async def test_s1_random_commands_by_many_writers_keep_every_promise(
 async def expire(service: Service) -> None:
     """Record what has expired."""
     async with service.db.write() as tx:
-        await sessions.expire_due(tx)
+        await sessions.expire_due_sessions(tx)
 
 
 async def command(giving: Giving, chance: random.Random) -> None:

@@ -115,7 +115,7 @@ async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner
     async def look() -> bool:
         async with alone.db.write() as tx:
             person, _ = await operators.authenticate(tx, ada.token)
-            _, seen = await disbursements.fingerprint_sent_disbursement(tx, payout_id)
+            _, seen = await disbursements.lock_and_fingerprint_sent_disbursement(tx, payout_id)
             approval = await operators.record_approval(
                 tx, person, "disbursements.confirm", payout["id"], seen, "seen", "finance"
             )

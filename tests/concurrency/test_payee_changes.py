@@ -17,12 +17,14 @@ ROUNDS = 6
 async def propose(service: Service, organisation: str, by: str) -> PayeeAccount:
     async with service.db.write() as tx:
         given = bank.proposal(service, organisation, iban=bank.OTHER_IBAN)
-        return await payee_bank_accounts.propose_account(tx, given, note="letter", by=by)
+        return await payee_bank_accounts.propose_account(tx, given, note="letter", proposed_by=by)
 
 
 async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> PayeeAccount:
     async with service.db.write() as tx:
-        return await payee_bank_accounts.approve(tx, account.id, number=number, note="called them", by=by)
+        return await payee_bank_accounts.approve(
+            tx, account.id, entered_account_number=number, note="called them", approved_by=by
+        )
 
 
 async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(service: Service) -> None:
@@ -30,7 +32,7 @@ async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(
         nonprofit = await factories.nonprofit(service)
         async with service.db.write() as tx:
             first = await payee_bank_accounts.propose_account(
-                tx, bank.proposal(service, nonprofit), note="letter", by="one"
+                tx, bank.proposal(service, nonprofit), note="letter", proposed_by="one"
             )
         _, second = await asyncio.gather(
             approve(service, first, "two", bank.IBAN), propose(service, nonprofit, "one"), return_exceptions=True

@@ -95,8 +95,8 @@ async def test_reasons_that_come_meanwhile_are_lost_to_nobody(
         await one.look(olive)
         reported, _ = await asyncio.gather(tried(one.accept(olive)), asks(one))
         history = await one.history()
-        assert history.open_review is not None
-        assert "register_changed" in history.open_review.reasons
+        assert history.current_open_review is not None
+        assert "register_changed" in history.current_open_review.reasons
         assert reported in ("decided", EvidenceNotShown.__name__)
         assert len(history.decisions) == (reported == "decided")
 
@@ -114,8 +114,8 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
     async def by_rule(one: Waiting) -> None:
         async with service.db.write() as tx:
             assert await one.case.lock_subject(tx, one.subject.id)
-            history = await reviews.review_history_of(tx, one.subject)
-            if history.open_review:  # its own lifecycle would say so
+            history = await reviews.load_review_history(tx, one.subject)
+            if history.current_open_review:  # its own lifecycle would say so
                 decision = ReviewDecision("rejected", "no_response", "rules", "Out of time")
                 await one.case.reject_subject(tx, ALL_PARTNERS, one.subject.id, decision)
 

@@ -34,7 +34,7 @@ async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: 
     )
     await alone.drain()
     async with alone.db.read() as tx:
-        found = [(await matches.get_screening_result(tx, one)).status("sanction") for one in who]
+        found = [(await matches.get_screening_result(tx, one)).status_in_category("sanction") for one in who]
     assert found == ["open"] * SUBJECTS
 
 
@@ -61,7 +61,7 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
     await asyncio.gather(*(look(alone, screener, one) for one in who[4:]))
     await alone.drain()
     async with alone.db.read() as tx:
-        found = [(await matches.get_screening_result(tx, one)).status("sanction") for one in who]
+        found = [(await matches.get_screening_result(tx, one)).status_in_category("sanction") for one in who]
     assert found == ["open"] * SUBJECTS
 
 

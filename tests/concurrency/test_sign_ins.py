@@ -11,7 +11,7 @@ from almoner.access.credentials.domain import AttemptThrottled, AuthenticatorNot
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, recovery
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import LinkClosed, SignInFailed
+from almoner.access.sign_ins.domain import EmailLinkClosed, SignInFailed
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.database.transactions import Tx
 from tests.support.eventually import eventually
@@ -93,7 +93,7 @@ async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> N
     async def choose(number: int) -> int | None:
         try:
             await links.set_password_by_link(service.db, token, "invitation", f"{NEW} {number}", who.home)
-        except LinkClosed:
+        except EmailLinkClosed:
             return None
         return number
 
@@ -153,7 +153,7 @@ async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Ser
     ticket = (await second(who)).ticket
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, "000000", who.home)
-    async with service.db.write() as tx:  # as links.set_password does
+    async with service.db.write() as tx:  # as links.set_password_hash does
         await people.get_for_update(tx, who.realm, who.person.id)
         entering = asyncio.create_task(
             sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, who.code(), who.home)

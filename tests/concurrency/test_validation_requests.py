@@ -84,10 +84,10 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
         assert [record["kind"] for record in reported[request_id]] == [target for _, target in arrows], "told once"
         async with service.db.read() as tx:
             record = await validation_requests.get(tx, tenant.partner, request_id)
-            asked = await reviews.review_history_of(tx, validation_requests.review_subject_for(record))
+            asked = await reviews.load_review_history(tx, validation_requests.review_subject_for(record))
         assert record.status == (arrows[0][1] if arrows else "pending")
         assert [one.decision.verdict for one in asked.decisions] == [target for _, target in arrows]
-        assert asked.open_review is None or not arrows
+        assert asked.current_open_review is None or not arrows
     await one_organisation_for_each_number(service, tenant.partner)
     figures.write(
         "validation-request-moves",

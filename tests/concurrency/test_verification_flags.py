@@ -5,7 +5,7 @@ from itertools import count
 from uuid import UUID
 
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
-from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact, PageChanged
+from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPageChanged, NonprofitContact
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
@@ -28,7 +28,7 @@ async def test_of_five_officers_at_once_two_lift_a_flag_and_one_alone_never_does
     async def lift(by: str) -> str:
         try:
             async with service.db.write() as tx:
-                return (await verifications.review_flag(tx, flag.id, note="seen", by=by)).status
+                return (await verifications.review_flag(tx, flag.id, note="seen", reviewed_by=by)).status
         except InvalidState as refused:
             return str(refused.reasons[0]) if refused.reasons else "refused"
 
@@ -48,10 +48,12 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
             contact = NonprofitContact(f"office{next(_numbers)}@flags.example", "the register")
-            asked = await organisation_confirmations.request_confirmation(tx, verification_id, contact, by="one")
+            asked = await organisation_confirmations.request_confirmation(
+                tx, verification_id, contact, requested_by="one"
+            )
             page = await organisation_confirmations.load_page(tx, asked.id)
             proposal = bank.proposal(service, made["organisationId"])
-            account = await payee_bank_accounts.propose_account(tx, proposal, note="letter", by="one")
+            account = await payee_bank_accounts.propose_account(tx, proposal, note="letter", proposed_by="one")
 
         async def answer(given: str, confirmation: UUID = asked.id, seen: str = page.fingerprint.hex()) -> str:
             try:
@@ -60,17 +62,19 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
                         tx,
                         confirmation,
                         "confirmed" if given == "yes" else "declined",
-                        name="A",
-                        role="B",
+                        respondent_name="A",
+                        respondent_role="B",
                         page_fingerprint=seen,
                     )
-            except (InvalidState, PageChanged) as refused:
+            except (InvalidState, ConfirmationPageChanged) as refused:
                 return type(refused).__name__
             return given
 
         async def approve(account_id: UUID = account.id) -> str:
             async with service.db.write() as tx:
-                await payee_bank_accounts.approve(tx, account_id, number=bank.IBAN, note="called", by="two")
+                await payee_bank_accounts.approve(
+                    tx, account_id, entered_account_number=bank.IBAN, note="called", approved_by="two"
+                )
             return "approved"
 
         stated = await asyncio.gather(answer("yes"), approve(), answer("no"), answer("yes"))

@@ -38,14 +38,14 @@ def steps(chance: random.Random, partner: Partner, organisations: list[str], scr
         "approve": lambda tx, one: verifications.approve(tx, ALL_PARTNERS, one, EVIDENCE),
         "reject": lambda tx, one: verifications.reject(tx, ALL_PARTNERS, one, "other", EVIDENCE),
         "reopen": lambda tx, one: verifications.reopen(tx, ALL_PARTNERS, one, EVIDENCE),
-        "expire": lambda tx, one: verifications.expire_now(tx, ALL_PARTNERS, one),
+        "expire": lambda tx, one: verifications.expire_verification_now(tx, ALL_PARTNERS, one),
         "check": lambda tx, one: verifications.record_check_outcome(
-            tx, ALL_PARTNERS, one, chance.choice(CHECKS), chance.choice(OUTCOMES), by="tests"
+            tx, ALL_PARTNERS, one, chance.choice(CHECKS), chance.choice(OUTCOMES), decided_by="tests"
         ),
         "look": lambda tx, one: checking.check_verification(
             tx, screening, payee_bank_accounts.find_approved_account, one
         ),
-        "sweep": lambda tx, _: verifications.expire_due(tx, 10),
+        "sweep": lambda tx, _: verifications.expire_due_verifications(tx, 10),
         "create": lambda tx, _: verifications.create(tx, partner, chance.choice(organisations)),
     }
 
@@ -59,7 +59,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     for organisation in organisations:
         await factories.verification(service, api, organisation=organisation)
     screener = Screener()
-    await screener.reload_watchlists(service.db)
+    await screener.reload_index(service.db)
     attempts = steps(chance, tenant.partner, organisations, WatchlistScreening(screener))
     seen: Counter[str] = Counter()
 

@@ -19,7 +19,7 @@ from almoner.giving.checkout.payments.domain import (
     RefundRefused,
     SavedPaymentMethod,
 )
-from almoner.giving.checkout.payments.ports import FutureUseConsent, OffSessionCharge, SetupOrder
+from almoner.giving.checkout.payments.ports import FutureUseConsent, OffSessionCharge, PaymentMethodSetupRequest
 from almoner.kit.money import Money
 from tests.support.provider_contract import ACTIONS, PROVIDERS, Contract, order
 from tests.support.service import Service
@@ -64,10 +64,10 @@ def charge(first: ProviderPayment, method: SavedPaymentMethod, **changed: object
     return replace(asked, **changed)  # type: ignore[arg-type]
 
 
-def setup(**changed: object) -> SetupOrder:
+def setup(**changed: object) -> PaymentMethodSetupRequest:
     """A page to save another card on."""
     number = next(_keys)
-    asked = SetupOrder(
+    asked = PaymentMethodSetupRequest(
         key=f"sandbox:setup:{number}",
         reference=f"setup{number}",
         currency="USD",

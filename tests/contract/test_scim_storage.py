@@ -20,7 +20,7 @@ Connected: TypeAlias = tuple[asyncio.Runner, Database]
 def connected(session_database: TestDatabase) -> Iterator[Connected]:
     """One connection, which has planned what it is asked, and the loop that it belongs to."""
     with asyncio.Runner() as runner:
-        db = runner.run(open_database(session_database.dsn, scim_rows.deployment(), size=1))
+        db = runner.run(open_database(session_database.dsn, scim_rows.deployment(), pool_size=1))
         yield runner, db
         runner.run(db.close())
 

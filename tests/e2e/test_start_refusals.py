@@ -85,7 +85,7 @@ def test_a_folder_outside_of_a_unit_s_sandbox(
     given = settings.Settings.model_construct(
         environment=environment, data_dir=tmp_path, documents_url=str(tmp_path / "file" / "documents")
     )
-    with pytest.raises(settings.UnsafeSettings, match=r"ALMONER_DOCUMENTS_URL is .*, or give it to the") as refused:
+    with pytest.raises(settings.InvalidSettings, match=r"ALMONER_DOCUMENTS_URL is .*, or give it to the") as refused:
         local.ensure_folders(given, "server")
     assert ("ReadWritePaths=" in str(refused.value)) == named
 

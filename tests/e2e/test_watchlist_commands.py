@@ -60,7 +60,7 @@ async def test_the_last_finding_is_withdrawn(alone: Service, typed: Type, tmp_pa
     assert (status, "almoner watchlists retire own" in printed) == (1, True), printed
     status, printed = await typed("watchlists", "retire", "own")
     assert (status, "1 entries removed" in printed) == (0, True), printed
-    assert (await compared(alone, (await alone.tenant()).partner)).status("hateSpeech") is None
+    assert (await compared(alone, (await alone.tenant()).partner)).status_in_category("hateSpeech") is None
     status, printed = await typed("watchlists", "retire", "own")
     assert (status, "has no entries" in printed) == (1, True), printed
 
@@ -120,12 +120,12 @@ async def test_a_match_is_shown_with_both_sides_and_cleared(alone: Service, type
     reject = ("reviews", "reject", named, "--reason", "not_the_same", "--note", "Another town, by their letter")
     status, printed = await typed(*reject)
     assert status == 0, printed
-    assert (await compared(alone, partner)).status("sanction") == "clear"
+    assert (await compared(alone, partner)).status_in_category("sanction") == "clear"
     assert (await typed(*reject))[0] == 1
     reopen = ("reviews", "reopen", named, "--note", "It was about another town")
     status, printed = await typed(*reopen)
     assert status == 0, printed
-    assert (await compared(alone, partner)).status("sanction") == "open"
+    assert (await compared(alone, partner)).status_in_category("sanction") == "open"
     status, printed = await typed("reviews", "show", named)
     assert (status, "It was about another town" in printed) == (0, True), printed
     status, printed = await typed(*reopen)

@@ -86,7 +86,7 @@ async def test_a_warning_is_logged_for_each_host_and_measured(service: Service) 
 
     async def logged() -> set[tuple[str, str]]:
         lines.clear()
-        await watch.run_once()
+        await watch.run_probes_once()
         return {(one["event"], one["host"]) for one in map(json.loads, lines)}
 
     assert await logged() == {("check_warning", "api"), ("check_warning", "give")}

@@ -120,7 +120,7 @@ async def open_site(database: TestDatabase, browser: Browser, **settings: Any) -
         client = service.client((await service.tenant()).secret)
         async with _served(service.app, port):
             # The provider answers on another host, so that its way back is a cross-site one, as in life.
-            provider_url = service.services.settings.provider_base_url
+            provider_url = service.services.settings.test_provider_base_url
             yield Site(service, provider, client, browser, f"http://localhost:{port}", provider_url)
         await client.close()
 

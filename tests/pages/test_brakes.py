@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from almoner.giving.checkout.card_testing.domain import BrowserFingerprint
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation
 from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
-from almoner.giving.checkout.hosted_page.ports import Checkout
+from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions
 from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.pages.rendering import PageRenderer
@@ -25,7 +25,7 @@ PAY_URL = "https://pay.example/tp_1"
 
 
 @asynccontextmanager
-async def pages_of(service: Service, checkout: Checkout) -> AsyncIterator[Any]:
+async def pages_of(service: Service, checkout: CheckoutFunctions) -> AsyncIterator[Any]:
     """A client of pages of their own, whose provider is ``checkout``."""
     deployment = service.db.deployment
     pages = DonationPages(service.db, PageRenderer(deployment, TEMPLATES), checkout)
@@ -34,7 +34,7 @@ async def pages_of(service: Service, checkout: Checkout) -> AsyncIterator[Any]:
         yield client
 
 
-def checkout(error: Exception | None = None) -> Checkout:
+def checkout(error: Exception | None = None) -> CheckoutFunctions:
     """A provider that opens a page, or fails."""
 
     async def begin(_session: UUID, _gift: DonationDetails, _browser: BrowserFingerprint) -> SessionDonation:
@@ -45,7 +45,7 @@ def checkout(error: Exception | None = None) -> Checkout:
     async def come_back(_session: UUID, _payment: UUID | None) -> SessionDonation:
         return SessionDonation(CheckoutState.UNDER_WAY, None, PAY_URL)
 
-    return Checkout("https://pay.example", FeeSchedule(basis_points=250), begin, come_back)
+    return CheckoutFunctions("https://pay.example", FeeSchedule(basis_points=250), begin, come_back)
 
 
 async def opened(client: httpx.AsyncClient, url: str) -> tuple[str, dict[str, str], httpx.Response]:

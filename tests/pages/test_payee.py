@@ -62,7 +62,7 @@ async def test_h8_axe_finds_nothing_on_the_page_of_an_account(
     await simulate(site.api, made, "succeed_check", type="organisation_confirmation")
     async with site.service.db.write() as tx:
         await payee_bank_accounts.propose_account(
-            tx, bank.proposal(site.service, made["organisationId"]), note="letter", by="one"
+            tx, bank.proposal(site.service, made["organisationId"]), note="letter", proposed_by="one"
         )
     await site.service.drain()
     stored = data(await site.api.get("/v1/sandbox/mailbox", to=mail["to"]))

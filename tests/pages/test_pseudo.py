@@ -238,7 +238,7 @@ async def mails_to(site: Site, address: str) -> list[dict[str, Any]]:
 def walk_what_only_says_something(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """Every page of a title, a text and what to do next."""
     pages = PageRenderer(site.service.db.deployment, MAILS, catalogues)
-    language = pages.language(None)
+    language = pages.language_for_tag(None)
     for kind in sorted(TITLED):
         shown = pages.render_message(kind, language, status=200, organisation="Q", moment="1")
         reader.page(bytes(shown.body).decode())
@@ -300,7 +300,7 @@ async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_
         await reader.shown(page)
     pages = PageRenderer(strict.service.db.deployment, MAILS, catalogues)
     for kind in ("agent.expired", "agent.closed", "agent.replaced", "agent.unknown", "agent.broken", "answer.closed"):
-        reader.page(bytes(pages.render_message(kind, pages.language(None), status=200).body).decode())
+        reader.page(bytes(pages.render_message(kind, pages.language_for_tag(None), status=200).body).decode())
     assert reader.seen <= WORDS
     assert OF_AGENTS - reader.seen == set()
 
@@ -325,11 +325,15 @@ async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_th
             await reader.shown(page)
     pages = PageRenderer(strict.service.db.deployment, MAILS, catalogues)
     for kind in ("confirmed", "account_missing", "declined", "closed"):
-        reader.page(bytes(pages.render_message(f"payee.{kind}", pages.language(None), status=200).body).decode())
-    reader.page(bytes(pages.render_message("payee_account.closed", pages.language(None), status=200).body).decode())
+        reader.page(
+            bytes(pages.render_message(f"payee.{kind}", pages.language_for_tag(None), status=200).body).decode()
+        )
+    reader.page(
+        bytes(pages.render_message("payee_account.closed", pages.language_for_tag(None), status=200).body).decode()
+    )
     async with strict.service.db.write() as tx:
         given = bank.proposal(strict.service, made["organisationId"], holder="Q", iban=bank.OTHER_IBAN)
-        await payee_bank_accounts.propose_account(tx, given, note="letter", by="one")
+        await payee_bank_accounts.propose_account(tx, given, note="letter", proposed_by="one")
     await strict.service.drain()
     stored = data(await strict.api.get("/v1/sandbox/mailbox", to=mail["to"]))
     reported = next(one for one in stored if "/payee-account" in confirmations.link_in(one))

@@ -369,7 +369,7 @@ async def walk_decisions(service: Service, api: Client, reader: Reader) -> None:
 def walk_what_only_says_something(service: Service, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """Every page of a title and a text, and every reason of a refusal in the mail that tells it."""
     pages = PageRenderer(service.db.deployment, form_jobs.MAILS, catalogues)
-    language = pages.language(None)
+    language = pages.language_for_tag(None)
     for kind in MESSAGES:
         reader.page(bytes(pages.render_message(f"apply.{kind}", language, status=200).body).decode())
     reasons = [key for key in sorted(WORDS) if key.startswith("applied.reason.")]
@@ -390,7 +390,7 @@ async def link(service: Service, submission: dict[str, Any]) -> str:
     async with service.db.read() as tx:
         named = tx.ids.parse("validationsubmission", submission["id"])
         assert named is not None
-        return submit.status_link(tx, named, tx.now)
+        return submit.status_page_url(tx, named, tx.now)
 
 
 async def read_mails(service: Service, reader: Reader) -> None:

@@ -53,7 +53,7 @@ async def test_v8_the_audit_page_reads_an_index_whatever_is_looked_for(
     by_actor: bool, by_action: bool, index: str, service: Service
 ) -> None:
     given = [value for value, wanted in (("member_1", by_actor), ("key.created", by_action)) if wanted]
-    sql = audit.list_entries_sql(by_actor=by_actor, by_action=by_action)
+    sql = audit.list_entries_sql(filter_by_actor=by_actor, filter_by_action=by_action)
     text = await plan(service, sql, UUID(int=1), UUID(int=2**128 - 1), 51, UUID(int=0), *given, among=MANY_ENTRIES)
     assert f"Index Scan Backward using {index}" in text
     assert "Sort" not in text

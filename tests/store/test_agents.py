@@ -9,7 +9,7 @@ import pytest
 from asyncpg import Record
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store as agents_store
 from almoner.validation.agents import store_mails as agents_store_mails
@@ -198,7 +198,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
         organisation = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
         assert organisation is not None
         await fill(service, [partner.id for partner in partners], organisation)
-        partner, page, now = partners[7], Page(25, descending=True), service.clock.now()
+        partner, page, now = partners[7], RequestedPage(25, descending=True), service.clock.now()
         async with service.db.write() as writing:
             listening = Listening(writing)
             tx: Any = listening
@@ -215,9 +215,9 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 assert (len(rows) > 0, total > 0) == (True, True), filters
             assert await agents_store.find(tx, partner, rows[0].id)
             assert await agents_store.next_expiry_at(tx)
-            await agents_store.lock_due(tx, 10, ())
-            await agents_store.list_open_by_requests(tx, [uuid4()])
-            assert len(await agents_store.list_in_review(tx, organisation)) == 50
+            await agents_store.lock_expired_verifications(tx, 10, ())
+            await agents_store.list_open_verification_ids(tx, [uuid4()])
+            assert len(await agents_store.list_verification_ids_in_review(tx, organisation)) == 50
             assert await agents_store.oldest_erasable_ended_at(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)

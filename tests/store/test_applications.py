@@ -7,7 +7,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.applications.form import store as form_store
 from almoner.validation.applications.invites import store as invites_store
 from almoner.validation.applications.invites.domain import INVITE
@@ -96,7 +96,7 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             tx_: Any = Explaining(reading)
             later = reading.now + timedelta(days=30)
             assert await invites_store.find(tx_, tenant.partner, invite)
-            rows, _ = await invites_store.list_page(tx_, tenant.partner, Page(25, descending=True))
+            rows, _ = await invites_store.list_page(tx_, tenant.partner, RequestedPage(25, descending=True))
             assert len(rows) == 25 or rows
             assert await invites_store.next_expiry_at(tx_) is not None
             assert (await form_store.get_draft(tx_, invite)).person is not None

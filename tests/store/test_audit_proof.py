@@ -322,7 +322,7 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
     log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     ahead = TestClock()
     ahead.advance_to(lab.clock.now() + 3 * audit.ADDRESS_RETENTION)
-    server = await open_database(lab.database.dsn, replace(lab.db.deployment, clock=ahead), size=1)
+    server = await open_database(lab.database.dsn, replace(lab.db.deployment, clock=ahead), pool_size=1)
     try:
         await log.write(3, server)
     finally:

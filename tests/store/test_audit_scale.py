@@ -10,7 +10,7 @@ import pytest
 
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, ChainBuilder
-from almoner.platform.audit.log import Actor, EntryContext
+from almoner.platform.audit.log import Actor, AuditEntryContext
 from almoner.platform.audit.verification import PLACED, verify_chain
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
@@ -21,7 +21,7 @@ from tests.support.service import serving
 MILLION = 1_000_000
 BATCH = 10_000
 KEY = Actor("key", "sandbox_apikey_01kjpy44e0er29s8vmgby675xf")
-TRACE = EntryContext(audit.DEPLOYMENT, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf")
+TRACE = AuditEntryContext(audit.DEPLOYMENT, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf")
 
 
 async def write(db: Database, dsn: str, entries: int) -> None:

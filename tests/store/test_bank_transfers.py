@@ -29,7 +29,7 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await donations_store.oldest_unpaid_and_awaited_at(cast("Tx", explaining))
+        await donations_store.oldest_unpaid_and_awaiting_transfer_at(cast("Tx", explaining))
         await suspense_store.lock_by_reference(cast("Tx", explaining), "RF737ZQ3K9MABC")
         used = {node.get("Index Name") for node in explaining.nodes()}
         assert {"donation_unpaid", "donation_awaiting_transfer", "unallocated_payment_of_transfer"} <= used
@@ -51,11 +51,11 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
         await bank_statements_store.find_possible_duplicates(cast("Tx", explaining), line)
         await bank_statements_store.is_reference_booked(cast("Tx", explaining), line, "request")
         statement = BankStatement("a", "1", "USD", None, None, bytes(32), (nothing,))
-        await bank_statements_store.recurrence_and_part(cast("Tx", explaining), statement)
+        await bank_statements_store.find_recurrence_and_part(cast("Tx", explaining), statement)
         await bank_statements_store.recorded_movements(cast("Tx", explaining), "a", "1", 1)
         await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
         await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), 50)
-        await bank_statements_store.count_missing_provider_payouts(cast("Tx", explaining), 1001)
+        await bank_statements_store.missing_provider_payout_count_and_oldest(cast("Tx", explaining), 1001)
         used = {node.get("Index Name") for node in explaining.nodes()}
     lines = {
         "bank_statement_line_of_movement",

@@ -9,9 +9,15 @@ from almoner.access.accounts import service as accounts
 from almoner.access.credentials.service import authenticators, passkeys, passwords
 from almoner.access.notifications import service as notifications
 from almoner.access.people import service as people
-from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondFactorRequired, SignInFailed, TicketExpired
+from almoner.access.sign_ins.domain import (
+    Browser,
+    EmailLinkClosed,
+    SecondFactorRequired,
+    SecondFactorTicketExpired,
+    SignInFailed,
+)
 from almoner.access.sign_ins.service import account, links, sign_in_methods
-from almoner.platform.jobs.queue import Answer, JobDone, JobRecorded, JobRetry
+from almoner.platform.jobs.queue import Answer, JobDone, JobResultRecorded, JobRetry
 from almoner.platform.outbound.mail import MailDelayed
 from tests.support import emails
 from tests.support.security_key import SecurityKey
@@ -66,16 +72,18 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
     await ask_reset(ada)
     old = await reset_token(ada)
     async with ada.service.db.write() as tx:
-        link = await account.reset_credentials(tx, await people.get_for_update(tx, ada.realm, ada.person.id), BY)
+        link = await account.reset_credentials_and_send_invitation(
+            tx, await people.get_for_update(tx, ada.realm, ada.person.id), BY
+        )
         token = links.link_token(tx, link)
     held = await factors_of(ada)
     assert (held.password, held.has_second_factor, held.recovery_codes) == (False, False, 0)
     assert not await found(ada, entered.secret)
     with pytest.raises(SignInFailed):
         await ada.enter()
-    with pytest.raises(TicketExpired):
-        await sign_in_methods.get_second_factor_ticket(ada.service.db, ada.realm, half.ticket)
-    with pytest.raises(LinkClosed, match="revoked"):
+    with pytest.raises(SecondFactorTicketExpired):
+        await sign_in_methods.get_pending_second_factor(ada.service.db, ada.realm, half.ticket)
+    with pytest.raises(EmailLinkClosed, match="revoked"):
         await links.set_password_by_link(ada.service.db, old, "reset", NEW, ada.home)
     mails = dict(await ada.mails())
     assert f"token={token}" in next(text for subject, text in mails.items() if subject.startswith("Your invitation"))
@@ -169,7 +177,7 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
         return await emails.send(service.db, addresses, Nobody(), payload, service.clock.now(), attempt)
 
     assert isinstance(await send(1439), JobRetry)
-    assert await send(1440) == JobRecorded(JobDone())
+    assert await send(1440) == JobResultRecorded(JobDone())
     async with service.db.read() as tx:
         [found] = [one for one in await notifications.list_undeliverable(tx, 50) if one.recipient == ada.person.email]
     assert (found.kind, found.reason, found.refused) == (accounts.SEND_ADDRESSES.name, "later", False)

@@ -69,7 +69,7 @@ async def test_a_password_is_a_hash_that_only_its_owner_can_use(ada: Account, te
     async with ada.service.db.write() as tx:
         known = await passwords.find_by_person(tx, ada.person)
         assert known.hash is not None
-        await credentials_store.set_password(tx, other.person, known.hash)
+        await credentials_store.set_password_hash(tx, other.person, known.hash)
         moved = await passwords.find_by_person(tx, other.person)
     assert await passwords.verify_password(vault, known, PASSWORD)
     assert not await passwords.verify_password(vault, known, WRONG)
@@ -109,7 +109,7 @@ async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> N
     secret = vault.keyed_hash("password", ada.person.id.bytes + PASSWORD.encode())
     old = PasswordHasher(time_cost=1, memory_cost=8_192, parallelism=1).hash(secret)
     async with ada.service.db.write() as tx:
-        await credentials_store.set_password(tx, ada.person, old)
+        await credentials_store.set_password_hash(tx, ada.person, old)
     await ada.enter()
     async with ada.service.db.read() as tx:
         renewed = (await passwords.find_by_person(tx, ada.person)).hash

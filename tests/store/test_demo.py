@@ -23,7 +23,7 @@ HERE = Browser("127.0.0.1")
 @pytest.fixture
 async def db(empty_database: TestDatabase, service: Service) -> AsyncIterator[Database]:
     """A new deployment's database."""
-    opened = await open_database(empty_database.dsn, service.db.deployment, size=2)
+    opened = await open_database(empty_database.dsn, service.db.deployment, pool_size=2)
     yield opened
     await opened.close()
 

@@ -12,7 +12,7 @@ import pytest
 from almoner.giving.checkout.donations import store_lists as donations_store_lists
 from almoner.giving.checkout.donations.domain import DonationFilters
 from almoner.platform.database.transactions import Partner
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support import factories
 from tests.support.service import Service, Tenant
 
@@ -95,7 +95,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
             if filters == DonationFilters():
                 continue  # counted as it is made, which these were not
             expected = wanted(rows, filters)
-            page = Page(25, descending=True)
+            page = RequestedPage(25, descending=True)
             seen: list[UUID] = []
             while True:
                 found, total = await donations_store_lists.list_page(tx, tenant.partner, page, filters)
@@ -103,7 +103,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
                 seen += [one.id for one in found[:25]]
                 if len(found) <= 25:
                     break
-                page = Page(25, descending=True, position=(found[24].id.bytes,))
+                page = RequestedPage(25, descending=True, position=(found[24].id.bytes,))
             assert seen == expected, filters
 
 
@@ -137,7 +137,7 @@ async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Ten
         await tx.execute("set local plan_cache_mode = auto")  # as the service runs, and no other test
         for _ in range(10):
             await donations_store_lists.list_page(
-                tx, tenant.partner, Page(25, descending=True), DonationFilters(status="ACTIVE")
+                tx, tenant.partner, RequestedPage(25, descending=True), DonationFilters(status="ACTIVE")
             )
         stored = await tx.fetchval(
             "select sum(generic_plans) from pg_prepared_statements where statement like '%donation_tally%'"

@@ -144,11 +144,11 @@ async def _explain(service: Service, partner: Partner) -> None:
         await tx.execute("set local enable_seqscan = off")
         asked_of = cast("Tx", Explaining(tx))
         await donations_store_requests.oldest_uninvoiced_at(asked_of)
-        await donations_store_requests.lock_unpaid_of_request(asked_of, uuid4(), 100)
+        await donations_store_requests.lock_unpaid_donations_of_request(asked_of, uuid4(), 100)
         await donations_store_requests.sum_uninvoiced_donations(asked_of, partner, "USD", START + timedelta(days=1))
-        await donation_requests_store.requests_awaiting_allocation(asked_of, 1)
+        await donation_requests_store.request_ids_awaiting_allocation(asked_of, 1)
         await donation_requests_store.lock_request_being_filled(asked_of, partner, "USD")
-        await donation_requests_store.find_by_reference(asked_of, "ALM-00000-00000")
+        await donation_requests_store.find_id_by_payment_reference(asked_of, "ALM-00000-00000")
         plans = cast("Any", asked_of)
         assert plans.indexes() >= {
             "donation_of_request",

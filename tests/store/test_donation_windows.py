@@ -16,7 +16,7 @@ import pytest
 from almoner.giving.checkout.donations import store_lists as donations_store_lists
 from almoner.giving.checkout.donations.domain import DonationFilters
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.store.test_donation_lists import wanted
 from tests.support import factories
 from tests.support.payouts import uuid_of
@@ -168,7 +168,7 @@ async def compare(world: World, chance: Random, every: list[dict[str, Any]], one
         expected.reverse()
     at = chance.randrange(len(expected) + 1)
     position = (expected[at - 1].bytes,) if at else None
-    page = Page(chance.choice([3, 25]), descending=descending, position=position)
+    page = RequestedPage(chance.choice([3, 25]), descending=descending, position=position)
     found, total = await donations_store_lists.list_page(world.tx, world.partner, page, filters)
     assert total == len(expected), filters
     assert [gift.id for gift in found] == expected[at : at + page.limit], filters
@@ -184,13 +184,13 @@ async def test_p7_the_ends_of_time_are_moments_as_others_are(worlds: Any) -> Non
             if start or end:
                 filters = DonationFilters(start=start, end=end)
                 found, total = await donations_store_lists.list_page(
-                    world.tx, world.partner, Page(25, descending=True), filters
+                    world.tx, world.partner, RequestedPage(25, descending=True), filters
                 )
                 assert (len(found), total) == (3, 3), filters
         for start, end in ((last, None), (None, first), (last - DAY, last), (first, first), (last, first)):
             filters = DonationFilters(start=start, end=end)
             found, total = await donations_store_lists.list_page(
-                world.tx, world.partner, Page(25, descending=True), filters
+                world.tx, world.partner, RequestedPage(25, descending=True), filters
             )
             assert (found, total) == ([], 0), filters
 
@@ -294,7 +294,9 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
             known: dict[str, Any] = {name: of.get(name, "ACTIVE") for name in narrowed.split()}
             stored = Kept(world.tx, mode)
             filters = DonationFilters(**known, **WINDOWS[window])
-            await donations_store_lists.list_page(cast("Tx", stored), world.partner, Page(25, descending=down), filters)
+            await donations_store_lists.list_page(
+                cast("Tx", stored), world.partner, RequestedPage(25, descending=down), filters
+            )
             asked = (narrowed, window, mode, "down" if down else "up")
             most = LOOKED_AT + COUNTED.get(narrowed.split(" ")[0], 0)
             assert stored.looked_at() <= most, (asked, stored.plan())
@@ -302,7 +304,9 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
         await owner.execute("drop index donation_of_request")
         stored = Kept(world.tx, "custom")
         filters = DonationFilters(donation_request_id=world.request)
-        await donations_store_lists.list_page(cast("Tx", stored), world.partner, Page(25, descending=True), filters)
+        await donations_store_lists.list_page(
+            cast("Tx", stored), world.partner, RequestedPage(25, descending=True), filters
+        )
         assert "donation_with_status" not in {node.get("Index Name") for node in stored.nodes}
     finally:
         await trial.rollback()

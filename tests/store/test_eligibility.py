@@ -14,7 +14,7 @@ import pytest
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.database.transactions import Tx
 from almoner.platform.evidence import store as evidence_store
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.ongoing.eligibility import store as eligibility_store
 from almoner.validation.ongoing.eligibility.domain import SUBSCRIPTION, EligibilityFilters
 from tests.support.client import Client, data
@@ -255,7 +255,7 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             ("partner_id_id_key", EligibilityFilters()),
             ("with_status", EligibilityFilters(status="live")),
         ):
-            for page in (Page(25, descending=True), Page(25, descending=False)):
+            for page in (RequestedPage(25, descending=True), RequestedPage(25, descending=False)):
                 async with service.db.read() as reading:
                     listing: Any = Explaining(reading)
                     rows, _ = await eligibility_store.list_page(listing, partner, page, filters, "id")
@@ -266,12 +266,14 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             tx_: Any = Explaining(reading)
             assert await eligibility_store.find(tx_, partner, some["id"])
             assert await eligibility_store.list_partner_ids_by_organisation(tx_, [some["organisation_id"]])
-            assert await eligibility_store.list_by_organisations(tx_, partner, [some["organisation_id"]])
-            assert await eligibility_store.list_evaluated(tx_, UUID(int=0), 10)
-            assert await eligibility_store.list_by_configuration(
+            assert await eligibility_store.list_subscription_ids_by_organisations(
+                tx_, partner, [some["organisation_id"]]
+            )
+            assert await eligibility_store.list_evaluated_subscription_ids(tx_, UUID(int=0), 10)
+            assert await eligibility_store.list_subscription_ids_by_configuration(
                 tx_, partner, UUID(int=0), UUID(int=0), 10, include_default=True
             )
-            assert await eligibility_store.list_waiting_for_requests(tx_, [some["id"]]) == []
+            assert await eligibility_store.list_subscription_ids_waiting_for_requests(tx_, [some["id"]]) == []
             assert await evidence_store.find_latest_evaluation(tx_, some["id"])
         ours = {RECORD, "evidence"}
         assert not tx_.scans() & ours, tx_.scans()

@@ -54,7 +54,9 @@ async def decide(service: Service, match: ScreeningMatch, decision: ReviewDecisi
 
 async def waits(service: Service, match: ScreeningMatch) -> bool:
     async with service.db.read() as tx:
-        return (await reviews.review_history_of(tx, matches.review_subject_for(match))).open_review is not None
+        return (
+            await reviews.load_review_history(tx, matches.review_subject_for(match))
+        ).current_open_review is not None
 
 
 OLDER = "update screening_subject set engine_version = engine_version - 1"
@@ -159,7 +161,8 @@ async def test_many_are_compared_again_by_many_short_jobs(alone: Service, api: C
     screener, rounds, after = Screener(), 0, UUID(int=0)
     while await engines(alone) != {ENGINE_VERSION}:
         assert isinstance(
-            await matches_jobs.rescreen_outdated_subjects(screener, JobContext(alone.db), after, at_most=1), JobDone
+            await matches_jobs.rescreen_outdated_subjects(screener, JobContext(alone.db), after, max_subjects=1),
+            JobDone,
         )
         async with alone.db.write() as tx:
             (left,) = await tx.fetch(

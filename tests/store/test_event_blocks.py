@@ -11,7 +11,7 @@ import pytest
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events import event_blocks
 from almoner.platform.events.event_blocks import SIZE
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.deliveries import store as deliveries_store
 from almoner.webhooks.events import store as events_store
 from almoner.webhooks.events.domain import EventFilter
@@ -55,7 +55,7 @@ async def built(service: Service) -> int:
     blocks = 0
     while True:
         async with service.db.write() as tx:
-            if not await event_blocks.build_blocks(tx):
+            if not await event_blocks.build_event_blocks(tx):
                 return blocks
         blocks += 1
 
@@ -70,7 +70,7 @@ async def agrees(service: Service, rows: list[tuple[int, str, datetime]], seed: 
             chance.choice((None, *TYPES, "none")), *[chance.choice((None, moment)) for moment in moments]
         )
         position = chance.choice((None, (chance.randint(1, WRITTEN),)))
-        page = Page(chance.choice((1, 25, 100)), chance.random() < 0.5, position, chance.random() < 0.5)
+        page = RequestedPage(chance.choice((1, 25, 100)), chance.random() < 0.5, position, chance.random() < 0.5)
         matching = [
             number
             for number, kind, made in rows
@@ -91,7 +91,7 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
     await agrees(service, written, 1)
     async with service.db.write() as tx:
         assert await event_blocks.next_build_at(tx) == tx.now
-        assert await event_blocks.build_blocks(tx) == 1
+        assert await event_blocks.build_event_blocks(tx) == 1
     await agrees(service, written, 2)
     assert await built(service) == WRITTEN // SIZE - 1
     async with service.db.read() as tx:
@@ -103,7 +103,7 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
             await tx.execute("delete from event where sequence <= $1", gone)
         await agrees(service, written[gone:], gone)
         async with service.db.write() as tx:
-            await event_blocks.delete_stale_blocks(tx)
+            await event_blocks.delete_stale_event_blocks(tx)
             lowest = await tx.fetchval("select min(block) from event_block")
         assert lowest == (gone // SIZE if gone < 3 * SIZE else None)
         await agrees(service, written[gone:], gone + 1)
@@ -115,7 +115,7 @@ async def test_p7_deliveries_are_counted_from_their_index_alone(service: Service
             await tx.execute(f"set local enable_{way} = off")
         explaining = Explaining(tx)
         await deliveries_store.list_page(
-            cast("Tx", explaining), Partner(uuid4()), uuid4(), Page(25, descending=True), None
+            cast("Tx", explaining), Partner(uuid4()), uuid4(), RequestedPage(25, descending=True), None
         )
     counted = {one["Index Name"] for one in explaining.nodes() if one["Node Type"] == "Index Only Scan"}
     assert "webhook_delivery_subscription" in counted
@@ -133,7 +133,9 @@ async def test_p7_only_blocks_at_the_ends_are_read(service: Service, written: li
     asked = EventFilter(TYPES[2], written[SIZE + 15][2], written[-5][2])
     async with service.db.read() as tx:
         explaining = Explaining(tx)
-        await events_store.list_page(cast("Tx", explaining), Partner(UUID(int=7)), Page(25, descending=True), asked)
+        await events_store.list_page(
+            cast("Tx", explaining), Partner(UUID(int=7)), RequestedPage(25, descending=True), asked
+        )
     assert "event" not in explaining.scans()
     read = [one for one in explaining.nodes() if one.get("Relation Name") == "event"]
     assert {one["Index Name"] for one in read} == {"event_sequence"}

@@ -94,9 +94,9 @@ async def test_followers_hear_once_that_an_organisation_is_shown_otherwise(
     await alone.drain()
     for name in ("Friends", "Friends"):  # the second time nothing changes
         async with loader.db.write() as tx:
-            await branding.update_branding(tx, number, branding.BrandingChange(display_name=name))
+            await branding.update_branding_of_principal_record(tx, number, branding.BrandingChange(display_name=name))
     async with loader.db.write() as tx:
-        await branding.update_branding(
+        await branding.update_branding_of_principal_record(
             tx, (await found(loader, "CCEW", "260001"))[0], branding.BrandingChange(display_name="Others")
         )
     (record,) = await told(alone, api)
@@ -105,7 +105,7 @@ async def test_followers_hear_once_that_an_organisation_is_shown_otherwise(
 
 async def killed(alone: Service, load_id: UUID) -> None:
     async with alone.db.write() as tx:
-        assert await organisations.notify_followers_batch(tx, (categories.partners_following,), load_id)
+        assert await organisations.notify_next_followers_batch(tx, (categories.follower_ids_by_organisation,), load_id)
         raise RuntimeError("killed before the commit")
 
 
@@ -116,15 +116,17 @@ async def test_nobody_hears_twice_whatever_dies(alone: Service, api: Client, loa
         await follow(api, category, (await found(loader, "CCEW", f"26{nth:04d}"))[1])
     await alone.drain()
     made = await loader.load(CCEW, DAYS[1], *(body._replace(city="Leeds") for body in BODIES))
-    followers = (categories.partners_following,)
+    followers = (categories.follower_ids_by_organisation,)
     with pytest.raises(RuntimeError, match="killed"):
         await killed(alone, made.id)
     async with alone.db.write() as tx:
-        assert await organisations.notify_followers_batch(tx, followers, made.id)  # the first batch; then it is killed
+        assert await organisations.notify_next_followers_batch(
+            tx, followers, made.id
+        )  # the first batch; then it is killed
     kind = organisations.NOTIFY_FOLLOWERS
     job = kind.decode(Job(1, kind.name, {"load": str(made.id)}, 1, 0, made.loaded_at, None))
     for _ in range(2):
-        assert await organisations_jobs.notify_followers_of_load(followers, JobContext(alone.db), job) == JobDone()
+        assert await organisations_jobs.notify_followers_of_import(followers, JobContext(alone.db), job) == JobDone()
     assert sorted(record["registryId"] for record in await told(alone, api)) == ["260001", "260120"]
 
 

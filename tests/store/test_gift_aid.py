@@ -13,7 +13,7 @@ from almoner.giving.checkout.sessions import store as sessions_store
 from almoner.giving.gift_aid.declarations import store as declarations_store
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support import factories
 from tests.support.claims import cause
 from tests.support.client import Client
@@ -106,6 +106,6 @@ async def test_p1_what_covers_a_gift_and_what_a_request_holds_are_found_by_index
         assert asked.scans() == set()
         listed = Explaining(tx)
         await donations.list_page(
-            cast("Tx", listed), tenant.partner, Page(25, True), DonationFilters(donation_request_id=uuid4())
+            cast("Tx", listed), tenant.partner, RequestedPage(25, True), DonationFilters(donation_request_id=uuid4())
         )
         assert listed.scans() == set()

@@ -139,16 +139,16 @@ async def test_p1_claims_and_their_gifts_are_found_by_indexes(service: Service) 
         for way in ("seqscan", "sort", "incremental_sort"):
             await tx.execute(f"set local enable_{way} = off")
         asked = cast("Tx", explaining := Explaining(tx))
-        await claims_store.claimable_donations(asked, uuid4(), (tx.now, uuid4()), tx.now, 10)
+        await claims_store.list_claimable_donations(asked, uuid4(), (tx.now, uuid4()), tx.now, 10)
         await claims_store.count_expired_donations(asked, uuid4(), tx.now)
         assert "donation_with_gift_aid" in explaining.indexes()
         assert "gift_aid_claim_donation_once" in explaining.indexes()
         await claims_store.lock_claim_of_donation(asked, uuid4())
         await claims_store.find_claimed_donation(asked, uuid4(), uuid4())
         await claims_store.newest_claims(asked, uuid4(), 10)
-        await claims_store.donations_claimed_under_declaration(asked, uuid4())
-        await claims_store.overclaimed_donations(asked, uuid4())
-        await claims_store.overclaimed_donations_of_charity(asked, uuid4())
+        await claims_store.donation_ids_claimed_under_declaration(asked, uuid4())
+        await claims_store.overclaimed_donation_ids(asked, uuid4())
+        await claims_store.overclaimed_donation_ids_of_charity(asked, uuid4())
         await claims_store.lock_open_adjustments(asked, uuid4())
         await claims_store.schedule_entries(asked, uuid4())
         assert explaining.scans() == set()
@@ -160,7 +160,7 @@ async def test_the_same_gift_is_in_claims_one_after_the_other(service: Service, 
     given = await of.gift(1000)
     first = await of.submitted()
     async with service.db.write() as tx:
-        await gift_aid_claims.mark_rejected(tx, first.id, "the schedule had another name", by=BY)
+        await gift_aid_claims.mark_rejected(tx, first.id, "the schedule had another name", recorded_by=BY)
     assert (await of.drafted()).minor == 1000, "what HMRC refused may be claimed for anew"
     async with service.db.read() as tx:
         rows = await tx.fetch(
@@ -176,7 +176,7 @@ async def test_there_is_a_way_past_the_gifts_that_hmrc_would_not_take(service: S
     good = await of.gift(2000)
     async with service.db.read() as tx:
         seen, after = [], (tx.now - timedelta(days=1), UUID(int=0))
-        while batch := await claims_store.claimable_donations(tx, of.id, after, tx.now + timedelta(days=1), 2):
+        while batch := await claims_store.list_claimable_donations(tx, of.id, after, tx.now + timedelta(days=1), 2):
             seen += [one.donation_id for one in batch]
             after = (batch[-1].created_at, batch[-1].donation_id)
     assert seen == [*bad, uuid_of(service, "donation", good["id"])]

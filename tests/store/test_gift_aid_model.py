@@ -71,7 +71,7 @@ async def test_many_worlds_and_many_gifts(postgres_server: PostgresServer, figur
         started, drafted, lines = perf_counter(), 0, 0
         while (made := await of.draft()).claim is not None:
             async with service.db.write() as tx:
-                await gift_aid_claims.mark_submitted(tx, made.claim.id, "CH-1", by="officer")
+                await gift_aid_claims.mark_submitted(tx, made.claim.id, "CH-1", recorded_by="officer")
             drafted += made.claim.donations
             lines += len(await of.written(made.claim))
         seconds = perf_counter() - started

@@ -95,14 +95,16 @@ async def test_adding_a_member_twice_keeps_one_and_changes_nothing_more(service:
 async def test_the_whole_list_is_replaced_and_moves_the_version_once(tx: Tx, tenant: Tenant) -> None:
     one, two, three = [await somebody(tx, tenant) for _ in range(3)]
     group = await members.create_group(tx, tenant.partner, {"displayName": "Before"}, [one.id, two.id])
-    changed = await members.update_group(tx, group, profile={"displayName": "After"}, members=[two.id, three.id])
+    changed = await members.update_group(tx, group, profile={"displayName": "After"}, member_ids=[two.id, three.id])
     assert (changed.group.version, changed.group.display_name) == (2, "After")
     assert (changed.added, changed.removed, await ids_in(tx, group)) == ((three.id,), (one.id,), [two.id, three.id])
-    same = await members.update_group(tx, changed.group, profile={"displayName": "After"}, members=[three.id, two.id])
+    same = await members.update_group(
+        tx, changed.group, profile={"displayName": "After"}, member_ids=[three.id, two.id]
+    )
     assert (same.group.version, same.added, same.removed) == (2, (), ())
     renamed = await members.update_group(tx, same.group, profile={"displayName": "Later"})
     assert (renamed.group.version, await ids_in(tx, group)) == (3, [two.id, three.id])
-    empty = await members.update_group(tx, renamed.group, members=[])
+    empty = await members.update_group(tx, renamed.group, member_ids=[])
     assert (empty.group.version, empty.group.display_name, await ids_in(tx, group)) == (4, "Later", [])
 
 
@@ -116,7 +118,7 @@ async def test_whoever_is_nobody_of_the_partner_gets_into_no_group(service: Serv
             mixed = await members.create_group(tx, tenant.partner, {"displayName": "Mixed"}, [ours.id, stranger])
             assert await ids_in(tx, mixed) == [ours.id]
             assert (await members.add_people_to_group(tx, group, [stranger])).added == ()
-            assert (await members.update_group(tx, group, members=[ours.id, stranger])).added == ()
+            assert (await members.update_group(tx, group, member_ids=[ours.id, stranger])).added == ()
             await members.delete_group(tx, tenant.partner, mixed.id)
         assert await ids_in(tx, group) == [ours.id]
         with pytest.raises(NoSuchGroup):
@@ -234,7 +236,7 @@ class Explained:
 async def test_no_table_is_read_whole_with_ten_thousand_members(
     filled: "asyncpg.Connection[asyncpg.Record]", empty_database: TestDatabase, service: Service
 ) -> None:
-    db = await open_database(empty_database.dsn, service.db.deployment, size=1)
+    db = await open_database(empty_database.dsn, service.db.deployment, pool_size=1)
     partner = Partner(await filled.fetchval("select id from partner where name = 'Large'"))
     person = await filled.fetchval("select id from person limit 1")
     async with db.write() as real:
@@ -249,7 +251,7 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         locked = await members.get_group_for_update(tx, partner, group.id)
         await members.remove_people_from_group(tx, locked, [person])
         await members.add_people_to_group(tx, locked, [person])
-        await members.update_group(tx, locked, profile={"displayName": "Newer"}, members=[person])
+        await members.update_group(tx, locked, profile={"displayName": "Newer"}, member_ids=[person])
         await members.list_page(tx, partner, after=person, limit=50)
         await members.map_group_to_role(tx, partner, group.id, "owner", BY)
         await members.get_member(tx, partner, person)

@@ -14,7 +14,7 @@ from almoner.nonprofits.merges import store as merges_store
 from almoner.nonprofits.organisations import store as organisations_store
 from almoner.nonprofits.organisations import store_history as organisations_store_history
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support.plans import Explaining
 from tests.support.service import Service
 
@@ -36,16 +36,16 @@ async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: 
     await organisations_store.find(tx, ALL_PARTNERS, ONE)
     assert len(asked.plans) == 1
     await organisations_store.find_by_number(tx, ALL_PARTNERS, ONE, "530196605")
-    await organisations_store.find_many(tx, ALL_PARTNERS, [ONE])
+    await organisations_store.find_by_ids(tx, ALL_PARTNERS, [ONE])
     await organisations_store.principal_ids_by_record(tx, [ONE])
-    await organisations_store.registries_of_principal_records(tx, [ONE], ["530196605"])
+    await organisations_store.registry_ids_of_principal_records(tx, [ONE], ["530196605"])
     assert asked.scans() <= SHORT
     wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_current"}
     assert wanted <= asked.indexes()
 
 
 async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Explaining) -> None:
-    await organisations_store.find_many(cast("Tx", asked), ALL_PARTNERS, [ONE])
+    await organisations_store.find_by_ids(cast("Tx", asked), ALL_PARTNERS, [ONE])
     kinds = {
         node["Alias"]: node["Node Type"] for node in asked.nodes() if node.get("Relation Name") == "register_entry"
     }
@@ -55,16 +55,16 @@ async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Exp
 async def test_history_and_followers_are_found_by_load_and_organisation(asked: Explaining) -> None:
     tx = cast("Tx", asked)
     await organisations_store_history.list_changes(tx, ONE)
-    await organisations_store_history.list_changes_page(tx, ONE, Page(25, descending=True))
+    await organisations_store_history.list_changes_page(tx, ONE, RequestedPage(25, descending=True))
     await organisations_store_history.was_listed_at(tx, ONE, DAY)
     await organisations_store_history.sources_at(tx, [ONE], DAY)
-    await organisations_store_history.records_changed_by_load(tx, ONE, ONE, 100)
-    await organisations_store_history.records_already_notified(tx, ONE, [ONE])
-    await organisations_store_history.merged_records_at(tx, ONE, DAY)
+    await organisations_store_history.records_changed_by_import(tx, ONE, ONE, 100)
+    await organisations_store_history.record_ids_already_notified(tx, ONE, [ONE])
+    await organisations_store_history.merged_record_ids_at(tx, ONE, DAY)
     await organisations_store_history.had_branches_at(tx, ONE, DAY)
     await organisations_store_history.branding_at(tx, ONE, DAY)
-    await categories_store.partners_following(tx, [ONE])
-    await donations_store.partners_by_organisation(tx, [ONE])
+    await categories_store.follower_ids_by_organisation(tx, [ONE])
+    await donations_store.donation_partner_ids_by_organisation(tx, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
     wanted |= {

@@ -17,20 +17,20 @@ from almoner.giving.subscriptions.donation_subscriptions import store as plans_s
 from almoner.giving.subscriptions.donation_subscriptions.domain import SubscriptionFilters
 from almoner.platform.database import counters
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support.plans import Explaining
 from tests.support.service import Service, Tenant
 
 PAGES = [
-    Page(25, descending=True),
-    Page(25, descending=False),
-    Page(25, descending=True, position=(UUID(int=7).bytes,)),
-    Page(25, descending=True, position=(UUID(int=7).bytes,), backwards=True),
+    RequestedPage(25, descending=True),
+    RequestedPage(25, descending=False),
+    RequestedPage(25, descending=True, position=(UUID(int=7).bytes,)),
+    RequestedPage(25, descending=True, position=(UUID(int=7).bytes,), backwards=True),
 ]
 
 
 @pytest.mark.parametrize("page", PAGES)
-async def test_p1_a_page_is_a_range_of_the_key(service: Service, tenant: Tenant, page: Page) -> None:
+async def test_p1_a_page_is_a_range_of_the_key(service: Service, tenant: Tenant, page: RequestedPage) -> None:
     async with service.db.write() as tx:
         for way in ("seqscan", "sort", "incremental_sort"):  # as if there were many rows
             await tx.execute(f"set local enable_{way} = off")
@@ -43,8 +43,8 @@ async def test_p1_a_page_is_a_range_of_the_key(service: Service, tenant: Tenant,
 
 
 @pytest.mark.parametrize("place", PAGES)
-async def test_a_sorted_page_is_a_range_of_its_index(service: Service, tenant: Tenant, place: Page) -> None:
-    def at(*values: object) -> Page:
+async def test_a_sorted_page_is_a_range_of_its_index(service: Service, tenant: Tenant, place: RequestedPage) -> None:
+    def at(*values: object) -> RequestedPage:
         return replace(place, position=place.position and (*values, *place.position))
 
     now, partner = service.clock.now(), tenant.partner

@@ -6,7 +6,7 @@ import pytest
 
 from almoner.access.credentials.domain import PasswordTooWeak
 from almoner.access.sign_ins.domain import (
-    LinkClosed,
+    EmailLinkClosed,
     LinkClosedReason,
     SecondFactorRequired,
 )
@@ -44,7 +44,7 @@ async def ask_reset(who: Account, name: str | None = None) -> None:
 
 async def closed(who: Account, token: str, password: str = NEW) -> LinkClosedReason:
     """Why a reset link opens nothing."""
-    with pytest.raises(LinkClosed) as error:
+    with pytest.raises(EmailLinkClosed) as error:
         await links.set_password_by_link(who.service.db, token, "reset", password, who.home)
     return error.value.why
 
@@ -72,7 +72,7 @@ async def test_links_say_why_they_open_nothing(ada: Account) -> None:
     last = await mailed_token(ada, "Reset your ")
     assert await closed(ada, first) == "replaced"
     assert await closed(ada, first[:-1] + ("A" if first[-1] != "A" else "B")) == "unknown"
-    with pytest.raises(LinkClosed):
+    with pytest.raises(EmailLinkClosed):
         await links.set_password_by_link(ada.service.db, last, "invitation", NEW, ada.home)
     ada.service.clock.advance(minutes=60)
     assert await closed(ada, last) == "expired"
@@ -115,7 +115,7 @@ async def test_an_invitation_lasts_seven_days_and_the_newest_counts(service: Ser
             made = await links.send_invitation(tx, who.person)
             assert await links.find_invitation_link(tx, who.person) == made
         tokens.append(await mailed_token(who, "Your invitation to"))
-    with pytest.raises(LinkClosed, match="replaced"):
+    with pytest.raises(EmailLinkClosed, match="replaced"):
         await links.set_password_by_link(service.db, tokens[0], "invitation", NEW, who.home)
     service.clock.advance(days=7, minutes=-1)
     await links.set_password_by_link(service.db, tokens[1], "invitation", NEW, who.home)

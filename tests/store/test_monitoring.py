@@ -11,7 +11,7 @@ import pytest
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.evidence import store as evidence_store
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.ongoing.monitoring import store as monitoring_store
 from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, MonitoringFilters, Sort
 from tests.support import factories, validation
@@ -206,7 +206,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
     async with serving(empty_database) as service:
         partners = [(await service.tenant()).partner for _ in range(50)]
         await fill(service, [partner.id for partner in partners])
-        partner, page = partners[7], Page(25, descending=True)
+        partner, page = partners[7], RequestedPage(25, descending=True)
         wanted: list[tuple[MonitoringFilters, Sort, str]] = [
             (MonitoringFilters(), "id", "partner_id_id_key"),
             (MonitoringFilters(), "name", "name"),
@@ -240,10 +240,12 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
                 )
                 == 50
             )
-            assert len(await monitoring_store.list_by_organisations(asking, [one.organisation_id])) == 50
+            assert (
+                len(await monitoring_store.list_subscription_ids_by_organisations(asking, [one.organisation_id])) == 50
+            )
             assert (
                 len(
-                    await monitoring_store.list_by_configuration(
+                    await monitoring_store.list_subscription_ids_by_configuration(
                         asking, partner, uuid4(), None, 10, include_default=True
                     )
                 )
@@ -251,8 +253,8 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             )
             await monitoring_store.mark_due_for_evaluation(asking, [one.id])
             assert await organisations.list_merged_records(asking, one.organisation_id) == []
-            assert await monitoring_store.list_waiting_for_requests(asking, [uuid4()]) == []
-            assert await evidence_store.list_page(asking, one.id, Page(25, descending=True)) == ([], 0)
+            assert await monitoring_store.list_subscription_ids_waiting_for_requests(asking, [uuid4()]) == []
+            assert await evidence_store.list_page(asking, one.id, RequestedPage(25, descending=True)) == ([], 0)
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()
         assert {f"{RECORD}_of_organisation", f"{RECORD}_of_request"} <= asking.indexes()
 

@@ -21,7 +21,7 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support import database, irs_month
 from tests.support.plans import Explaining
 from tests.support.service import serving
@@ -72,14 +72,18 @@ async def test_a_number_is_looked_up_by_its_index(asked: Explaining) -> None:
 
 async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> None:
     middle = (
-        (await organisations.list_page(as_tx(asked), PARTNER, OrganisationFilters(), Page(25, descending=True)))
+        (
+            await organisations.list_page(
+                as_tx(asked), PARTNER, OrganisationFilters(), RequestedPage(25, descending=True)
+            )
+        )
         .organisations[24]
         .id
     )
     asked.plans.clear()
     for page in (
-        Page(25, descending=True, position=(middle.bytes,)),
-        Page(25, descending=False, position=(middle.bytes,)),
+        RequestedPage(25, descending=True, position=(middle.bytes,)),
+        RequestedPage(25, descending=False, position=(middle.bytes,)),
     ):
         await organisations.list_page(as_tx(asked), PARTNER, OrganisationFilters(), page)
     assert "organisation_search_pkey" in asked.indexes()
@@ -99,7 +103,7 @@ async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> N
     ],
 )
 async def test_a_rare_filter_has_an_index(asked: Explaining, filters: OrganisationFilters, index: str) -> None:
-    await organisations.list_page(as_tx(asked), PARTNER, filters, Page(25, descending=True))
+    await organisations.list_page(as_tx(asked), PARTNER, filters, RequestedPage(25, descending=True))
     assert any(name.startswith(index) for name in asked.indexes()), asked.indexes()
     assert not {"organisation", "organisation_search"} & asked.scans()
 
@@ -143,8 +147,8 @@ async def test_what_belongs_to_an_organisation_is_found_by_it(asked: Explaining)
     red_cross = await organisations.get_by_number(as_tx(asked), PARTNER, "USA", "IRS", RED_CROSS)
     asked.plans.clear()
     await organisations.get_branding(as_tx(asked), PARTNER, red_cross.id)
-    await organisations.list_milestones(as_tx(asked), PARTNER, red_cross.id, Page(25, descending=True))
-    await organisations.list_changes(as_tx(asked), PARTNER, red_cross.id, Page(25, descending=True))
+    await organisations.list_milestones(as_tx(asked), PARTNER, red_cross.id, RequestedPage(25, descending=True))
+    await organisations.list_changes(as_tx(asked), PARTNER, red_cross.id, RequestedPage(25, descending=True))
     await categories.list_by_organisation(as_tx(asked), PARTNER, [red_cross.id])
     await registries.list_by_country(as_tx(asked), "USA")
     assert asked.scans() == set()

@@ -13,7 +13,7 @@ from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support import database
 from tests.support.service import serving
 
@@ -276,6 +276,6 @@ async def test_any_filters_together_are_what_each_of_them_says(postgres_server: 
                         tx, NOBODY, filters, f"gentian {word} ", 0, 200, best_first=True
                     )
                 else:
-                    answer = await organisations.list_page(tx, NOBODY, filters, Page(200, descending=True))
+                    answer = await organisations.list_page(tx, NOBODY, filters, RequestedPage(200, descending=True))
             assert {row.registry_number for row in answer.organisations} == meant, filters
             assert (answer.total, answer.exhaustive) == (len(meant), True), filters

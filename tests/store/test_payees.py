@@ -26,7 +26,9 @@ async def written(service: Service, statement: str, *arguments: object) -> None:
 async def proposed(service: Service, cause: str) -> UUID:
     async with service.db.write() as tx:
         return (
-            await payee_bank_accounts.propose_account(tx, bank.proposal(service, cause), note="letter", by="one")
+            await payee_bank_accounts.propose_account(
+                tx, bank.proposal(service, cause), note="letter", proposed_by="one"
+            )
         ).id
 
 
@@ -132,13 +134,13 @@ async def test_who_let_the_other_in_lately_lifts_no_flag_with_them(empty_databas
         verification = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
             [flag] = await verifications.list_flags(tx, verification)
-            await verifications.review_flag(tx, flag.id, note="seen", by=one)
+            await verifications.review_flag(tx, flag.id, note="seen", reviewed_by=one)
         with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
             async with service.db.write() as tx:
-                await verifications.review_flag(tx, flag.id, note="seen", by=other)
+                await verifications.review_flag(tx, flag.id, note="seen", reviewed_by=other)
         third = service.db.deployment.ids.text("operator", UUID(int=7))
         async with service.db.write() as tx:
-            assert (await verifications.review_flag(tx, flag.id, note="seen", by=third)).status == "lifted"
+            assert (await verifications.review_flag(tx, flag.id, note="seen", reviewed_by=third)).status == "lifted"
         await api.close()
 
 
@@ -146,7 +148,9 @@ async def _approving(service: Service) -> None:
     cause = await factories.nonprofit(service)
     one, other = await dependent(service)
     async with service.db.write() as tx:
-        made = (await payee_bank_accounts.propose_account(tx, bank.proposal(service, cause), note="letter", by=one)).id
+        made = (
+            await payee_bank_accounts.propose_account(tx, bank.proposal(service, cause), note="letter", proposed_by=one)
+        ).id
     approve = "update payee_bank_account set first_by = $2, first_note = 'x', first_at = $3 where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
         await written(service, approve, made, other, service.clock.now())

@@ -17,7 +17,7 @@ from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.nonprofits.registers.store_merge import FEW_ROWS
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support.client import data
 from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
@@ -46,14 +46,16 @@ async def record(loader: Loader, number: str) -> Any:
 
 async def kinds(loader: Loader, organisation_id: UUID) -> list[tuple[str, str]]:
     async with loader.db.read() as tx:
-        changes, _ = await organisations.list_changes(tx, ALL_PARTNERS, organisation_id, Page(50, descending=False))
+        changes, _ = await organisations.list_changes(
+            tx, ALL_PARTNERS, organisation_id, RequestedPage(50, descending=False)
+        )
     return [(change.kind, change.field) for change in changes]
 
 
 async def listed(loader: Loader, **filters: Any) -> list[str]:
     async with loader.db.read() as tx:
         page = await organisations.list_page(
-            tx, ALL_PARTNERS, OrganisationFilters(**filters), Page(50, descending=False)
+            tx, ALL_PARTNERS, OrganisationFilters(**filters), RequestedPage(50, descending=False)
         )
     return [row.registry_number for row in page.organisations]
 
@@ -124,7 +126,7 @@ async def test_what_a_body_published_under_any_of_its_records_is_shown_of_it(loa
     async def amounts(organisation_id: UUID) -> list[Any]:
         async with loader.db.read() as tx:
             rows, total = await organisations.list_milestones(
-                tx, ALL_PARTNERS, organisation_id, Page(9, descending=False)
+                tx, ALL_PARTNERS, organisation_id, RequestedPage(9, descending=False)
             )
         assert total == len(rows)
         return sorted(row.amount_minor for row in rows)

@@ -18,7 +18,7 @@ from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, R
 from almoner.nonprofits.registers.load_checks import (
     find_missing_number_problems,
     find_reduced_parts,
-    has_too_many_rejected,
+    has_too_many_rejected_rows,
 )
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write
@@ -296,4 +296,4 @@ def test_nine_tenths_of_the_numbers_stay() -> None:
     ("good", "bad", "refused"), [(0, 10, False), (10, 11, True), (2_000, 20, False), (1_900, 20, True)]
 )
 def test_one_row_in_a_hundred_may_be_bad(good: int, bad: int, refused: bool) -> None:
-    assert has_too_many_rejected(good, bad) is refused
+    assert has_too_many_rejected_rows(good, bad) is refused

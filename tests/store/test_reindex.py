@@ -31,7 +31,7 @@ async def test_what_search_reads_is_mended_and_what_is_right_is_not_touched(empt
         organisations = await connection.fetchval("select count(*) from organisation")
         untouched = "select ctid::text from organisation_search where name = 'quokka hill'"
         before = await connection.fetchval(untouched)
-        assert await organisations_flows.reindex_organisations(service.db, batch=2) == ReindexReport(
+        assert await organisations_flows.reindex_organisations(service.db, batch_size=2) == ReindexReport(
             organisations, 2, 2
         )
         assert await connection.fetchval(untouched) == before

@@ -58,7 +58,7 @@ async def test_who_was_shown_it_decides_and_it_is_kept(
     assert review.ended_at == stored.at == asked_at + timedelta(hours=2)
     assert stored.decision == ReviewDecision("accepted", None, olive.id, "The register of 3 March, case 7")
     assert stored.review_id == review.id
-    assert history.open_review is None
+    assert history.current_open_review is None
     assert await queued(service, tenant) == []
 
 
@@ -225,8 +225,8 @@ async def test_a_decision_that_its_slice_refuses_leaves_the_case_as_it_was(
     with pytest.raises(Exception, match="invalid_state"):
         await one.accept(olive)
     history = await one.history()
-    assert history.open_review is not None
-    assert history.open_review.claimed_by == olive.id
+    assert history.current_open_review is not None
+    assert history.current_open_review.claimed_by == olive.id
     assert history.decisions == []
 
 

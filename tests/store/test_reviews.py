@@ -195,7 +195,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             assert "review_open" in explaining.indexes()
         async with service.db.write() as tx:
             explaining = Explaining(tx)
-            assert await reviews_store.count_open_at_most(explaining, 20) == (20, first)
+            assert await reviews_store.count_open_reviews_up_to(explaining, 20) == (20, first)
             waits = await reviews_store.count_open_reviews_by_filter(explaining, "operator_3", 20)
             assert {name: of.total for name, of in waits.items()} == {
                 **dict.fromkeys(("claimed", "overdue", "appeal", "validation_request"), 20),

@@ -40,11 +40,11 @@ async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(ask
     await screenings_store.lock_subject(tx, "organisation", ONE)
     await screenings_store.list_watched_subjects(tx, ONE, 100)
     await screenings_store.list_watched_subjects_between(tx, ONE, ONE)
-    await screenings_store.list_outdated_subjects(tx, 2, ONE, 100)
+    await screenings_store.list_outdated_subject_ids(tx, 2, ONE, 100)
     await screenings_store.has_outdated_subjects(tx, 2)
     await screenings_store.list_current_matches(tx, "organisation", ONE)
     await screenings_store.list_matches(tx, ONE)
-    await screenings_store.list_subjects_with_current_matches(tx, "ofac-sdn", ["1"])
+    await screenings_store.list_subject_ids_with_current_matches(tx, "ofac-sdn", ["1"])
     await screenings_store.find_match(tx, ONE)
     assert asked.scans() == set()
     wanted = {"screening_subject_monitored", "screening_subject_type_subject_id_key", "screening_match_once"}

@@ -66,7 +66,7 @@ class Desk:
     async def open(self, match: ScreeningMatch) -> list[str] | None:
         """Why it waits for a person, if it does."""
         async with self.db.read() as tx:
-            review = (await reviews.review_history_of(tx, matches.review_subject_for(match))).open_review
+            review = (await reviews.load_review_history(tx, matches.review_subject_for(match))).current_open_review
         return list(review.reasons) if review else None
 
 
@@ -76,10 +76,10 @@ def desk(alone: Service, partner: Partner) -> Desk:
 
 
 async def test_a_category_without_a_loaded_list_is_never_clear(desk: Desk, lists: Lists) -> None:
-    assert (await desk.look("Casper Relief Fund")).status("sanction") is None
+    assert (await desk.look("Casper Relief Fund")).status_in_category("sanction") is None
     await lists.load(listing(1, AQSA))
     found = await desk.look("Casper Relief Fund")
-    assert (found.status("sanction"), found.status("warning")) == ("clear", None)
+    assert (found.status_in_category("sanction"), found.status_in_category("warning")) == ("clear", None)
 
 
 async def test_a_match_waits_for_a_person_and_explains_itself(desk: Desk, lists: Lists) -> None:
@@ -104,9 +104,9 @@ async def test_what_a_person_decided_is_remembered(
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     await desk.decide(match, decision)
-    assert (await desk.known()).status("sanction") == status
+    assert (await desk.known()).status_in_category("sanction") == status
     again = await desk.look()
-    assert (again.status("sanction"), again.opened, again.changed) == (status, [], False)
+    assert (again.status_in_category("sanction"), again.opened, again.changed) == (status, [], False)
     assert await desk.open(match) is None
     with pytest.raises(ReviewNotOpen):
         await desk.decide(match, SAME)
@@ -118,7 +118,7 @@ async def test_a_cleared_match_stays_cleared_over_what_does_not_matter(desk: Des
     await desk.decide(match, OTHER)
     await lists.load(listing(1, AQSA, programme="SDGT] [FTO"), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     renamed = await desk.look("Al-Masjed Al-Aqsa Charity Foundation, Inc.", "Garden Club of Casper")
-    assert (renamed.status("sanction"), renamed.opened) == ("clear", [])
+    assert (renamed.status_in_category("sanction"), renamed.opened) == ("clear", [])
     await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"))
     assert (await desk.look()).matches == []
     await lists.load(listing(1, AQSA))
@@ -147,11 +147,15 @@ async def test_a_confirmed_match_stays_confirmed_while_a_person_is_asked_about_a
     await desk.decide(match, SAME)
     await lists.load(listing(1, "AL-MASJED AL-AQSA CHARITY FOUNDATION OF TYRE"))
     (again,) = (await desk.look()).opened
-    assert (again.id, again.decision, (await desk.known()).status("sanction")) == (match.id, "confirmed", "confirmed")
+    assert (again.id, again.decision, (await desk.known()).status_in_category("sanction")) == (
+        match.id,
+        "confirmed",
+        "confirmed",
+    )
     assert [(one.side, one.what) for one in again.changes_since_decision] == [("entry", "name")]
     assert await desk.open(again) == ["listed:sanction", "changed_since_decided"]
     await desk.decide(again, SAME)
-    assert (await desk.known()).status("sanction") == "confirmed"
+    assert (await desk.known()).status_in_category("sanction") == "confirmed"
     assert await desk.open(again) is None
     assert (await desk.look()).opened == []
 
@@ -168,9 +172,9 @@ async def test_who_was_confirmed_stays_it_under_another_name_until_the_list_ends
         found = await desk.look()
     else:
         found = await desk.look("Garden Club of Casper")
-    assert ([one.id for one in found.opened], found.status("sanction")) == ([match.id], "confirmed")
+    assert ([one.id for one in found.opened], found.status_in_category("sanction")) == ([match.id], "confirmed")
     await lists.load(listing(2, "HOUSE OF CACAO"))
-    assert (await desk.look()).status("sanction") == "clear"
+    assert (await desk.look()).status_in_category("sanction") == "clear"
     assert await desk.open(match) is None
 
 
@@ -213,25 +217,25 @@ async def test_a_wrong_decision_is_taken_back_with_person_and_reason(
     await desk.decide(match, wrong)
     await desk.reopen(match)
     assert await desk.open(match) == ["listed:sanction", "taken_back"]
-    assert (await desk.known()).status("sanction") == "open"
+    assert (await desk.known()).status_in_category("sanction") == "open"
     assert [one.decision for one in (await desk.look()).matches] == ["open"]
     async with desk.db.read() as tx:
-        reported = (await reviews.review_history_of(tx, matches.review_subject_for(match))).decisions
+        reported = (await reviews.load_review_history(tx, matches.review_subject_for(match))).decisions
     assert [(one.decision.verdict, one.decision.by) for one in reported] == [
         (wrong.verdict, "operator_1"),
         ("reopened", "operator_2"),
     ]
     assert reported[-1].decision.note == "It was about another one"
     await desk.decide(match, SAME)
-    assert (await desk.known()).status("sanction") == "confirmed"
+    assert (await desk.known()).status_in_category("sanction") == "confirmed"
 
 
 async def test_persons_on_a_list_clear_no_body(desk: Desk, lists: Lists) -> None:
     await lists.load(listing(1, "DEGTYAREVA, Zinaida", person=True))
-    assert (await desk.look("Casper Relief Fund")).status("sanction") is None
+    assert (await desk.look("Casper Relief Fund")).status_in_category("sanction") is None
     await lists.load(listing(1, "DEGTYAREVA, Zinaida", person=True), listing(2, AQSA))
     await desk.service.drain()
-    assert (await desk.known()).status("sanction") == "clear"
+    assert (await desk.known()).status_in_category("sanction") == "clear"
 
 
 async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) -> None:
@@ -242,13 +246,13 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     assert (retired.entries, retired.removed, retired.categories) == (0, 1, ())
     await desk.service.drain()
     known = await desk.known()
-    assert (known.status("sanction"), known.matches) == (None, [])
+    assert (known.status_in_category("sanction"), known.matches) == (None, [])
     assert await desk.open(match) is None
     with pytest.raises(WatchlistRefused, match="has no entries"):
         async with desk.db.write() as tx:
             await watchlists_flows.retire_watchlist(tx, "ofac-sdn")
     await lists.load(listing(1, AQSA))
-    assert (await desk.look()).status("sanction") == "open"
+    assert (await desk.look()).status_in_category("sanction") == "open"
 
 
 async def test_nobody_is_asked_about_what_agrees_no_more(desk: Desk, lists: Lists) -> None:
@@ -256,7 +260,7 @@ async def test_nobody_is_asked_about_what_agrees_no_more(desk: Desk, lists: List
     (match,) = (await desk.look()).matches
     assert await desk.open(match)
     gone = await desk.look("Garden Club of Casper")
-    assert ([one.id for one in gone.ended], gone.status("sanction")) == ([match.id], "clear")
+    assert ([one.id for one in gone.ended], gone.status_in_category("sanction")) == ([match.id], "clear")
     assert await desk.open(match) is None
     with pytest.raises(ReviewRefused):
         await desk.decide(match, SAME)
@@ -290,8 +294,8 @@ async def test_a_new_version_is_met_by_those_who_are_watched_alone(
     await alone.drain()
     await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     await alone.drain()
-    assert (await portal.known()).status("sanction") == "open"
-    assert (await other.known()).status("sanction") == "clear"
+    assert (await portal.known()).status_in_category("sanction") == "open"
+    assert (await other.known()).status_in_category("sanction") == "clear"
 
 
 async def test_an_entry_that_is_back_is_shown_as_of_its_return(alone: Service, lists: Lists, partner: Partner) -> None:

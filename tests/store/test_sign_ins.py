@@ -16,8 +16,8 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins import store as sign_ins_store
 from almoner.access.sign_ins.domain import (
     NewSignIn,
+    SecondFactorTicketExpired,
     SignInFailed,
-    TicketExpired,
 )
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.database import TestDatabase
@@ -80,7 +80,7 @@ async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
     needed = await second(ada)
     assert needed.factors.authenticator
     db = ada.service.db
-    assert await sign_in_methods.get_second_factor_ticket(db, ada.realm, needed.ticket) == needed
+    assert await sign_in_methods.get_pending_second_factor(db, ada.realm, needed.ticket) == needed
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, "000000", ada.home)
     entered = await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
@@ -106,10 +106,10 @@ async def test_a_ticket_is_of_one_realm_and_ten_minutes(ada: Account) -> None:
     needed = await second(ada)
     other = member_realm((await ada.service.tenant()).partner)
     for realm, ticket in ((other, needed.ticket), (ada.realm, needed.ticket[:-4] + "AAAA"), (ada.realm, "")):
-        with pytest.raises(TicketExpired):
+        with pytest.raises(SecondFactorTicketExpired):
             await sign_in_methods.sign_in_by_code(ada.service.db, realm, ticket, ada.code(), ada.home)
     ada.service.clock.advance_wall(minutes=10)
-    with pytest.raises(TicketExpired):
+    with pytest.raises(SecondFactorTicketExpired):
         await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
@@ -242,7 +242,7 @@ async def test_a_stolen_cookie_opens_nothing_after_a_proof(ada: Account) -> None
     assert [await found(ada, one) for one in (stolen.secret, secret)] == [False, True]
     async with ada.service.db.write() as tx:
         await sign_ins.end_sign_in(tx, ada.person, stolen.sign_in.id, "revoked", BY)
-        ended = await sign_ins.record_reauthentication(tx, stolen.sign_in)
+        ended = await sign_ins.rotate_secret_after_reauthentication(tx, stolen.sign_in)
     assert not await found(ada, ended), "who was revoked meanwhile proves nothing"
 
 

@@ -16,7 +16,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support.bmf import bodies, body, write
 from tests.support.service import Service
 
@@ -68,7 +68,9 @@ class World:
     async def kinds(self, ein: str) -> list[str]:
         found = await self.body(ein)
         async with self.db.read() as tx:
-            changes, _ = await organisations.list_changes(tx, ALL_PARTNERS, found.id, Page(50, descending=False))
+            changes, _ = await organisations.list_changes(
+                tx, ALL_PARTNERS, found.id, RequestedPage(50, descending=False)
+            )
         return [change.kind for change in changes if change.field == "active"]
 
     async def legal_status(self, ein: str) -> LegalStatus:
@@ -105,7 +107,7 @@ async def test_revoked_reinstated_and_listed_again_by_the_day_of_each_list(world
     assert (await world.body(GONE)).inactive_reason == "revoked"
     assert await world.kinds(GONE) == ["revoked", "reinstated", "revoked", "reinstated", "removed"]
     assert [(await world.body(GONE, day)).active for day in (MARCH, APRIL, MAY, JUNE)] == [True, False, False, False]
-    assert (await world.legal_status(GONE)).status_override == "revoked"
+    assert (await world.legal_status(GONE)).override_reason == "revoked"
 
 
 async def test_a_body_that_says_it_has_ended_is_not_active(world: World) -> None:
@@ -121,7 +123,7 @@ async def test_a_body_that_says_it_has_ended_is_not_active(world: World) -> None
 async def test_a_subordinate_is_deductible_through_its_central_body(world: World) -> None:
     await world.master(MARCH)
     await world.listing(IrsPub78Reader(), APRIL, f"{CENTRAL}|Grand Lodge|Laramie|WY|United States|GROUP")
-    reason = (await world.legal_status(BRANCH)).reason_for("publication_78")
+    reason = (await world.legal_status(BRANCH)).result_of_step("publication_78")
     assert reason is not None
     assert (reason.verdict, reason.code) == ("pass", "through_group")
     await world.listing(IrsRevocationsReader(), MAY, revoked(CENTRAL, "15-NOV-2025", "08-MAY-2026"))

@@ -35,7 +35,9 @@ _PAUSE = "select pg_sleep(3600)"
 @pytest.fixture
 async def limited(service: Service) -> AsyncIterator[Database]:
     """One connection, whose statements have no time."""
-    made = await transactions.open_database(service.database.dsn, service.db.deployment, size=1, seconds=TINY)
+    made = await transactions.open_database(
+        service.database.dsn, service.db.deployment, pool_size=1, statement_timeout_seconds=TINY
+    )
     yield made
     await made.close()
 
@@ -98,7 +100,7 @@ async def test_a_long_statement_is_ended_at_the_server(
     backend = await _backend(limited)
 
     async def wait() -> None:
-        async with limited.open(mode) as tx:
+        async with limited.open_transaction(mode) as tx:
             await way(tx)
 
     with pytest.raises(StatementTimeout):
@@ -122,7 +124,7 @@ async def test_nobody_waits_for_a_server_that_stands_still(limited: Database, mo
     backend = await _backend(limited)
 
     async def ask() -> None:
-        async with limited.open(mode) as tx:
+        async with limited.open_transaction(mode) as tx:
             await tx.fetch("select 1")
 
     with standing_still(backend):
@@ -220,7 +222,7 @@ async def test_a_limit_holds_inside_its_block_and_commands_have_none(service: Se
     with statement_timeout(None):
         async with limited.read() as tx:
             await tx.fetch("select pg_sleep(0.1)")  # longer than the connection's own limit
-    unlimited = await transactions.open_database(service.database.dsn, service.db.deployment, size=1)
+    unlimited = await transactions.open_database(service.database.dsn, service.db.deployment, pool_size=1)
     try:
         with statement_timeout(TINY), pytest.raises(StatementTimeout):
             await pause(unlimited)
@@ -289,7 +291,7 @@ async def test_a_sweep_that_takes_too_long_lets_the_others_have_their_turn(servi
         return 2 - len(turns)  # one, and then nothing is left
 
     schedules = [Schedule("tests.slow", due, slow), Schedule("tests.quick", due, quick)]
-    assert await ScheduleRunner(service.db, schedules, telemetry).run_due() == 1
+    assert await ScheduleRunner(service.db, schedules, telemetry).run_due_jobs() == 1
     assert _counted(telemetry, "tests.slow") == 1
 
 
@@ -306,7 +308,7 @@ async def test_a_job_is_failed_and_counted(alone: Service) -> None:
     runner = JobRunner(JobContext(alone.db), {"tests.slow": slow}, telemetry)
     async with alone.db.write() as tx:
         await enqueue_jobs(tx, [NewJob("tests.slow", {})])
-    await runner.run_round()
+    await runner.record_and_start_jobs()
     await runner.wait_until_idle()
     assert _counted(telemetry, "tests.slow") == 1
     async with alone.db.read() as tx:

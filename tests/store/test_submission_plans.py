@@ -12,7 +12,7 @@ import pytest
 
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.agents import store as agents_store
 from almoner.validation.agents import store_mails as agents_store_mails
 from almoner.validation.agents.domain import EndReason
@@ -161,7 +161,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         (SubmissionFilters(words=("fu",)), ""),
     ]
     for filters, index in wanted:
-        for page in (Page(25, descending=True), Page(25, descending=False)):
+        for page in (RequestedPage(25, descending=True), RequestedPage(25, descending=False)):
             async with db.read() as reading:
                 asking: Any = Explaining(reading)
                 rows, _ = await submissions_store.list_page(asking, partner, page, filters)
@@ -171,21 +171,23 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
     nobody = SubmissionFilters(organisation_ids=(uuid4(),))
     async with db.read() as reading:
         asking = Explaining(reading)
-        assert await submissions_store.list_page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
-        rows, _ = await submissions_store.list_page(reading, partner, Page(25, descending=True), SubmissionFilters())
+        assert await submissions_store.list_page(asking, partner, RequestedPage(25, descending=True), nobody) == ([], 0)
+        rows, _ = await submissions_store.list_page(
+            reading, partner, RequestedPage(25, descending=True), SubmissionFilters()
+        )
         assert len(await loader.load_submissions(asking, partner, rows)) == len(rows)
-        assert await submissions_store.list_open_by_check_records(
+        assert await submissions_store.list_open_submission_ids(
             asking, "validation_request", [some["validation_request_id"]]
         )
-        assert await submissions_store.list_open_by_check_records(
+        assert await submissions_store.list_open_submission_ids(
             asking, "agent_verification", [some["agent_verification_id"]]
         )
-        assert await submissions_store.list_open_by_check_records(asking, "compliance", [uuid4()]) == []
-        assert await submissions_store.list_open_by_check_records(asking, "eligibility", [uuid4()]) == []
-        assert await submissions_store.list_undecided(asking, partner, some["configuration_id"])
-        assert await submissions_store.list_with_unshared_request(asking, [some["id"]]) == {some["id"]}
+        assert await submissions_store.list_open_submission_ids(asking, "compliance", [uuid4()]) == []
+        assert await submissions_store.list_open_submission_ids(asking, "eligibility", [uuid4()]) == []
+        assert await submissions_store.list_undecided_submission_ids(asking, partner, some["configuration_id"])
+        assert await submissions_store.list_with_exclusive_request(asking, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.list_with_unshared_request(asking, several) == set(several)
+        assert await submissions_store.list_with_exclusive_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()

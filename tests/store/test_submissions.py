@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from almoner.platform.database.transactions import Partner
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.applications.submissions import loader
 from almoner.validation.applications.submissions import store as submissions_store
 from almoner.validation.applications.submissions.domain import SUBMISSION, SubmissionFilters, SubmissionStatus
@@ -162,7 +162,7 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
                 f"select partner_id from {RECORD} where id = $1", await named(service, data(answer)[0])
             )
             rows, _ = await submissions_store.list_page(
-                asking, Partner(tenant), Page(25, descending=True), SubmissionFilters()
+                asking, Partner(tenant), RequestedPage(25, descending=True), SubmissionFilters()
             )
             await loader.load_submissions(asking, Partner(tenant), rows)
         counted.append(len(asking.plans))

@@ -148,7 +148,7 @@ async def test_v8_a_donee_is_set_up_by_two_independent_operators_once(service: S
     async with service.db.write() as tx:
         donee = await receipts.propose_donee(
             tx, tenant.partner, legal_name="Hope", ein="12-3456789", address="1 Main St", note="n",
-            by=ids.text("operator", ada.id),
+            proposed_by=ids.text("operator", ada.id),
         )  # fmt: skip
     approve = "update receipt_donee set approved_by = $2, approved_note = 'x', approved_at = proposed_at where id = $1"
     assert await refused(service, approve, donee.id, ids.text("operator", bo.id)) == "approvers_independent"
@@ -196,7 +196,7 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
 
 async def test_production_takes_two_unless_told(service: Service) -> None:
     production = replace(service.db.deployment, environment="production")
-    database = await open_database(service.database.dsn, production, size=1)
+    database = await open_database(service.database.dsn, production, pool_size=1)
     try:
         async with database.write() as tx:
             assert await operators.requires_two_person_approval(tx)

@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations.checks import checks as organisation_check
 from almoner.nonprofits.organisations.domain import RegistryNumberTaken, UnlistedOrganisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.evidence import store as evidence_store
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.observability import selfcheck
 from almoner.validation.requests import store as requests_store
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, RequestFilters
@@ -259,7 +259,7 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         partners = [(await service.tenant()).partner for _ in range(50)]
         await fill(service, [partner.id for partner in partners])
         partner, now = partners[7], service.clock.now()
-        first, last = Page(25, descending=True), Page(25, descending=False)
+        first, last = RequestedPage(25, descending=True), RequestedPage(25, descending=False)
         async with service.db.read() as tx:
             some = await tx.fetchval(f"select id from {RECORD} where partner_id = $1 limit 1", partner.id)
         wanted: dict[str, tuple[RequestFilters, Any]] = {
@@ -277,14 +277,14 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
             explaining: Any = Explaining(reading)
             assert await evidence_store.list_evaluations(explaining, some)
             assert await evidence_store.find_latest_evaluation(explaining, some, facts={"corrections": 0})
-            assert await requests_store.list_pending(explaining, factories.IRS, UUID(int=0), 10)
+            assert await requests_store.list_pending_request_ids(explaining, factories.IRS, UUID(int=0), 10)
             assert await requests_store.find(explaining, partner, some)
             assert await requests_store.request_ids_by_document(explaining, [some]) == {}
         assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
         assert {"evidence_pkey", f"{RECORD}_pending"} <= explaining.indexes()
 
 
-async def used(service: Service, partner: Partner, filters: RequestFilters, page: Page, sort: Any) -> set[str]:
+async def used(service: Service, partner: Partner, filters: RequestFilters, page: RequestedPage, sort: Any) -> set[str]:
     """The indexes that answer a list, which reads no table whole."""
     async with service.db.read() as reading:
         tx: Any = Explaining(reading)

@@ -56,7 +56,7 @@ async def test_a_flag_is_lifted_by_two_people_or_not_at_all(service: Service, ap
     with pytest.raises(asyncpg.CheckViolationError):
         await written(service, "update monetary_donation_flag set kind = 'new_match' where id = $1", flag)
     async with service.db.write() as tx:
-        assert (await verifications.review_flag(tx, flag, note="seen", by="two")).status == "lifted"
+        assert (await verifications.review_flag(tx, flag, note="seen", reviewed_by="two")).status == "lifted"
     with pytest.raises(asyncpg.CheckViolationError, match="may not move"):
         await written(service, "update monetary_donation_flag set status = 'open' where id = $1", flag)
 

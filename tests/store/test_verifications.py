@@ -17,7 +17,7 @@ from almoner.giving.disbursing.verifications import store as verifications_store
 from almoner.giving.disbursing.verifications.domain import CHECK, CHECKS, VERIFICATION, VerificationFilters
 from almoner.kit.states import Lifecycle
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -279,7 +279,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
         named = [ids.parse("organisation", await factories.nonprofit(service)) for _ in range(40)]
         organisations = [organisation for organisation in named if organisation]
         await fill(service, [partner.id for partner in partners], organisations)
-        partner, organisation, page = partners[7], organisations[7], Page(25, descending=True)
+        partner, organisation, page = partners[7], organisations[7], RequestedPage(25, descending=True)
         async with service.db.write() as writing:
             listening = Listening(writing)
             tx: Any = listening
@@ -291,7 +291,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             ):
                 assert (await verifications_store.list_page(tx, partner, page, filters))[1] > 0
             assert await verifications_store.verifications_of_organisations(tx, partner, [organisation])
-            assert await verifications_store.find_pending_or_approved(tx, partner, organisation)
+            assert await verifications_store.find_pending_or_approved_id(tx, partner, organisation)
             assert await verifications_store.next_expiry_at(tx)
             await verifications_store.lock_due_for_expiry(tx, 10, ())
         for plan in listening.plans:
@@ -316,10 +316,10 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, tenant
     async with service.db.write() as holding:
         assert await verifications_store.get_for_update(holding, ALL_PARTNERS, held)
         async with service.db.write() as tx:  # the free one, and what money of other tests began
-            assert await verifications.expire_due(tx, 1000) >= 1
+            assert await verifications.expire_due_verifications(tx, 1000) >= 1
     async with service.db.write() as tx:
-        assert await verifications.expire_due(tx, 100) == 1
-        assert await verifications.expire_due(tx, 100) == 0
+        assert await verifications.expire_due_verifications(tx, 100) == 1
+        assert await verifications.expire_due_verifications(tx, 100) == 0
     async with service.db.read() as tx:
         reported = await tx.fetchval(
             "select count(*) from event where partner_id = $1 and created_at = $2",

@@ -6,7 +6,7 @@ import pytest
 
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser, LinkClosed, NewSignIn, Purpose, TicketExpired
+from almoner.access.sign_ins.domain import Browser, EmailLinkClosed, NewSignIn, Purpose, SecondFactorTicketExpired
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import AWAY, BY, FIREFOX, NEW, PASSWORD, Account, found, member, second
@@ -34,7 +34,7 @@ async def mailed(who: Account, purpose: Purpose) -> str:
 
 async def is_revoked(who: Account, token: str, purpose: Purpose) -> None:
     """The link opens nothing, and says why."""
-    with pytest.raises(LinkClosed) as closed:
+    with pytest.raises(EmailLinkClosed) as closed:
         await links.set_password_by_link(who.service.db, token, purpose, "another long phrase", who.home)
     assert closed.value.why == "revoked"
 
@@ -101,12 +101,12 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     async with ada.service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, ada.person, "passkey", ada.home)
     assert (
-        await sign_in_methods.get_second_factor_ticket(ada.service.db, ada.realm, needed.ticket)
+        await sign_in_methods.get_pending_second_factor(ada.service.db, ada.realm, needed.ticket)
     ).person.id == ada.person.id
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
-    with pytest.raises(TicketExpired):
-        await sign_in_methods.get_second_factor_ticket(ada.service.db, ada.realm, needed.ticket)
-    with pytest.raises(TicketExpired):
+    with pytest.raises(SecondFactorTicketExpired):
+        await sign_in_methods.get_pending_second_factor(ada.service.db, ada.realm, needed.ticket)
+    with pytest.raises(SecondFactorTicketExpired):
         await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
@@ -115,7 +115,7 @@ async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
     needed = await second(ada)
     async with ada.service.db.write() as tx:
         await sign_ins.end_all_sign_ins(tx, ada.person, "revoked", BY)
-    with pytest.raises(TicketExpired):
+    with pytest.raises(SecondFactorTicketExpired):
         await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 

@@ -13,7 +13,7 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
     async with serving(empty_database) as service:
         await factories.nonprofit(service, name="Quokka Haven")
         async with service.db.read() as tx:
-            assert await organisations_store_index.warm_cache(tx) == 0  # nobody added the extension
+            assert await organisations_store_index.warm_search_cache(tx) == 0  # nobody added the extension
         connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
         await connection.execute("create extension pg_prewarm")
         parts = (
@@ -21,7 +21,7 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
         )
         least = await connection.fetchval(f"select sum(pg_relation_size(part)) from (values {parts}) found (part)")
         async with service.db.read() as tx:
-            everything = await organisations_store_index.warm_cache(tx)
+            everything = await organisations_store_index.warm_search_cache(tx)
         await connection.execute("set effective_cache_size = '8kB'")  # no room for what a page of results is made of
         found = await connection.fetchval("select prewarm_search()")
         parts = "('organisation'::regclass), ('organisation_pkey'), ('register_entry_current')"

@@ -11,7 +11,7 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import OfacReader
 from almoner.platform.database.transactions import Database, Tx
-from almoner.screening.screenings.domain import Hit, SubjectDetails
+from almoner.screening.screenings.domain import SubjectDetails, WatchlistHit
 from almoner.screening.screenings.screener import WatchlistsOutdated
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
@@ -52,7 +52,7 @@ async def test_a_load_keeps_what_was_loaded_from_where(db: Database, paths: Iter
     made = await load(db, file)
     assert (made.status, made.entries, made.added, made.removed, made.changed) == ("loaded", 4, 4, 0, 0)
     async with db.read() as tx:
-        (version,) = await service.list_versions(tx)
+        (version,) = await service.list_current_versions(tx)
     assert version.load == made
     assert (version.code, version.licence) == ("ofac-sdn", "public domain (US government work)")
     assert [one.name for one in made.files] == [file.name]
@@ -97,7 +97,7 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
         await load(db, cut)
     assert await current(db) == list(NAMES)
     async with db.read() as tx:
-        (version,) = await service.list_versions(tx)
+        (version,) = await service.list_current_versions(tx)
         (refused,) = await service.list_latest_refused_imports(tx)
         reported = await tx.fetch("select type from internal_event order by id")
     assert version.load.id == first.id
@@ -135,8 +135,8 @@ async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database
     screener = Screener()
     asked = SubjectDetails("organisation", ("Zavod imeni Degtyareva",))
 
-    async def compared(tx: Tx) -> tuple[list[Hit], list[str]]:
-        lists = await screener.current_watchlists(tx)
+    async def compared(tx: Tx) -> tuple[list[WatchlistHit], list[str]]:
+        lists = await screener.current_index(tx)
         return lists.find_hits(asked), [one.version_label for one in lists.versions]
 
     assert await screener.run_with_watchlists(db, compared) == ([], [])
@@ -154,10 +154,10 @@ async def test_a_list_that_is_no_longer_loaded_names_nobody(db: Database, paths:
     screener, asked = Screener(), SubjectDetails("organisation", (NAMES[0],))
     await load(db, write(next(paths), rows()))
     await load(db, write(next(paths), rows(NAMES[1:])), source=OfacReader("own-media", "Ours", 1))
-    assert len((await screener.reload_watchlists(db)).find_hits(asked)) == 1
+    assert len((await screener.reload_index(db)).find_hits(asked)) == 1
     async with db.write() as tx:
         await tx.execute("update watchlist set current_load_id = null where code = 'ofac-sdn'")
-    lists = await screener.reload_watchlists(db)
+    lists = await screener.reload_index(db)
     assert ([one.code for one in lists.versions], lists.find_hits(asked)) == (["own-media"], [])
 
 
@@ -169,7 +169,7 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     await load(db, write(next(paths), many))
     async with db.write() as tx:
         with pytest.raises(WatchlistsOutdated):
-            await screener.current_watchlists(tx)
+            await screener.current_index(tx)
     turns = 0
 
     async def turn() -> None:
@@ -179,11 +179,11 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
             await asyncio.sleep(0)
 
     turning = asyncio.create_task(turn())
-    await screener.reload_watchlists(db)
+    await screener.reload_index(db)
     turning.cancel()
     assert turns > 50  # the loop went on while thousands of names were read
     async with db.write() as tx:
-        assert [one.code for one in (await screener.current_watchlists(tx)).versions] == ["ofac-sdn"]
+        assert [one.code for one in (await screener.current_index(tx)).versions] == ["ofac-sdn"]
 
 
 async def test_an_entry_that_cannot_be_read_stays_as_it_was(db: Database, paths: Iterator[Path]) -> None:

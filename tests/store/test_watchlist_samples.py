@@ -53,7 +53,7 @@ async def now(service: Service, match: ScreeningMatch) -> tuple[list[tuple[str, 
 
 async def loaded(service: Service) -> dict[str, int]:
     async with service.db.read() as tx:
-        return {one.code: one.load.entries for one in await watchlists.list_versions(tx)}
+        return {one.code: one.load.entries for one in await watchlists.list_current_versions(tx)}
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
@@ -72,7 +72,7 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     assert await now(alone, waiting) == ([(WHOLE, "open", True)], [WHOLE])
     async with alone.db.read() as tx:
         (match,) = (await matches.get_screening_result(tx, decided.subject)).matches
-        (reported,) = (await reviews.review_history_of(tx, matches.review_subject_for(match))).decisions
+        (reported,) = (await reviews.load_review_history(tx, matches.review_subject_for(match))).decisions
     assert reported.decision.by == "operator_1"
     assert reported.decision.note is not None
     assert reported.decision.note.endswith(DECISIONS[decision].note or "")

@@ -51,7 +51,7 @@ async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: 
     for _ in range(2):  # the second start finds it loaded
         await terminal.load_sample(alone.db)
     partner, screener = (await alone.tenant()).partner, Screener()
-    lists = await screener.reload_watchlists(alone.db)
+    lists = await screener.reload_index(alone.db)
     assert [(one.code, one.load.person_categories) for one in lists.versions] == [(SAMPLE.code, ())]
     for name, number, status in (
         ("Benevolence International Foundation", "36-3823186", "open"),
@@ -60,7 +60,7 @@ async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: 
         who = ScreenedSubject("organisation", UUID(int=len(name)), partner.id)
         asked = SubjectDetails("organisation", (name,), ("USA",), (number,))
         found = await look(alone, screener, who, asked)
-        assert (found.status("sanction"), found.status("warning")) == (status, None)
+        assert (found.status_in_category("sanction"), found.status_in_category("warning")) == (status, None)
 
 
 def one_body(random: Random) -> SubjectDetails:

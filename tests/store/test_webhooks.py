@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from almoner.kit.states import Lifecycle
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.deliveries import store
 from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, Attempt, AttemptResult
 from almoner.webhooks.deliveries.store import EvaluatedAttempt
@@ -186,7 +186,7 @@ async def test_k1_another_partners_deliveries_are_not_listed(
     service: Service, tenant: Tenant, subscription: UUID
 ) -> None:
     await _runs(service, _DELIVERY, tenant.partner.id, subscription, _delivery())
-    page = Page(25, descending=True)
+    page = RequestedPage(25, descending=True)
     another = (await service.tenant()).partner
     async with service.db.read() as tx:
         assert (await store.list_page(tx, tenant.partner, subscription, page, None))[1] == 1

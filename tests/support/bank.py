@@ -86,10 +86,12 @@ async def account(
     async with service_.db.write() as tx:
         named = await organisations.get(tx, ALL_PARTNERS, uuid_of(service_, "organisation", organisation))
         given = proposal(service_, organisation, currency, iban, holder or named.name, bic)
-        made = await payee_bank_accounts.propose_account(tx, given, note="letter", by="one")
-    for officer in ("two", "three")[: made.reviews_needed]:
+        made = await payee_bank_accounts.propose_account(tx, given, note="letter", proposed_by="one")
+    for officer in ("two", "three")[: made.required_review_count]:
         async with service_.db.write() as tx:
-            made = await payee_bank_accounts.approve(tx, made.id, number=iban, note="telephone", by=officer)
+            made = await payee_bank_accounts.approve(
+                tx, made.id, entered_account_number=iban, note="telephone", approved_by=officer
+            )
     return made
 
 
@@ -117,19 +119,19 @@ async def in_a_file(service_: Service) -> PaymentFile:
 async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> CreatedFile:
     """Create a payment file of the sent disbursements."""
     async with service_.db.write() as tx:
-        return await payment_files.create_file(tx, ours, on or tx.now.date(), by=by)
+        return await payment_files.create_file(tx, ours, on or tx.now.date(), created_by=by)
 
 
 async def released(service_: Service, file: PaymentFile, *, by: str = "two") -> bytes:
     """Release a payment file; returns its content."""
     async with service_.db.write() as tx:
-        return payment_files.released_content(tx, await payment_files.release_file(tx, file.id, by=by))
+        return payment_files.released_content(tx, await payment_files.release_file(tx, file.id, released_by=by))
 
 
 async def withdrawn(service_: Service, file: PaymentFile) -> None:
     """Withdraw a payment file."""
     async with service_.db.write() as tx:
-        await payment_files.withdraw_file(tx, file.id, note="not this one", by="one")
+        await payment_files.withdraw_file(tx, file.id, note="not this one", withdrawn_by="one")
 
 
 async def heard(service_: Service, content: bytes) -> StatusReportResult:
@@ -138,7 +140,9 @@ async def heard(service_: Service, content: bytes) -> StatusReportResult:
     async def record(_tx: Tx, _file: PaymentFile, _counts: dict[BankOutcome, int]) -> None:
         return None
 
-    return await payment_files_flows.import_status_report(service_.db, content, by="officer", on_finished=record)
+    return await payment_files_flows.import_status_report(
+        service_.db, content, imported_by="officer", on_finished=record
+    )
 
 
 def all_own(folder: Path) -> Mapping[str, OwnAccount]:
@@ -160,7 +164,7 @@ async def stated(
         content,
         bank_statements.load_mapping(mapping) if mapping else None,
         own_accounts=ours,
-        by="officer",
+        imported_by="officer",
         on_finished=record,
     )
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import hmrc_schedule
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
-from almoner.giving.gift_aid.claims.domain import DraftResult, GiftAidClaim
+from almoner.giving.gift_aid.claims.domain import ClaimDraftResult, GiftAidClaim
 from almoner.giving.gift_aid.declarations import domain as declarations_domain
 from almoner.giving.gift_aid.declarations import store as declarations_store
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
@@ -63,13 +63,18 @@ class Cause:
         await simulate(self.api, made["id"], "request")
         return await simulate(self.api, made["id"], "pay")
 
-    async def draft(self, before: datetime | None = None, *, aggregate: bool = False) -> DraftResult:
+    async def draft(self, before: datetime | None = None, *, aggregate: bool = False) -> ClaimDraftResult:
         """Draft a claim of all donations until now."""
         self.service.clock.advance(seconds=1)
         async with self.service.db.write() as tx:
             moment = before or tx.now
             return await gift_aid_claims.draft_claim(
-                tx, self.id, moment, year=gift_aid_claims_domain.TAX_YEAR, aggregate=aggregate, by=BY
+                tx,
+                self.id,
+                moment,
+                year_end=gift_aid_claims_domain.TAX_YEAR,
+                aggregate_small_donations=aggregate,
+                drafted_by=BY,
             )
 
     async def drafted(self) -> GiftAidClaim:
@@ -82,13 +87,13 @@ class Cause:
         """A submitted claim."""
         claim = await self.drafted()
         async with self.service.db.write() as tx:
-            return await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", by=BY)
+            return await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", recorded_by=BY)
 
     async def paid(self) -> GiftAidClaim:
         """A paid claim."""
         claim = await self.submitted()
         async with self.service.db.write() as tx:
-            return await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
+            return await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, recorded_by=BY)
 
     async def written(self, claim: GiftAidClaim) -> list[str]:
         """The lines of a schedule."""

@@ -4,7 +4,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.kit.evidence import Evaluation
-from almoner.nonprofits.activities.domain import SUB_TAGS, assigned_tags_of
+from almoner.nonprofits.activities.domain import SUB_TAGS, build_assigned_tags
 from almoner.platform.evidence import store as evidence_store
 from tests.support import factories
 from tests.support.client import Client, data
@@ -36,7 +36,7 @@ async def body_of(service: Service, rules: dict[str, str] | None = None, **more:
 
 async def tagged(service: Service, organisation: str, rules: dict[str, str]) -> None:
     """Change the activities in the organisation's register data."""
-    found = assigned_tags_of(rules)
+    found = build_assigned_tags(rules)
     async with service.db.write() as tx:
         await tx.execute(
             "update organisation set activities = $2, tag_ids = $3, updated_at = $4 where id = $1",

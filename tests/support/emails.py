@@ -46,7 +46,7 @@ def rendered(
     mails = MailRenderer(deployment, notification.template.parent, catalogues)
     return mails.render_mail(
         notification.template.name,
-        mails.language(email.language),
+        mails.language_for_tag(email.language),
         email.facts,
         brand=brand or mails.own_brand(),
         key=email.key,

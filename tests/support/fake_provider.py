@@ -26,7 +26,12 @@ from almoner.giving.checkout.payments.domain import (
     SavedPaymentMethod,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import DisputeEvidence, OffSessionCharge, PaymentOrder, SetupOrder
+from almoner.giving.checkout.payments.ports import (
+    DisputeEvidence,
+    OffSessionCharge,
+    PaymentMethodSetupRequest,
+    PaymentRequest,
+)
 from almoner.kit.money import EXPONENTS, Money
 from almoner.kit.time import end_of_month
 
@@ -62,11 +67,11 @@ class FakeProvider:
     name: str = "fake"
     page_origin: str = "http://fake.localhost"
     payments: dict[str, ProviderPayment] = field(default_factory=dict)
-    orders: dict[str, tuple[PaymentOrder, str]] = field(default_factory=dict)
+    orders: dict[str, tuple[PaymentRequest, str]] = field(default_factory=dict)
     refunds: dict[str, tuple[str, ProviderRefund]] = field(default_factory=dict)
     disputed: dict[str, list[ProviderDispute]] = field(default_factory=dict)
     charges: dict[str, tuple[OffSessionCharge, str]] = field(default_factory=dict)
-    setups: dict[str, tuple[SetupOrder, ProviderSetup]] = field(default_factory=dict)
+    setups: dict[str, tuple[PaymentMethodSetupRequest, ProviderSetup]] = field(default_factory=dict)
     methods: dict[str, SavedPaymentMethod] = field(default_factory=dict)
     declines: dict[str, list[Decline]] = field(default_factory=dict)
     evidence: dict[str, DisputeEvidence] = field(default_factory=dict)
@@ -76,32 +81,34 @@ class FakeProvider:
     fee_schedule: FeeSchedule = TARIFF
     currencies: Collection[str] = tuple(EXPONENTS)
 
-    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """Create a payment, or return the one with this key; other data with the same key is refused."""
         self._called("create")
-        if order.key in self.orders:
-            earlier, made = self.orders[order.key]
-            if earlier != order:
+        if payment_request.key in self.orders:
+            earlier, made = self.orders[payment_request.key]
+            if earlier != payment_request:
                 raise ProviderFailure("the key was used with other data")
             return self._answered(self.payments[made])
         made = f"tp_fake{next(_numbers)}"
-        self.orders[order.key] = (order, made)
+        self.orders[payment_request.key] = (payment_request, made)
         url = f"{self.page_origin}/pay/{made}"
-        shown = ProviderPayment(made, url, ProviderStatus.OPEN, order.money, order.reference, attempts=0, live=False)
+        shown = ProviderPayment(
+            made, url, ProviderStatus.OPEN, payment_request.money, payment_request.reference, attempts=0, live=False
+        )
         self.payments[made] = shown
         return self._answered(shown)
 
-    async def fetch_payment(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment_id: str) -> ProviderPayment:
         """The current payment."""
         self._called("fetch")
-        return self._answered(self._known(payment))
+        return self._answered(self._known(payment_id))
 
-    async def cancel_payment(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment_id: str) -> ProviderPayment:
         """Cancel a payment unless it has ended or is processing."""
         self._called("cancel")
-        if self._known(payment).status is ProviderStatus.OPEN:
-            self.become(payment, ProviderStatus.CANCELLED)
-        return self._answered(self._known(payment))
+        if self._known(payment_id).status is ProviderStatus.OPEN:
+            self.become(payment_id, ProviderStatus.CANCELLED)
+        return self._answered(self._known(payment_id))
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved payment method, once for each key."""
@@ -126,96 +133,100 @@ class FakeProvider:
         )
         return self._answered(self.payments[made])
 
-    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+    async def find_charge(self, reference: str, customer_id: str) -> ProviderPayment | None:
         """The charge of a customer with this reference."""
         self._called("find_charge")
         made = [
             payment
             for charge, payment in self.charges.values()
-            if (charge.reference, charge.customer) == (reference, customer)
+            if (charge.reference, charge.customer) == (reference, customer_id)
         ]
         return self._answered(self.payments[made[0]]) if made else None
 
-    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+    async def fetch_payment_method(self, customer_id: str, payment_method_id: str) -> SavedPaymentMethod | None:
         """The current data of a saved payment method."""
         self._called("fetch_payment_method")
-        method = self.methods.get(payment_method)
-        return self._answered(method if method is not None and method.customer == customer else None)
+        method = self.methods.get(payment_method_id)
+        return self._answered(method if method is not None and method.customer == customer_id else None)
 
-    async def delete_payment_method(self, customer: str, payment_method: str) -> None:
+    async def delete_payment_method(self, customer_id: str, payment_method_id: str) -> None:
         """Delete a saved payment method."""
         self._called("delete_payment_method")
-        if payment_method in self.methods and self.methods[payment_method].customer == customer:
-            del self.methods[payment_method]
+        if payment_method_id in self.methods and self.methods[payment_method_id].customer == customer_id:
+            del self.methods[payment_method_id]
 
-    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a payment method, or return the one with this key."""
         self._called("create_setup")
-        found = next((setup for asked, setup in self.setups.values() if asked.key == order.key), None)
+        found = next((setup for asked, setup in self.setups.values() if asked.key == setup_request.key), None)
         if found is None:
             made = f"tp_setup{next(_numbers)}"
             url = f"{self.page_origin}/pay/{made}"
-            found = ProviderSetup(made, url, ProviderStatus.OPEN, order.reference, live=False)
-            self.setups[made] = (order, found)
-        elif self.setups[found.id][0] != order:
+            found = ProviderSetup(made, url, ProviderStatus.OPEN, setup_request.reference, live=False)
+            self.setups[made] = (setup_request, found)
+        elif self.setups[found.id][0] != setup_request:
             raise ProviderFailure("the key was used with other data")
         return self._answered(found)
 
-    async def fetch_setup(self, setup: str) -> ProviderSetup:
+    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
         """The current state of a setup page."""
         self._called("fetch_setup")
-        if setup not in self.setups:
-            raise NoSuchPayment(setup)
-        return self._answered(self.setups[setup][1])
+        if setup_id not in self.setups:
+            raise NoSuchPayment(setup_id)
+        return self._answered(self.setups[setup_id][1])
 
-    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment_id: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund money, once for each key and never more than was paid."""
         self._called("refund")
-        paid = self._known(payment)
+        paid = self._known(payment_id)
         if idempotency_key in self.refunds:
             of, made = self.refunds[idempotency_key]
-            if (of, made.money) != (payment, money):
+            if (of, made.money) != (payment_id, money):
                 raise ProviderFailure("the key was used with other data")
             return self._answered(made)
-        gone = sum(made.money.minor for of, made in self.refunds.values() if of == payment)
+        gone = sum(made.money.minor for of, made in self.refunds.values() if of == payment_id)
         if paid.status is not ProviderStatus.SUCCEEDED or paid.money.currency != money.currency:
             raise RefundRefused("nothing was paid in this currency")
-        gone += sum(one.money.minor for one in self.disputed.get(payment, ()) if one.status is not DisputeStatus.WON)
+        gone += sum(one.money.minor for one in self.disputed.get(payment_id, ()) if one.status is not DisputeStatus.WON)
         if gone + money.minor > paid.money.minor:
             raise RefundRefused("less was paid, or it was refunded already")
         made = ProviderRefund(f"tpr_fake{next(_numbers)}", money)
-        self.refunds[idempotency_key] = (payment, made)
+        self.refunds[idempotency_key] = (payment_id, made)
         return self._answered(made)
 
-    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment_id: str) -> list[ProviderDispute]:
         """The disputes of the payment, oldest first."""
         self._called("disputes")
-        self._known(payment)
-        return self._answered(list(self.disputed.get(payment, ())))
+        self._known(payment_id)
+        return self._answered(list(self.disputed.get(payment_id, ())))
 
-    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+    async def submit_evidence(self, dispute_id: str, evidence: DisputeEvidence) -> None:
         """Submit evidence once; other evidence with the same key is refused."""
         self._called("submit_evidence")
         payment, found = next(
-            ((payment, one) for payment, disputes in self.disputed.items() for one in disputes if one.id == dispute),
+            ((payment, one) for payment, disputes in self.disputed.items() for one in disputes if one.id == dispute_id),
             ("", None),
         )
         if found is None:
-            raise NoSuchPayment(dispute)
-        if dispute in self.evidence or found.evidence_due_at is None:
-            if self.evidence.get(dispute) == evidence:
+            raise NoSuchPayment(dispute_id)
+        if dispute_id in self.evidence or found.evidence_due_at is None:
+            if self.evidence.get(dispute_id) == evidence:
                 return
             raise EvidenceRefused("the dispute takes no evidence, or no more")
-        self.evidence[dispute] = evidence
+        self.evidence[dispute_id] = evidence
         taken = replace(found, evidence_due_at=None)
         self.disputed[payment] = [taken if one is found else one for one in self.disputed[payment]]
         self._answered(taken)
 
-    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, received_at: datetime) -> ProviderEvent:
         """Parse a webhook; its signature and age are checked as with every provider."""
         moment, _, given = headers.get("provider-signature", "").partition(",v1=")
         moment = moment.removeprefix("t=")
-        if not moment.isdigit() or given != _signature(moment, body) or abs(at.timestamp() - int(moment)) > 300:
+        if (
+            not moment.isdigit()
+            or given != _signature(moment, body)
+            or abs(received_at.timestamp() - int(moment)) > 300
+        ):
             raise WebhookRefused("the signature is wrong")
         try:
             reported = json.loads(body)

@@ -214,13 +214,13 @@ class World:
         claim = self.chance.choice(claims)
         async with self.service.db.write() as tx:
             if claim.status == "drafted" and self.chance.random() < 0.8:
-                await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", by=BY)
+                await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", recorded_by=BY)
             elif claim.status == "drafted":
-                await gift_aid_claims.withdraw_draft(tx, claim.id, "anew", by=BY)
+                await gift_aid_claims.withdraw_draft(tx, claim.id, "anew", recorded_by=BY)
             elif self.chance.random() < 0.7:
-                await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
+                await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, recorded_by=BY)
             else:
-                await gift_aid_claims.mark_rejected(tx, claim.id, "anew", by=BY)
+                await gift_aid_claims.mark_rejected(tx, claim.id, "anew", recorded_by=BY)
 
     async def pass_time(self) -> None:
         """Let some days pass."""
@@ -264,14 +264,14 @@ class World:
         for claim in await self.claims():
             async with self.service.db.write() as tx:
                 if claim.status == "drafted":
-                    await gift_aid_claims.withdraw_draft(tx, claim.id, "anew", by=BY)
+                    await gift_aid_claims.withdraw_draft(tx, claim.id, "anew", recorded_by=BY)
                 elif claim.status == "submitted":
-                    await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, recorded_by=BY)
         for of in self.causes[:2]:
             while (drafted := await of.draft()).claim is not None:
                 async with self.service.db.write() as tx:
-                    await gift_aid_claims.mark_submitted(tx, drafted.claim.id, "CH-2", by=BY)
-                    await gift_aid_claims.mark_paid(tx, drafted.claim.id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_submitted(tx, drafted.claim.id, "CH-2", recorded_by=BY)
+                    await gift_aid_claims.mark_paid(tx, drafted.claim.id, None, note=None, recorded_by=BY)
 
     async def position(self, of: Cause) -> tuple[int, int]:
         """(what HMRC has paid a charity, less deductions; what is still to be deducted)."""

@@ -61,12 +61,12 @@ class Claiming:
                 drafted = (await gift_aid_claims.get(tx, claim_id)).status == "drafted"
                 if self.chance.random() < 0.2:
                     await (gift_aid_claims.withdraw_draft if drafted else gift_aid_claims.mark_rejected)(
-                        tx, claim_id, "anew", by=BY
+                        tx, claim_id, "anew", recorded_by=BY
                     )
                 elif drafted:
-                    await gift_aid_claims.mark_submitted(tx, claim_id, "CH-1", by=BY)
+                    await gift_aid_claims.mark_submitted(tx, claim_id, "CH-1", recorded_by=BY)
                 else:
-                    await gift_aid_claims.mark_paid(tx, claim_id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_paid(tx, claim_id, None, note=None, recorded_by=BY)
 
     async def merge(self) -> None:
         """Have a register report that the last nonprofit merged into the first, or not."""
@@ -99,15 +99,15 @@ class Claiming:
         """Pay all open claims, and claim everything."""
         for claim_id in await self.ids("select id from gift_aid_claim where status = 'drafted'"):
             async with self.db.write() as tx:
-                await gift_aid_claims.withdraw_draft(tx, claim_id, "anew", by=BY)
+                await gift_aid_claims.withdraw_draft(tx, claim_id, "anew", recorded_by=BY)
         for claim_id in await self.ids("select id from gift_aid_claim where status = 'submitted'"):
             async with self.db.write() as tx:
-                await gift_aid_claims.mark_paid(tx, claim_id, None, note=None, by=BY)
+                await gift_aid_claims.mark_paid(tx, claim_id, None, note=None, recorded_by=BY)
         for name in self.nonprofits:
             while (drafted := await self._draft(self._uuid(name))) is not None:
                 async with self.db.write() as tx:
-                    await gift_aid_claims.mark_submitted(tx, drafted.id, "CH-2", by=BY)
-                    await gift_aid_claims.mark_paid(tx, drafted.id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_submitted(tx, drafted.id, "CH-2", recorded_by=BY)
+                    await gift_aid_claims.mark_paid(tx, drafted.id, None, note=None, recorded_by=BY)
 
     async def expect_claims(self, donations: list[dict[str, Any]]) -> None:
         """Check that HMRC has paid the exact amount for donations with a declaration, and none was left out."""
@@ -137,7 +137,11 @@ class Claiming:
     async def _draft(self, of: UUID) -> GiftAidClaim | None:
         together = self.chance.random() < 0.5
         async with self.db.write() as tx:
-            return (await gift_aid_claims.draft_claim(tx, of, tx.now, year=TAX_YEAR, aggregate=together, by=BY)).claim
+            return (
+                await gift_aid_claims.draft_claim(
+                    tx, of, tx.now, year_end=TAX_YEAR, aggregate_small_donations=together, drafted_by=BY
+                )
+            ).claim
 
     def _uuid(self, organisation: str) -> UUID:
         found = self.service.db.deployment.ids.parse("organisation", organisation)

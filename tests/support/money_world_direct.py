@@ -9,7 +9,11 @@ from uuid import UUID
 from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import DonationRequestError, RequestPayment, UninvoicedGroup
+from almoner.giving.checkout.donation_requests.domain import (
+    DonationRequestError,
+    DonationRequestPayment,
+    UninvoicedGroup,
+)
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from tests.support.client import Client
@@ -135,5 +139,5 @@ class Directly:
         return [(row["donation_request_id"], row["amount_minor"]) for row in rows]
 
 
-async def _unrecorded(_tx: Tx, _part: RequestPayment) -> None:
+async def _unrecorded(_tx: Tx, _part: DonationRequestPayment) -> None:
     """Skip the audit entry."""

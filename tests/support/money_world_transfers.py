@@ -185,7 +185,7 @@ class Transferring:
         return self.stated[-1]
 
     async def _state(self, content: bytes) -> None:
-        await bank_statements_flows.import_statements(self.db, content, None, by=BY, on_finished=_unrecorded)
+        await bank_statements_flows.import_statements(self.db, content, None, imported_by=BY, on_finished=_unrecorded)
 
     async def settle_transfers(self) -> None:
         """Import every statement, send back what is waiting, and dismiss what is reported twice."""
@@ -199,7 +199,7 @@ class Transferring:
             "select id from bank_statement_line where status = 'open' and reason = 'seen_before'"
         ):
             async with self.db.write() as tx:
-                await bank_statements.dismiss_line(tx, line_id, note="told before", by=BY)
+                await bank_statements.dismiss_line(tx, line_id, note="told before", dismissed_by=BY)
 
     async def expect_transfers(self, balances: Counter[str], posted: Counter[str]) -> None:
         """Check each booking once: it paid a donation, or was unallocated and returned or applied; nothing waits."""

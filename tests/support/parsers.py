@@ -33,7 +33,7 @@ from almoner.nonprofits.registries.domain import possible_number_keys
 from almoner.platform import idempotency
 from almoner.platform.crypto import Vault
 from almoner.platform.http import negotiation
-from almoner.platform.http.paging import Cursors
+from almoner.platform.http.paging import CursorCodec
 from almoner.platform.outbound import addresses, email_addresses
 from almoner.platform.outbound.addresses import AddressRefused
 from almoner.platform.pages import colours, numbers, pdf
@@ -45,7 +45,7 @@ from almoner.webhooks.deliveries import domain as deliveries
 
 NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
 VAULT: Final = Vault(os.urandom(32))
-CURSORS: Final = Cursors(VAULT, None, "donations", [])
+CURSORS: Final = CursorCodec(VAULT, None, "donations", [])
 LANGUAGES: Final = [Locale.parse(tag) for tag in ("en", "de", "ar", "hi", "fr_CH")]
 _USER: Final[Any] = load_default_provider().model_for("User")
 REFUSALS: Final = (

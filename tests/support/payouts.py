@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.disbursements.flows import RunResult
+from almoner.giving.disbursing.disbursements.flows import DisbursementRunResult
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import factories
 from tests.support.client import Client, data
@@ -56,7 +56,7 @@ async def payouts(api: Client, **filters: Any) -> list[dict[str, Any]]:
     return found
 
 
-async def run(service: Service, rules: DisbursementRules | None = None) -> RunResult:
+async def run(service: Service, rules: DisbursementRules | None = None) -> DisbursementRunResult:
     """Run the disbursements."""
     return await disbursements_flows.run_disbursements(service.db, rules or DisbursementRules())
 

@@ -18,7 +18,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     SavedPaymentMethod,
 )
-from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
+from almoner.giving.checkout.payments.ports import PaymentProvider, PaymentRequest
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import end_of_month
 from almoner.provider_test.callbacks import callback_signature
@@ -96,10 +96,10 @@ class Contract:
         return payment if self.keeps_url else replace(payment, url=None)
 
 
-def order(**changed: object) -> PaymentOrder:
+def order(**changed: object) -> PaymentRequest:
     """A payment order, with another key each time."""
     number = next(_keys)
-    asked = PaymentOrder(
+    asked = PaymentRequest(
         key=f"sandbox:payment:{number}",
         money=Money(2500, "USD"),
         description="Förderverein für Löwen 🦁",

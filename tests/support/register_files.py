@@ -12,7 +12,7 @@ from almoner.nonprofits.registers.domain import (
     RegisterFileRemark,
     RegisterLink,
     RejectedRow,
-    UnnumberedRow,
+    RowWithoutNumber,
     UnreadableValue,
 )
 from almoner.nonprofits.registers.ports import RegisterSource
@@ -46,7 +46,7 @@ class Reading:
     entries: list[RegisterEntry]
     links: list[RegisterLink]
     bad: list[RejectedRow]
-    unnumbered: list[UnnumberedRow]
+    unnumbered: list[RowWithoutNumber]
     unread: list[UnreadableValue]
     notes: list[RegisterFileRemark]
 
@@ -69,7 +69,7 @@ def read(source: RegisterSource, *files: File | bytes | str | Path) -> Reading:
         RegisterEntry: reading.entries,
         RegisterLink: reading.links,
         RejectedRow: reading.bad,
-        UnnumberedRow: reading.unnumbered,
+        RowWithoutNumber: reading.unnumbered,
         UnreadableValue: reading.unread,
         RegisterFileRemark: reading.notes,
     }

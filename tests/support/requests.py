@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.giving.checkout.donation_requests import domain as donation_requests_domain
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
-from almoner.giving.checkout.donation_requests.domain import RequestPayment
+from almoner.giving.checkout.donation_requests.domain import DonationRequestPayment
 from almoner.giving.checkout.donation_requests.flows import InvoicingResult
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -45,7 +45,7 @@ async def run(service: Service) -> InvoicingResult:
 
 async def paid(
     service: Service, request: dict[str, Any], minor: int, reference: str, currency: str = "USD"
-) -> RequestPayment:
+) -> DonationRequestPayment:
     """Record a transfer as an officer."""
     named = uuid_of(service, "donationrequest", request["id"])
     return await donation_requests_flows.receive_payment(

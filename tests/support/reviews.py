@@ -51,7 +51,7 @@ class VerificationCase:
         steps = [EvaluationStep(check, "unknown", status) for check, status in found.checks.items()]
         return ReviewEvidence(organisation.name, [("status", found.status), ("metadata", str(found.metadata))], steps)
 
-    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+    async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """None."""
         return []
 
@@ -107,7 +107,7 @@ class Waiting:
     async def history(self) -> ReviewHistory:
         """Its history."""
         async with self.service.db.read() as tx:
-            return await reviews.review_history_of(tx, self.subject)
+            return await reviews.load_review_history(tx, self.subject)
 
 
 async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:

@@ -32,7 +32,7 @@ def deployment() -> Deployment:
 @asynccontextmanager
 async def opened(database: TestDatabase) -> AsyncIterator[Database]:
     """The database until the block ends."""
-    db = await open_database(database.dsn, deployment(), size=2)
+    db = await open_database(database.dsn, deployment(), pool_size=2)
     try:
         yield db
     finally:

@@ -81,7 +81,7 @@ class Service:
 
     async def drain(self) -> None:
         """Number events, run reactions, sweeps and jobs until nothing is due."""
-        await worker.drain(self.services)
+        await worker.run_due_work(self.services)
 
     async def tenant(self, *, scopes: frozenset[str] = frozenset()) -> Tenant:
         """Create a partner."""

@@ -47,7 +47,7 @@ class Operator:
 async def operator(service: Service, *roles: OperatorRole, name: str | None = None, **settings: str) -> Operator:
     """Create an operator with a token; ``settings`` are those of the terminal."""
     deployment = build_deployment(configuration.read_settings(**_given(service, settings)), service.clock)
-    database = await transactions.open_database(service.database.dsn, deployment, size=1)
+    database = await transactions.open_database(service.database.dsn, deployment, pool_size=1)
     try:
         async with database.write() as tx:
             name = name or unique("Olive")

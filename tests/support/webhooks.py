@@ -26,7 +26,7 @@ async def subscribe(api: Client, sink: Receiver, *events: str) -> Any:
 async def happen(service: Service, tenant: Tenant, event_type: str = "donation.created", times: int = 1) -> list[str]:
     """Emit events and commit; returns their public IDs."""
     async with service.db.write() as tx:
-        made = [await outbox.emit(tx, tenant.partner.id, event_type, RECORD) for _ in range(times)]
+        made = [await outbox.emit_event(tx, tenant.partner.id, event_type, RECORD) for _ in range(times)]
         return [tx.ids.text("event", event_id) for event_id in made]
 
 

@@ -63,7 +63,9 @@ class Loader:
     async def load(self, source: Written, day: datetime, *rows: RegisterEntry | RegisterLink) -> RegisterImport:
         """Import once, however much the register shrank."""
         file = self.written(source, *rows)
-        return await registers_flows.import_files(self.db, source, [file], as_of=day, force=True, max_lookups=self.few)
+        return await registers_flows.import_files(
+            self.db, source, [file], as_of=day, force=True, max_single_row_lookups=self.few
+        )
 
     def written(self, source: Written, *rows: RegisterEntry | RegisterLink) -> Path:
         """Write a file with the rows."""

@@ -83,9 +83,9 @@ def test_w11_other_schemes_are_refused_whatever_their_host() -> None:
 
 
 def test_refused_tells_why() -> None:
-    assert addresses.refusal_reason("example", loopback=False) == "not an address"
-    assert addresses.refusal_reason("192.0.2.1", loopback=True) == "not loopback"
-    assert addresses.refusal_reason("127.0.0.1", loopback=True) is None
+    assert addresses.address_refusal_reason("example", loopback_only=False) == "not an address"
+    assert addresses.address_refusal_reason("192.0.2.1", loopback_only=True) == "not loopback"
+    assert addresses.address_refusal_reason("127.0.0.1", loopback_only=True) is None
 
 
 def test_w11_only_the_brackets_of_an_address_are_read() -> None:

@@ -188,7 +188,7 @@ def test_w11_every_row_of_the_deny_table_denies_its_first_and_last_address(row: 
     assert name
     for address in (network[0], network[-1]):
         assert addresses.denied_range_of(address) is not None
-        assert addresses.refusal_reason(str(address), loopback=False) is not None
+        assert addresses.address_refusal_reason(str(address), loopback_only=False) is not None
 
 
 def test_w11_every_row_of_the_deny_table_is_needed() -> None:
@@ -210,7 +210,7 @@ def test_w11_every_row_of_the_deny_table_is_needed() -> None:
 )  # fmt: skip
 def test_w11_the_neighbours_of_the_denied_ranges_are_public(edge: str) -> None:
     assert addresses.denied_range_of(ip_address(edge)) is None
-    assert addresses.refusal_reason(edge, loopback=False) is None
+    assert addresses.address_refusal_reason(edge, loopback_only=False) is None
 
 
 def test_w11_nothing_outside_global_unicast_is_public_in_ipv6() -> None:
@@ -220,10 +220,10 @@ def test_w11_nothing_outside_global_unicast_is_public_in_ipv6() -> None:
 
 
 def test_w11_a_loopback_receiver_is_reached_on_loopback_addresses_alone() -> None:
-    assert addresses.refusal_reason("127.0.0.1", loopback=True) is None
-    assert addresses.refusal_reason("::1", loopback=True) is None
+    assert addresses.address_refusal_reason("127.0.0.1", loopback_only=True) is None
+    assert addresses.address_refusal_reason("::1", loopback_only=True) is None
     for address in (IPv4Address("93.184.215.14"), IPv4Address("10.0.0.1"), IPv6Address("fe80::1"), "nonsense"):
-        assert addresses.refusal_reason(str(address), loopback=True) is not None
+        assert addresses.address_refusal_reason(str(address), loopback_only=True) is not None
 
 
 @given(st.text() | st.text(alphabet="htps:/@.[]%0123456789abcdefx#?&;\\ \u3002\uff11").map("https://{}".format))

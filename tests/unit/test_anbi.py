@@ -72,7 +72,7 @@ def test_of_rulings_that_all_ended_the_latest_is_told() -> None:
 def test_more_ended_rulings_than_any_register_has_are_refused() -> None:
     entries = [entry for entry in read(AnbiReader(), HAND / "anbi.xml").entries if not entry.active]
     with pytest.raises(ImportRefused, match="have ended"):
-        list(select_latest_rulings([(entry, None) for entry in entries], max_ended=0))
+        list(select_latest_rulings([(entry, None) for entry in entries], max_ended_count=0))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from almoner.validation.applications.configurations.domain import Configuration, FieldChoice, PartnerField
 from almoner.validation.applications.form import drafts
-from almoner.validation.applications.form.drafts import ApplicantDetails, Draft, UnlistedNonprofit
-from almoner.validation.applications.form.submit import return_url_of
+from almoner.validation.applications.form.drafts import ApplicantDetails, ApplicationDraft, UnlistedNonprofit
+from almoner.validation.applications.form.submit import redirect_url_with_submission
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SOME = UUID(int=1)
@@ -46,7 +46,7 @@ def test_steps_are_those_that_are_asked_for(checks: Any, fields: Any, steps: Any
 
 def test_the_open_step_is_the_first_that_needs_something() -> None:
     asked = configuration("validation_request", "agent_verification", fields=(field("number"),))
-    draft = Draft()
+    draft = ApplicationDraft()
     for change, step in (
         ({}, "nonprofit"),
         ({"unlisted": UnlistedNonprofit("A")}, "person"),
@@ -56,9 +56,11 @@ def test_the_open_step_is_the_first_that_needs_something() -> None:
         ({"answers": {"one": "12"}}, "documents"),
         ({"documents": True}, "review"),
     ):
-        draft = Draft(**{name: change.get(name, getattr(draft, name)) for name in Draft.__dataclass_fields__})
+        draft = ApplicationDraft(
+            **{name: change.get(name, getattr(draft, name)) for name in ApplicationDraft.__dataclass_fields__}
+        )
         assert drafts.first_incomplete_step(draft, asked) == step
-    assert drafts.step_after("review", asked) == "review"
+    assert drafts.next_step("review", asked) == "review"
     # Nobody looks at it any more.
     assert (
         drafts.first_incomplete_step(draft, configuration("agent_verification", fields=(field("number"),)))
@@ -159,4 +161,4 @@ def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
     ],
 )
 def test_the_partners_address_gets_the_id_and_keeps_the_rest(url: str, leads: str) -> None:
-    assert return_url_of(url, "s_1") == leads
+    assert redirect_url_with_submission(url, "s_1") == leads

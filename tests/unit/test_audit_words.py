@@ -10,7 +10,7 @@ import pytest
 from almoner.access.accounts.page_texts import PageTexts
 from almoner.access.members.audit_texts import AuditTexts
 from almoner.kit.ids import Ids
-from almoner.platform.audit.log import Actor, Details, Entry
+from almoner.platform.audit.log import Actor, AuditEntry, Details
 from almoner.platform.pages.translations import TranslationCatalogues
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
@@ -25,9 +25,9 @@ def words(language: str = "en") -> AuditTexts:
     return AuditTexts(texts, NAMES, "/account/p", {"donation": "/donations"})
 
 
-def entry(action: str, details: Details | None = None, subject: str = ADA) -> Entry:
+def entry(action: str, details: Details | None = None, subject: str = ADA) -> AuditEntry:
     """What Ada did."""
-    return Entry(UUID(int=1), UUID(int=2), AT, Actor("member", ADA), action, subject, None, None, None, details)
+    return AuditEntry(UUID(int=1), UUID(int=2), AT, Actor("member", ADA), action, subject, None, None, None, details)
 
 
 def plain(text: str) -> str:
@@ -57,27 +57,30 @@ def plain(text: str) -> str:
     ],
 )
 def test_v8_details_are_words(details: Details | None, said: str) -> None:
-    assert plain(words().details(entry("x.done", details))) == said
+    assert plain(words().details_text(entry("x.done", details))) == said
 
 
 def test_v8_who_did_what_to_whom() -> None:
     made = words()
-    assert plain(made.sentence(entry("identity.bound"))) == "Ada: SSO account connected"
-    about_bo = made.sentence(entry("member.deactivated", subject=BO))
+    assert plain(made.entry_sentence(entry("identity.bound"))) == "Ada: SSO account connected"
+    about_bo = made.entry_sentence(entry("member.deactivated", subject=BO))
     assert plain(about_bo) == "Ada: Member deactivated (Bo <b>)"
     assert f'<a href="/account/p/members/{BO}"><bdi>Bo &lt;b&gt;</bdi></a>' in about_bo
-    refunded = made.sentence(entry("refundDonation", subject=DONATION))
+    refunded = made.entry_sentence(entry("refundDonation", subject=DONATION))
     assert plain(refunded) == f"Ada: Donation refunded through the API (Donation …{DONATION[-8:]})"
     assert f'href="/account/p/donations/{DONATION}"' in refunded
     gone = IDS.text("member", UUID(int=9))
-    assert plain(made.sentence(entry("member.removed", subject=gone))) == "Ada: Member removed"
-    assert 'lang="en"' in words("de").sentence(entry("x.done"))
+    assert plain(made.entry_sentence(entry("member.removed", subject=gone))) == "Ada: Member removed"
+    assert 'lang="en"' in words("de").entry_sentence(entry("x.done"))
 
 
 def test_v8_who_is_offered_to_choose_from() -> None:
     made, gone = words(), IDS.text("member", UUID(int=9))
-    assert made.actor_choice(Actor("member", BO)) == "Bo <b>"
-    assert made.actor_choice(Actor("member", gone)) == f"A member (…{gone[-8:]})"
-    assert made.actor_choice(Actor("system", "donor")) == "A donor"
-    assert made.actor_choice(Actor("system", "sign_on")) == "Almoner (sign_on)"
-    assert (plain(made.actor(Actor("system", "sign_on"))), made.actor(Actor("key", "k"))) == ("Almoner", "An API key")
+    assert made.actor_choice_label(Actor("member", BO)) == "Bo <b>"
+    assert made.actor_choice_label(Actor("member", gone)) == f"A member (…{gone[-8:]})"
+    assert made.actor_choice_label(Actor("system", "donor")) == "A donor"
+    assert made.actor_choice_label(Actor("system", "sign_on")) == "Almoner (sign_on)"
+    assert (plain(made.actor_text(Actor("system", "sign_on"))), made.actor_text(Actor("key", "k"))) == (
+        "Almoner",
+        "An API key",
+    )

@@ -37,7 +37,7 @@ def _search(typed: str) -> int:
         query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), correct_known_words=True
     )
     for ways in (
-        *spelling.all_terms_query(groups),
+        *spelling.all_terms_queries_for_names_and_elsewhere(groups),
         *(spelling.all_but_n_terms_query(groups, missing) or () for missing in (1, 2)),
     ):
         asked += [terms for way in ways for terms in way]

@@ -202,17 +202,25 @@ def code(**changed: object) -> EmailCode:
 
 @pytest.mark.parametrize("typed", ["012345", " 012 345 ", "012-345", "٠١٢٣٤٥", "０１２３４５"])
 def test_h11_a_code_may_be_typed_as_people_do(typed: str) -> None:
-    assert code().check(typed, "012345", NOW) is CodeResult.RIGHT
+    assert code().check_entered_code(typed, "012345", NOW) is CodeResult.RIGHT
 
 
 def test_h11_what_becomes_of_a_typed_code() -> None:
     end = NOW + timedelta(minutes=10)
-    assert code().check("", "012345", NOW) is code().check("abc", "012345", NOW) is CodeResult.MISSING
-    assert code().check("12345", "012345", NOW) is CodeResult.WRONG
-    assert code(failed_attempts=4).check("012345", "012345", end - MOMENT) is CodeResult.RIGHT
+    assert (
+        code().check_entered_code("", "012345", NOW)
+        is code().check_entered_code("abc", "012345", NOW)
+        is CodeResult.MISSING
+    )
+    assert code().check_entered_code("12345", "012345", NOW) is CodeResult.WRONG
+    assert code(failed_attempts=4).check_entered_code("012345", "012345", end - MOMENT) is CodeResult.RIGHT
     for over in (code(failed_attempts=5), code(spent=True)):
-        assert over.check("012345", "012345", NOW) is over.check("1", "012345", NOW) is CodeResult.OVER
-    assert code().check("012345", "012345", end) is CodeResult.OVER
+        assert (
+            over.check_entered_code("012345", "012345", NOW)
+            is over.check_entered_code("1", "012345", NOW)
+            is CodeResult.OVER
+        )
+    assert code().check_entered_code("012345", "012345", end) is CodeResult.OVER
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 
 from almoner.kit.errors import CursorError
 from almoner.platform.crypto import Vault
-from almoner.platform.http.paging import Cursors, Page, page_rows
+from almoner.platform.http.paging import CursorCodec, RequestedPage, page_rows
 
 VAULT = Vault(bytes(range(32)))
 A, B = UUID(int=1), UUID(int=2)
 FILTERS = [("status", "open"), ("direction", "ASC")]
 
 
-def cursors(partner: UUID | None = A, name: str = "/v1/donations", filters: list[tuple[str, str]] = FILTERS) -> Cursors:
+def cursors(
+    partner: UUID | None = A, name: str = "/v1/donations", filters: list[tuple[str, str]] = FILTERS
+) -> CursorCodec:
     """Of one partner, list and set of filters."""
-    return Cursors(VAULT, partner, name, filters)
+    return CursorCodec(VAULT, partner, name, filters)
 
 
 @given(st.binary(min_size=16, max_size=16), st.booleans())
@@ -42,7 +44,7 @@ def test_p5_a_cursor_is_of_one_partner_list_and_set_of_filters() -> None:
         with pytest.raises(CursorError):
             other.decode(text)
     with pytest.raises(CursorError):
-        Cursors(Vault(bytes(32)), A, "/v1/donations", FILTERS).decode(text)
+        CursorCodec(Vault(bytes(32)), A, "/v1/donations", FILTERS).decode(text)
 
 
 def test_p4_a_changed_cursor_is_refused() -> None:
@@ -68,7 +70,7 @@ def test_p4_other_texts_are_refused(text: str) -> None:
 def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, descending: bool) -> None:
     table = list(range(rows))
 
-    def fetch(page: Page) -> list[int]:
+    def fetch(page: RequestedPage) -> list[int]:
         ordered = sorted(table, reverse=page.reads_descending)
         if page.position is not None:
             edge = page.position[0]
@@ -76,18 +78,18 @@ def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, desc
         return ordered[: page.limit]
 
     seen: list[int] = []
-    page = Page(size, descending)
+    page = RequestedPage(size, descending)
     shown = page_rows(page, fetch(page))
     while True:
         seen += shown.rows
         if not shown.has_next:
             break
-        page = Page(size, descending, (shown.rows[-1],))
+        page = RequestedPage(size, descending, (shown.rows[-1],))
         shown = page_rows(page, fetch(page))
     assert seen == sorted(table, reverse=descending)
     back = list(shown.rows)
     while shown.rows and shown.has_prev:
-        page = Page(size, descending, (shown.rows[0],), backwards=True)
+        page = RequestedPage(size, descending, (shown.rows[0],), backwards=True)
         shown = page_rows(page, fetch(page))
         back = [*shown.rows, *back]
     assert back == seen

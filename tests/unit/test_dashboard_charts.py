@@ -15,7 +15,7 @@ COUNTS = st.dictionaries(
 
 @given(COUNTS)
 def test_the_bars_add_up_to_what_was_counted(counts: dict[date, int]) -> None:
-    chart = charts.daily_chart(counts, TODAY)
+    chart = charts.build_daily_chart(counts, TODAY)
     assert (chart.bars[-1].day, len(chart.bars)) == (TODAY, charts.DAYS)
     assert chart.total + chart.total_before == sum(counts.values())
     assert all(counts.get(bar.day, 0) == bar.count for bar in chart.bars)
@@ -23,7 +23,7 @@ def test_the_bars_add_up_to_what_was_counted(counts: dict[date, int]) -> None:
 
 @given(COUNTS)
 def test_no_bar_leaves_the_picture(counts: dict[date, int]) -> None:
-    for bar in charts.daily_chart(counts, TODAY).bars:
+    for bar in charts.build_daily_chart(counts, TODAY).bars:
         assert 0 <= bar.x <= bar.x + bar.width <= charts.WIDTH
         assert abs(bar.y + bar.height - charts.HEIGHT) < 0.01
         assert 0 <= bar.height <= charts.HEIGHT

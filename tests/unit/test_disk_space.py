@@ -109,13 +109,13 @@ def test_nothing_is_said_of_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_the_ballast_is_created_with_room_to_spare_and_removed_near_the_end(
     megabytes: int, present: bool, step: str | None
 ) -> None:
-    assert next_ballast_step(megabytes * MEBIBYTE, RESERVE, present=present) == step
+    assert next_ballast_step(megabytes * MEBIBYTE, RESERVE, ballast_exists=present) == step
 
 
 @pytest.mark.parametrize("reserve", [0, 2 * BALLAST_BYTES - 1])
 def test_there_is_no_ballast_whose_removal_would_let_writes_in_again(reserve: int) -> None:
-    assert next_ballast_step(MORE_THAN_THERE_IS, reserve, present=False) is None
-    assert next_ballast_step(MORE_THAN_THERE_IS, reserve, present=True) == "remove"
+    assert next_ballast_step(MORE_THAN_THERE_IS, reserve, ballast_exists=False) is None
+    assert next_ballast_step(MORE_THAN_THERE_IS, reserve, ballast_exists=True) == "remove"
 
 
 def test_the_room_of_the_ballast_is_really_taken(tmp_path: Path) -> None:

@@ -36,11 +36,11 @@ def test_m5_only_what_can_be_left_of_the_payment_is_believed(
     """``None``: only of one that was won, and may have been refunded since."""
     found = replace(FOUND, money=Money(minor, currency), status=status, live=live)
     expected = status is DisputeStatus.WON if ended_too is None else ended_too
-    assert disputes_domain.is_plausible_dispute(found, PAID, gone, live=False) is expected
+    assert disputes_domain.is_plausible_dispute(found, PAID, gone, is_live=False) is expected
 
 
 def test_m5_nothing_is_no_dispute() -> None:
-    assert not disputes_domain.is_plausible_dispute(replace(FOUND, money=Money(0, "USD")), PAID, 0, live=False)
+    assert not disputes_domain.is_plausible_dispute(replace(FOUND, money=Money(0, "USD")), PAID, 0, is_live=False)
 
 
 def test_a_provider_tells_how_it_ended() -> None:
@@ -50,6 +50,6 @@ def test_a_provider_tells_how_it_ended() -> None:
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))
 def test_what_was_lost_is_borne_by_the_gift_as_far_as_it_is_owed_and_by_us(lost: int, owed: int) -> None:
-    gift, ours = disputes_domain.split_loss(Money(lost, "KWD"), Money(owed, "KWD"))
+    gift, ours = disputes_domain.split_loss_with_nonprofit(Money(lost, "KWD"), Money(owed, "KWD"))
     assert gift + ours == Money(lost, "KWD")
     assert gift.minor == min(lost, owed)

@@ -15,7 +15,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     AllowedActivities,
     EligibilityResults,
     KnownActivities,
-    activity_step,
+    build_activity_step,
     evaluate_activities,
 )
 from almoner.validation.ongoing.eligibility.test_values import simulated_status_of
@@ -82,9 +82,9 @@ def test_what_was_found_of_each() -> None:
         known({DOGS: "ntee:D20", CATS: "ntee:D21"}), (HOUSING, CATS), AllowedActivities(frozenset({DOGS}))
     )
     assert {step.name: step for step in findings} == {
-        CATS: activity_step(CATS, "ntee:D21", "fail", suggested=True),
-        DOGS: activity_step(DOGS, "ntee:D20", "pass", suggested=False),
-        HOUSING: activity_step(HOUSING, None, "not_applicable", suggested=True),
+        CATS: build_activity_step(CATS, "ntee:D21", "fail", suggested=True),
+        DOGS: build_activity_step(DOGS, "ntee:D20", "pass", suggested=False),
+        HOUSING: build_activity_step(HOUSING, None, "not_applicable", suggested=True),
     }
 
 

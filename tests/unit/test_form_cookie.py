@@ -19,7 +19,7 @@ TYPED = DonationForm(amount="other", typed="12.34", first_name="سلمى", email
 def kept(name: str = "s") -> str:
     """The cookie that is set."""
     response = Response()
-    form_cookie.store_form(response, VAULT, ONE, name, TYPED, seconds=60)
+    form_cookie.store_form(response, VAULT, ONE, name, TYPED, max_age_seconds=60)
     return response.headers["set-cookie"]
 
 
@@ -54,7 +54,7 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
         postcode="SW1A 1AA",
     )  # fmt: skip
     response = Response()
-    form_cookie.store_form(response, VAULT, ONE, "s", typed, seconds=60)
+    form_cookie.store_form(response, VAULT, ONE, "s", typed, max_age_seconds=60)
     cookies = response.headers.getlist("set-cookie")
     assert max(map(len, cookies)) < 4096
     assert recalled("; ".join(cookie.split(";")[0] for cookie in cookies)) == typed
@@ -63,7 +63,7 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
 
 def test_a_shorter_text_takes_the_place_of_a_longer_one() -> None:
     response = Response()
-    form_cookie.store_form(response, VAULT, ONE, "s", TYPED, seconds=60)
+    form_cookie.store_form(response, VAULT, ONE, "s", TYPED, max_age_seconds=60)
     assert response.headers.getlist("set-cookie")[1].startswith('__Host-gift-s-more="";')
 
 

@@ -99,7 +99,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     assert [one.donation_id.int for one in made.left_out] == [2]
     assert "Byron" not in made.left_out[0].problems_text
     with pytest.raises(ValueError, match="the first name is missing"):
-        hmrc_schedule.schedule_csv([gift_aid_claims_domain.ScheduleEntry(1, gift(2, declarer=wrong))])
+        hmrc_schedule.schedule_csv([gift_aid_claims_domain.ClaimScheduleEntry(1, gift(2, declarer=wrong))])
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_company_has_an_accounting_year_of_its_own() -> None:
     year = gift_aid_claims_domain.parse_year_end("12-31")
     assert year == AccountingYearEnd(12, 31)
     assert year.claim_deadline(date(2021, 6, 1)) == date(2025, 12, 31)
-    assert gift_aid_claims_domain.parse_year_end("02-28").end_of_year(date(2024, 2, 29)) == date(2025, 2, 28)
+    assert gift_aid_claims_domain.parse_year_end("02-28").end_of_year_containing(date(2024, 2, 29)) == date(2025, 2, 28)
     for wrong in ("02-29", "13-01", "5 April", "", "1231", "04-31"):
         with pytest.raises(ValueError, match="must be a"):
             gift_aid_claims_domain.parse_year_end(wrong)
@@ -259,7 +259,7 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
         if row[5]:
             assert sum(one.minor for one in on) <= 1000_00
             assert max(one.minor for one in on) <= 20_00
-            assert len({TAX_YEAR.end_of_year(one.donation_date) for one in on}) == 1
+            assert len({TAX_YEAR.end_of_year_containing(one.donation_date) for one in on}) == 1
             assert len({one.declarer for one in on}) == len(on)
         else:
             assert len(on) == 1
@@ -270,8 +270,8 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
 
 
 def test_tax_is_a_quarter_and_what_goes_back_is_rounded_up() -> None:
-    assert [gift_aid_claims_domain.basic_rate_tax(minor) for minor in (3, 4, 1000, 1003)] == [0, 1, 250, 250]
-    assert [gift_aid_claims_domain.tax_to_repay(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
+    assert [gift_aid_claims_domain.basic_rate_tax_pence(minor) for minor in (3, 4, 1000, 1003)] == [0, 1, 250, 250]
+    assert [gift_aid_claims_domain.tax_to_repay_pence(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
     assert gift_aid_claims_domain.allocate_deductions(
         [(UUID(int=1), 30), (UUID(int=2), 90), (UUID(int=3), 5)], 100
     ) == [

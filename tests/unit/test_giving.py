@@ -30,7 +30,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     UnallocatedReason,
-    foreign_payment_reason,
+    other_mode_or_account_reason,
     payment_mismatch_reason,
 )
 from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
@@ -161,10 +161,12 @@ def test_m5_another_reference_never_agrees(reference: str) -> None:
 
 
 def test_m5_test_money_never_pays_for_real_and_real_money_never_for_a_test() -> None:
-    assert foreign_payment_reason(FOUND, live=True) is UnallocatedReason.OTHER_MODE
-    assert foreign_payment_reason(replace(FOUND, live=True), live=False) is UnallocatedReason.OTHER_MODE
-    assert foreign_payment_reason(replace(FOUND, live=True), live=True) is None
-    assert foreign_payment_reason(replace(FOUND, ours=False), live=False) is UnallocatedReason.OTHER_ACCOUNT
+    assert other_mode_or_account_reason(FOUND, is_live_mode=True) is UnallocatedReason.OTHER_MODE
+    assert other_mode_or_account_reason(replace(FOUND, live=True), is_live_mode=False) is UnallocatedReason.OTHER_MODE
+    assert other_mode_or_account_reason(replace(FOUND, live=True), is_live_mode=True) is None
+    assert (
+        other_mode_or_account_reason(replace(FOUND, ours=False), is_live_mode=False) is UnallocatedReason.OTHER_ACCOUNT
+    )
 
 
 @pytest.mark.parametrize(

@@ -330,6 +330,6 @@ def test_zipped_and_plain_files_are_the_same(reader: Reader, file: str, tmp_path
     archive = tmp_path / "data-download.zip"
     with ZipFile(archive, "w", ZIP_DEFLATED) as zipped:
         zipped.write(DATA / file, "data-download.txt")
-    (found,) = files.find_files([archive])
-    with files.open_file(found) as opened:
+    (found,) = files.find_import_files([archive])
+    with files.open_import_file(found) as opened:
         assert list(reader.read([opened])) == list(reader.read([excerpt(file)]))

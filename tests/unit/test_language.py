@@ -60,7 +60,7 @@ def test_h9_a_language_that_is_not_offered_falls_back_to_the_nearest(tag: str, n
 
 
 def test_regions() -> None:
-    assert languages.region_of("en-GB") == "GB"
-    assert languages.region_of("zh-Hant-TW") == "TW"
-    assert languages.region_of("en") is None
-    assert languages.region_of("en-x-GB") is None
+    assert languages.region_of_language_tag("en-GB") == "GB"
+    assert languages.region_of_language_tag("zh-Hant-TW") == "TW"
+    assert languages.region_of_language_tag("en") is None
+    assert languages.region_of_language_tag("en-x-GB") is None

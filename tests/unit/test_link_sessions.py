@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from almoner.platform.crypto import Vault
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.headers import nonce_sources, origin_of_url, security_headers
+from almoner.platform.pages.headers import inline_sources_for_nonce, origin_of_url, security_headers
 from almoner.platform.pages.link_sessions import LinkSession
 
 VAULT = Vault(b"k" * 32)
@@ -56,7 +56,7 @@ def test_h2_each_browser_has_its_own_csrf_token() -> None:
 
 def test_h1_the_cookie_is_kept_from_scripts_and_other_hosts() -> None:
     response = Response()
-    link_sessions.begin_link_session(VAULT, "give", ONE, "s").set_cookie(response, seconds=60)
+    link_sessions.begin_link_session(VAULT, "give", ONE, "s").set_cookie(response, max_age_seconds=60)
     cookie = response.headers["set-cookie"]
     assert cookie.startswith("__Host-give-s=")
     for attribute in ("HttpOnly", "Secure", "SameSite=lax", "Path=/", "Max-Age=60"):
@@ -116,13 +116,15 @@ def test_h3_the_origin_of_an_address(url: str, origin: str | None) -> None:
 
 
 def test_h3_headers_of_production_and_of_the_sandbox() -> None:
-    live = security_headers(nonce_sources("n0nce"), form_targets=("https://pay.example",), production=True)
+    live = security_headers(inline_sources_for_nonce("n0nce"), form_targets=("https://pay.example",), production=True)
     policy = live["Content-Security-Policy"]
     assert "style-src 'self' 'nonce-n0nce'" in policy
     assert "form-action 'self' https://pay.example;" in policy
     assert "unsafe" not in policy
     assert live["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
-    assert "Strict-Transport-Security" not in security_headers(nonce_sources("n"), form_targets=(), production=False)
+    assert "Strict-Transport-Security" not in security_headers(
+        inline_sources_for_nonce("n"), form_targets=(), production=False
+    )
 
 
 def test_h1_a_visit_that_ends_says_when_and_nobody_puts_that_off() -> None:

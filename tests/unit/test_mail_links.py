@@ -250,9 +250,9 @@ def rendered(mail: str, tag: str, typed: str) -> list[Mail]:
     return [
         renderer.render_mail(
             template,
-            renderer.language(tag),
+            renderer.language_for_tag(tag),
             {"link": OWN, **facts},
-            brand=renderer.partner_brand(typed, typed, "#123456", None, NO_LINKS),
+            brand=renderer.build_partner_brand(typed, typed, "#123456", None, NO_LINKS),
             key="key",
             at=AT,
             partner=None,
@@ -321,7 +321,7 @@ def test_html_from_elsewhere_keeps_its_tags_and_loses_its_links(tmp_path: Path) 
         "elsewhere": "https://evil.example",
     }
     mails = MailRenderer(DEPLOYMENT, tmp_path, CATALOGUES)
-    english, brand = mails.language("en"), mails.own_brand()
+    english, brand = mails.language_for_tag("en"), mails.own_brand()
     made = mails.render_mail("x.html", english, facts, brand=brand, key="k", at=AT, partner=None, to="ada@example.org")
     assert made.html.startswith(f'S<b title="a.example">&lt;evil{JOINER}.{JOINER}example</b> {PAGES}')
     assert find_links(made.text) == [OWN]

@@ -186,7 +186,7 @@ def test_endless_names_are_read_too(written: str) -> None:
 @settings(max_examples=2 * settings().max_examples)
 def test_the_reasons_add_up_to_the_score(one: str, other: str) -> None:
     for loose in (False, True):
-        found = compare_names(prepare_name(one), prepare_name(other), loose=loose)
+        found = compare_names(prepare_name(one), prepare_name(other), allow_more_typos=loose)
         assert 0 <= found.score <= 1 + 1e-9
         assert sum(part.points for part in found.parts) == pytest.approx(found.score)
 

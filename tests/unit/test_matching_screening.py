@@ -197,7 +197,7 @@ def test_at_home_an_organisation_matches_what_comparing_with_every_entry_matches
 def flags(asked: str, listed: str, *, person: bool = False) -> bool:
     """Whether a body of the US, or a person, is flagged by the bare name of an entry."""
     matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"], persons=person)
-    name = prepare_name(asked, person=person)
+    name = prepare_name(asked, is_person=person)
     return bool(
         matcher.find_matches(PreparedSubject((name,), frozenset() if person else HOME, countries_incomplete=person))
     )

@@ -120,7 +120,7 @@ class Gift:
         if self.open is None or self.begun:
             return  # the refund ends first
         owed = usd(0) if self.paid_out is not None else self.donation.owed_amount
-        gift, ours = disputes_domain.split_loss(self.open, owed)
+        gift, ours = disputes_domain.split_loss_with_nonprofit(self.open, owed)
         self.post(ledger_domain.dispute_lost_transfers(ROW, "test", CAUSE, gift, ours))
         if self.paid_out is not None:
             self.unrecovered.append(self.open)
@@ -142,7 +142,7 @@ class Gift:
     def recover(self) -> None:
         while self.paid_out is None and self.unrecovered:
             lost = self.unrecovered.pop()
-            back, _ = disputes_domain.split_loss(lost, self.donation.owed_amount)
+            back, _ = disputes_domain.split_loss_with_nonprofit(lost, self.donation.owed_amount)
             if back:
                 self.post(ledger_domain.dispute_recovered_transfers(ROW, "test", CAUSE, back))
             self.change(withdrawn=lost.minor)

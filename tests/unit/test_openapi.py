@@ -15,7 +15,7 @@ from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
-from almoner.platform.http.endpoints import Retirement, Routes
+from almoner.platform.http.endpoints import EndpointDeprecation, Routes
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import TEST_SUFFIX, IdString, PathId
 from almoner.platform.http.openapi import build_openapi_document
@@ -25,7 +25,7 @@ from almoner.platform.http.wire import DayOrMoment, Maybe, PageQuery, PatchBody,
 from tools.shared_parts import with_shared_parts
 
 IDS = Ids(sandbox=True)
-RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
+RETIRED = EndpointDeprecation("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
 
 
 class OutOfStock(BadRequest):

@@ -83,5 +83,5 @@ def test_an_administrator_decides_about_nothing_by_that() -> None:
 
 def test_a_token_in_the_settings_is_not_shown() -> None:
     given = read_settings(operator_token=" op_sandbox_x\n")
-    assert given.operator_secret == "op_sandbox_x"
+    assert given.operator_token_value == "op_sandbox_x"
     assert "op_sandbox_x" not in repr(given)

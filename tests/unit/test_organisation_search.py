@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import booleans, integers, lists, sampled_from, text, tuples
 
-from almoner.nonprofits.countries.domain import COUNTRIES, currency_of
+from almoner.nonprofits.countries.domain import COUNTRIES, currency_of_country
 from almoner.nonprofits.organisations import spelling
 from almoner.nonprofits.organisations.domain import (
     can_receive_donations,
@@ -67,7 +67,9 @@ def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful
     made = spelling.build_query_terms(
         query, WordSuggestions(dict.fromkeys(query.words, 1)), correct_known_words=doubtful
     )
-    for asked in (asked for ways in spelling.all_terms_query(made) for way in ways for asked in way):
+    for asked in (
+        asked for ways in spelling.all_terms_queries_for_names_and_elsewhere(made) for way in ways for asked in way
+    ):
         outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
         assert set(outside) <= set("()|&!:* ")
 
@@ -88,7 +90,9 @@ def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished()
 
 
 def named(typed: str, heard: WordSuggestions) -> str:
-    (way,), _ = spelling.all_terms_query(spelling.build_query_terms(SearchQuery.parse(typed), heard))
+    (way,), _ = spelling.all_terms_queries_for_names_and_elsewhere(
+        spelling.build_query_terms(SearchQuery.parse(typed), heard)
+    )
     return " & ".join(way)
 
 
@@ -115,19 +119,30 @@ def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
 
 def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in_its_name() -> None:
     one = spelling.build_query_terms(SearchQuery.parse("red "), WordSuggestions({"red": 9}))
-    assert spelling.all_terms_query(one) == ((("('red')",),), (("((('@red') | ('#red'))) & !(('red'))",),))
-    assert spelling.all_terms_query(one, "'~red':*")[1] == (("((('@red') | ('#red')) | '~red':*) & !(('red'))",),)
-    assert spelling.all_terms_query([], "'~red':*") == ((), (("'~red':*",),))
-    assert spelling.all_terms_query([]) == ((), ())
+    assert spelling.all_terms_queries_for_names_and_elsewhere(one) == (
+        (("('red')",),),
+        (("((('@red') | ('#red'))) & !(('red'))",),),
+    )
+    assert spelling.all_terms_queries_for_names_and_elsewhere(one, "'~red':*")[1] == (
+        ("((('@red') | ('#red')) | '~red':*) & !(('red'))",),
+    )
+    assert spelling.all_terms_queries_for_names_and_elsewhere([], "'~red':*") == ((), (("'~red':*",),))
+    assert spelling.all_terms_queries_for_names_and_elsewhere([]) == ((), ())
     red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
     red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
     missing = "!(('cross') & ('red'))"
     two = spelling.build_query_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
-    assert spelling.all_terms_query(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, missing),))
+    assert spelling.all_terms_queries_for_names_and_elsewhere(two) == (
+        (("('cross')", "('red')"),),
+        ((cross_anywhere, red_anywhere, missing),),
+    )
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000})
     )
-    assert spelling.all_terms_query(common)[1] == ((cross, red_anywhere, missing), (red, cross_anywhere, missing))
+    assert spelling.all_terms_queries_for_names_and_elsewhere(common)[1] == (
+        (cross, red_anywhere, missing),
+        (red, cross_anywhere, missing),
+    )
 
 
 def test_the_rarest_words_are_asked_for() -> None:
@@ -320,4 +335,4 @@ def test_countries_have_three_letter_codes_names_and_endonyms() -> None:
     assert all(len(code) == 3 and code.isupper() and country.name for code, country in COUNTRIES.items())
     assert COUNTRIES["CHE"].endonyms["fr"] == "Suisse"
     assert COUNTRIES["DEU"].endonyms == {"de": "Deutschland"}
-    assert (currency_of("JPN"), currency_of("ZZZ")) == ("JPY", None)
+    assert (currency_of_country("JPN"), currency_of_country("ZZZ")) == ("JPY", None)

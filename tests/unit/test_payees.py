@@ -198,4 +198,4 @@ def test_who_proposed_an_account_does_not_approve_it_and_nobody_looks_twice() ->
         ensure_may_approve(change, "two")
     with pytest.raises(PayeeAccountError, match="The account is refused"):
         ensure_may_approve(replace(ACCOUNT, status="refused"), "two")
-    assert (ACCOUNT.reviews_needed, change.reviews_needed, change.reviews_done) == (1, 2, 1)
+    assert (ACCOUNT.required_review_count, change.required_review_count, change.completed_review_count) == (1, 2, 1)

@@ -71,8 +71,11 @@ def test_why_a_bucket_waits(
     standing: EligibilityStatus, active: bool, minor: int, expected: WaitingReason | None
 ) -> None:
     money = Money(minor, "USD")
-    assert waiting_reason_of(standing, held=False, active=active, money=money, minimum=100) is expected
-    assert waiting_reason_of(standing, held=True, active=active, money=money, minimum=100) is WaitingReason.ON_HOLD
+    assert waiting_reason_of(standing, is_on_hold=False, is_active=active, money=money, minimum_minor=100) is expected
+    assert (
+        waiting_reason_of(standing, is_on_hold=True, is_active=active, money=money, minimum_minor=100)
+        is WaitingReason.ON_HOLD
+    )
 
 
 def test_every_reason_has_its_sentence() -> None:

@@ -380,6 +380,6 @@ async def test_long_names_go_over_several_lines_and_pages() -> None:
 
 
 async def test_a_value_keeps_its_own_direction() -> None:
-    assert pdf.directional_text("12-3456789", rtl=True) == {"text": "12-3456789", "rtl": False}
-    assert pdf.directional_text("(أمينة) A", rtl=False) == {"text": "(أمينة) A", "rtl": True}
-    assert pdf.directional_text("–", rtl=True) == {"text": "–", "rtl": True}
+    assert pdf.text_with_direction("12-3456789", document_is_rtl=True) == {"text": "12-3456789", "rtl": False}
+    assert pdf.text_with_direction("(أمينة) A", document_is_rtl=False) == {"text": "(أمينة) A", "rtl": True}
+    assert pdf.text_with_direction("–", document_is_rtl=True) == {"text": "–", "rtl": True}

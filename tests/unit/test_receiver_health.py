@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.webhooks.subscriptions.domain import AttemptLimits, ReceiverAnswer, ReceiverHealth
+from almoner.webhooks.subscriptions.domain import AttemptLimits, ReceiverHealth, ReceiverResponse
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -21,7 +21,7 @@ def answered(
     began: datetime | None = None,
 ) -> ReceiverHealth:
     """The health after an answer; business and real time are one here."""
-    return health.with_answer(ReceiverAnswer(began or at, took, ok), at, at)
+    return health.with_response(ReceiverResponse(began or at, took, ok), at, at)
 
 
 def failed(times: int, at: datetime = START, health: ReceiverHealth | None = None) -> ReceiverHealth:
@@ -33,8 +33,8 @@ def failed(times: int, at: datetime = START, health: ReceiverHealth | None = Non
 
 
 def test_four_failures_in_a_row_pause_nothing_and_the_fifth_pauses_for_a_minute() -> None:
-    assert failed(4).limits == AttemptLimits(4, 4, None)
-    assert failed(5).limits == AttemptLimits(1, 1, START + 60 * SECOND)
+    assert failed(4).attempt_limits == AttemptLimits(4, 4, None)
+    assert failed(5).attempt_limits == AttemptLimits(1, 1, START + 60 * SECOND)
 
 
 def test_a_success_in_between_begins_the_count_again() -> None:
@@ -57,7 +57,7 @@ def test_each_probe_that_fails_doubles_the_pause_up_to_half_an_hour() -> None:
 def test_a_probe_that_succeeds_ends_the_pause() -> None:
     health = failed(5)
     assert health.paused_until is not None
-    assert answered(health, health.paused_until, ok=True).limits == AttemptLimits(4, 32, None)
+    assert answered(health, health.paused_until, ok=True).attempt_limits == AttemptLimits(4, 32, None)
 
 
 def test_answers_to_attempts_from_before_the_pause_do_not_lengthen_it() -> None:
@@ -69,8 +69,8 @@ def test_answers_to_attempts_from_before_the_pause_do_not_lengthen_it() -> None:
 @pytest.mark.parametrize(("took", "burst"), [(SECOND, 32), (1.001 * SECOND, 4)])
 def test_who_answers_within_a_second_may_get_more_at_once(took: timedelta, burst: int) -> None:
     health = answered(ReceiverHealth(), START, ok=True, took=took)
-    assert health.limits == AttemptLimits(4, burst, None)
-    assert answered(health, START).limits == AttemptLimits(4, 4, None)
+    assert health.attempt_limits == AttemptLimits(4, burst, None)
+    assert answered(health, START).attempt_limits == AttemptLimits(4, 4, None)
 
 
 def test_a_day_of_failures_alone_is_a_reason_to_warn_once() -> None:
@@ -92,6 +92,6 @@ def test_five_days_with_failures_on_three_of_them_suspend() -> None:
 
 def test_days_are_of_real_time_and_failing_since_is_of_business_time() -> None:
     ahead = START + 100 * DAY
-    health = ReceiverHealth().with_answer(ReceiverAnswer(ahead, SECOND, succeeded=False), ahead, START)
+    health = ReceiverHealth().with_response(ReceiverResponse(ahead, SECOND, succeeded=False), ahead, START)
     assert (health.failing_since, health.failing_since_real) == (ahead, START)
     assert health.required_action(START + DAY / 2) is None

@@ -19,7 +19,7 @@ from almoner.giving.checkout.donations.domain import (
     SettledAmount,
     new_direct_donation,
 )
-from almoner.giving.receipts.domain import pending_refund_or_dispute
+from almoner.giving.receipts.domain import refund_or_dispute_reason
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 
@@ -125,8 +125,8 @@ def test_a_note_and_a_name_are_kept_whole() -> None:
 
 
 def test_a_gift_stands_still_while_it_goes_back_or_is_disputed() -> None:
-    assert pending_refund_or_dispute(received(1000)) is None
-    assert pending_refund_or_dispute(received(1000, withdrawn_minor=1)) == "refund"
-    assert pending_refund_or_dispute(received(1000, withdrawn_minor=1, refunded=RefundedAmount(AT, usd(1)))) is None
-    assert pending_refund_or_dispute(received(1000, disputed_at=AT)) == "dispute"
-    assert pending_refund_or_dispute(received(1000, disputed_at=AT, status="DISBURSED")) is None
+    assert refund_or_dispute_reason(received(1000)) is None
+    assert refund_or_dispute_reason(received(1000, withdrawn_minor=1)) == "refund"
+    assert refund_or_dispute_reason(received(1000, withdrawn_minor=1, refunded=RefundedAmount(AT, usd(1)))) is None
+    assert refund_or_dispute_reason(received(1000, disputed_at=AT)) == "dispute"
+    assert refund_or_dispute_reason(received(1000, disputed_at=AT, status="DISBURSED")) is None

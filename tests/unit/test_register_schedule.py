@@ -96,10 +96,10 @@ def test_pauses_grow_and_are_never_longer_than_the_interval(failures: int, hours
 def test_settings_tell_what_is_wrong_with_the_schedule(tmp_path: Path) -> None:
     file = tmp_path / "registers.toml"
     given_settings = settings.read_settings(register_schedule=file)
-    with pytest.raises(settings.UnsafeSettings, match="cannot be read"):
+    with pytest.raises(settings.InvalidSettings, match="cannot be read"):
         sources.read_register_schedule(given_settings, PUBLIC_ONLY)
     file.write_text("[nobody]\n")
-    with pytest.raises(settings.UnsafeSettings, match="ALMONER_REGISTER_SCHEDULE"):
+    with pytest.raises(settings.InvalidSettings, match="ALMONER_REGISTER_SCHEDULE"):
         sources.read_register_schedule(given_settings, PUBLIC_ONLY)
     file.write_text(GOOD)
     assert len(sources.read_register_schedule(given_settings, PUBLIC_ONLY)) == 2
@@ -110,7 +110,7 @@ def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: 
     (file := tmp_path / "watchlists.toml").write_text("[nobody]\nevery_hours = 0\nurls = ['ftp://example.org/a']\n")
     given_settings = settings.read_settings(watchlist_schedule=file)
     outbound, telemetry = OutboundClient(PUBLIC_ONLY), Telemetry()
-    with pytest.raises(settings.UnsafeSettings) as refused:
+    with pytest.raises(settings.InvalidSettings) as refused:
         sources.build_watchlist_refresh_context(given_settings, PUBLIC_ONLY, outbound, telemetry)
     reported = str(refused.value)
     assert reported.count("ALMONER_WATCHLIST_SCHEDULE: [nobody]") == 3

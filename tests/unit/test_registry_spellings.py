@@ -123,7 +123,7 @@ def meant(text: str, country: str) -> list[str]:
     distances = [
         (distance, one.code)
         for one in REGISTRIES
-        if one.country_code == country and (distance := domain.distance_of_name(one, text)) is not None
+        if one.country_code == country and (distance := domain.registry_match_distance(one, text)) is not None
     ]
     return [code for distance, code in distances if distance == min(distances)[0]]
 
@@ -177,4 +177,4 @@ def test_other_registers_and_none_are_not_guessed(country: str, text: str) -> No
 def test_what_a_mapping_declares_is_understood_by_its_names_too() -> None:
     own = Registry(uuid4(), "KE-NGO", "NGO Co-ordination Board", "Public Benefit Organizations Authority", "KEN", None)
     for text in ("the NGO Coordination Board", "Public Benefit Organisations Authority (PBORA)", "ke ngo"):
-        assert domain.distance_of_name(own, text) is not None
+        assert domain.registry_match_distance(own, text) is not None

@@ -19,7 +19,7 @@ def finds(typed: str, *texts: str, personal: bool = False, asked: bool = True, p
     """Whether what is typed finds a record with these texts; ``personal``: whether they are personal data."""
     parts = (texts, ()) if personal else ((), texts)
     terms = set(record_term_hashes(SearchableRecord(PARTNER, "donation", UUID(int=2), *parts)))
-    words = query_term_hashes(partner, "donation", typed, personal=asked)
+    words = query_term_hashes(partner, "donation", typed, includes_personal_terms=asked)
     return bool(words) and all(terms.intersection(word) for word in words)
 
 

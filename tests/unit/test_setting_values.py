@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from almoner.settings import UnsafeSettings, read_settings
+from almoner.settings import InvalidSettings, read_settings
 
 SCRIPT: Final = Path(__file__).parents[2] / "deploy" / "systemd" / "almoner"
 
@@ -46,7 +46,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
 def test_a_wrong_value_is_told_in_a_sentence_of_ours(name: str, value: str) -> None:
-    with pytest.raises(UnsafeSettings) as refused:
+    with pytest.raises(InvalidSettings) as refused:
         read_settings(**{name: value})
     (sentence,) = refused.value.problems
     assert sentence.startswith(f"ALMONER_{name.upper()} must ")

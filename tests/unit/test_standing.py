@@ -64,11 +64,11 @@ LISTED = told(BMF, CHARITY)
 )
 def test_the_latest_revocation_counts(rows: list[dict[str, str]], code: str) -> None:
     standing = status_of_us_organisation({**LISTED, **told(REVOCATIONS, *rows)})
-    reason = standing.reason_for("revocation")
+    reason = standing.result_of_step("revocation")
     assert reason is not None
     assert reason.code == code
     assert standing.active is (code != "revoked")
-    assert standing.status_override == ("revoked" if code == "revoked" else None)
+    assert standing.override_reason == ("revoked" if code == "revoked" else None)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_is_not_loaded_never_blocks() -> None:
 def test_a_body_that_left_the_master_file_does_not_stand() -> None:
     standing = status_of_us_organisation(told(BMF))
     assert not standing.active
-    assert standing.status_override is None
+    assert standing.override_reason is None
     assert [reason.code for reason in standing.reasons if reason.verdict == "fail"] == ["not_listed"]
 
 
@@ -174,15 +174,15 @@ def test_a_body_that_left_the_master_file_does_not_stand() -> None:
 )
 def test_the_newest_postcard_says_whether_a_body_has_ended(rows: list[dict[str, str]], code: str) -> None:
     standing = status_of_us_organisation({**LISTED, **told(E_POSTCARD, *rows)})
-    reason = standing.reason_for("terminated")
+    reason = standing.result_of_step("terminated")
     assert reason is not None
     assert reason.code == code
-    assert standing.status_override == ("terminated" if code == "terminated" else None)
+    assert standing.override_reason == ("terminated" if code == "terminated" else None)
 
 
 def publication_78(bmf: dict[str, Any], own: bool, central: dict[str, SourceReport] | None) -> tuple[str, str]:
     listed = [{"DEDUCTIBILITY": "PC"}] if own else []
-    reason = status_of_us_organisation({**told(BMF, bmf), **told(PUB_78, *listed)}, central).reason_for(
+    reason = status_of_us_organisation({**told(BMF, bmf), **told(PUB_78, *listed)}, central).result_of_step(
         "publication_78"
     )
     assert reason is not None
@@ -203,11 +203,11 @@ def test_subordinates_are_listed_through_their_central_body() -> None:
 def test_deductibility_of_a_subordinate_falls_with_its_central_body() -> None:
     gone = status_of_us_organisation(told(BMF, BRANCH), told(BMF))
     assert gone.active  # its register still lists it
-    (group, deductibility) = gone.reason_for("group"), gone.reason_for("deductibility")
+    (group, deductibility) = gone.result_of_step("group"), gone.result_of_step("deductibility")
     assert group is not None
     assert deductibility is not None
     assert (group.verdict, deductibility.verdict) == ("fail", "fail")
-    assert status_of_us_organisation(LISTED).reason_for("group") is None
+    assert status_of_us_organisation(LISTED).result_of_step("group") is None
 
 
 @pytest.mark.parametrize(
@@ -220,13 +220,13 @@ def test_deductibility_of_a_subordinate_falls_with_its_central_body() -> None:
     ],
 )
 def test_gifts_are_deductible_by_subsection_or_code(facts: dict[str, str], verdict: str) -> None:
-    reason = status_of_us_organisation(told(BMF, facts)).reason_for("deductibility")
+    reason = status_of_us_organisation(told(BMF, facts)).result_of_step("deductibility")
     assert reason is not None
     assert (reason.verdict, reason.facts) == (verdict, facts)
 
 
 def test_private_foundations_are_no_public_charities() -> None:
-    reason = status_of_us_organisation(told(BMF, {**CHARITY, "FOUNDATION": "04"})).reason_for("foundation")
+    reason = status_of_us_organisation(told(BMF, {**CHARITY, "FOUNDATION": "04"})).result_of_step("foundation")
     assert reason is not None
     assert (reason.verdict, reason.code) == ("warn", "private_foundation")
 

@@ -14,7 +14,7 @@ from pypdf import PdfReader
 from almoner.giving.donor_statements import domain as donor_statements_domain
 from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.domain import (
-    DonationSpan,
+    DonationDateRange,
     DonorStatement,
     DonorStatementLine,
     InvalidPeriod,
@@ -45,7 +45,13 @@ def line(
 def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = False) -> DonorStatement:
     opened = replace(RECEIPT, language=language)
     return DonorStatement(
-        opened, "Bright Bank", donor_statements_domain.calendar_year(2026, UTC), lines, {OTHER: "Other Fund"}, more, AT
+        opened,
+        "Bright Bank",
+        donor_statements_domain.calendar_year_period(2026, UTC),
+        lines,
+        {OTHER: "Other Fund"},
+        more,
+        AT,
     )
 
 
@@ -58,7 +64,7 @@ async def read(made: DonorStatement) -> PdfReader:
     ("first", "last", "found"),
     [
         (None, None, StatementPeriod(date(2026, 1, 1), date(2026, 12, 31))),
-        ("2025-04-06", "2026-04-05", donor_statements_domain.uk_tax_year(2025)),
+        ("2025-04-06", "2026-04-05", donor_statements_domain.uk_tax_year_period(2025)),
         ("2024-02-29", "2024-02-29", StatementPeriod(date(2024, 2, 29), date(2024, 2, 29))),
         ("2018-05-01", "2028-05-01", StatementPeriod(date(2018, 5, 1), date(2028, 5, 1))),  # with three leap days
         ("2024-02-29", "2034-03-01", StatementPeriod(date(2024, 2, 29), date(2034, 3, 1))),
@@ -89,7 +95,7 @@ def test_no_period_is_refused(first: str | None, last: str | None) -> None:
 
 
 def test_a_period_has_all_moments_of_its_days() -> None:
-    year = donor_statements_domain.calendar_year(2025, UTC)
+    year = donor_statements_domain.calendar_year_period(2025, UTC)
     assert (year.since.isoformat(), year.until.isoformat()) == (
         "2025-01-01T00:00:00+00:00",
         "2026-01-01T00:00:00+00:00",
@@ -97,25 +103,25 @@ def test_a_period_has_all_moments_of_its_days() -> None:
 
 
 def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
-    span = DonationSpan(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
-    years, taxed = donor_statements_domain.available_periods(span, UTC)
+    span = DonationDateRange(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
+    years, taxed = donor_statements_domain.available_calendar_and_uk_tax_years(span, UTC)
     assert [one.first.year for one in years] == [2026, 2025]
     assert taxed == [
-        donor_statements_domain.uk_tax_year(2026),
-        donor_statements_domain.uk_tax_year(2025),
-        donor_statements_domain.uk_tax_year(2024),
+        donor_statements_domain.uk_tax_year_period(2026),
+        donor_statements_domain.uk_tax_year_period(2025),
+        donor_statements_domain.uk_tax_year_period(2024),
     ]
-    assert donor_statements_domain.available_periods(replace(span, pounds=False), UTC)[1] == []
-    assert donor_statements_domain.available_periods(None, UTC) == ([], [])
+    assert donor_statements_domain.available_calendar_and_uk_tax_years(replace(span, pounds=False), UTC)[1] == []
+    assert donor_statements_domain.available_calendar_and_uk_tax_years(None, UTC) == ([], [])
 
 
 def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
     evening = datetime(2025, 4, 5, 23, 30, tzinfo=UTC)
-    assert donor_statements_domain.available_periods(DonationSpan(evening, evening, pounds=True), UTC)[1] == [
-        donor_statements_domain.uk_tax_year(2025)
-    ]
+    assert donor_statements_domain.available_calendar_and_uk_tax_years(
+        DonationDateRange(evening, evening, pounds=True), UTC
+    )[1] == [donor_statements_domain.uk_tax_year_period(2025)]
     ended, started = (
-        donor_statements_domain.uk_tax_year(2024),
+        donor_statements_domain.uk_tax_year_period(2024),
         donor_statements_domain.parse_period("2025-04-06", "2026-04-05", NOW, UTC),
     )
     assert ended.until == started.since == evening - timedelta(minutes=30)
@@ -171,8 +177,8 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
         assert stated in " ".join(shown.split()), stated
     assert "No donations in this period." in text(await read(statement()))
     for period, reported in (
-        (donor_statements_domain.uk_tax_year(2025), True),
-        (donor_statements_domain.calendar_year(2025, UTC), False),
+        (donor_statements_domain.uk_tax_year_period(2025), True),
+        (donor_statements_domain.calendar_year_period(2025, UTC), False),
     ):
         shown = text(await read(replace(statement(), period=period)))
         assert ("The UK tax year begins and ends at midnight UK time." in " ".join(shown.split())) == reported
@@ -188,6 +194,6 @@ async def test_many_gifts_and_hostile_names_are_printed(figures: Figures) -> Non
 
 
 def test_a_year_begins_where_the_issuer_is() -> None:
-    year = donor_statements_domain.calendar_year(2026, ZoneInfo("America/New_York"))
+    year = donor_statements_domain.calendar_year_period(2026, ZoneInfo("America/New_York"))
     assert (year.since, year.until) == (datetime(2026, 1, 1, 5, tzinfo=UTC), datetime(2027, 1, 1, 5, tzinfo=UTC))
     assert donor_statements_domain.parse_period(None, None, year.until - timedelta(minutes=1), year.zone) == year

@@ -14,7 +14,7 @@ from almoner.adapters.stripe_currencies import (
     UnsupportedAmount,
 )
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
-from almoner.settings import UnsafeSettings
+from almoner.settings import InvalidSettings
 
 KEYS = {"stripe_secret_key": "sk_test_stub", "stripe_webhook_secret": "whsec_stub"}
 
@@ -82,7 +82,7 @@ def test_an_account_is_read_with_its_fee() -> None:
     ],
 )
 def test_a_wrong_account_is_refused_at_start(given_: dict[str, str], said: str) -> None:
-    with pytest.raises(UnsafeSettings, match=said) as refused:
+    with pytest.raises(InvalidSettings, match=said) as refused:
         settings.read_settings(**given_)
     assert "stub" not in str(refused.value).replace("http://stub", "")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.cli.tables import Table
-from almoner.kit.text import clean_code, clean_nested_texts, clean_text, defuse_links, to_one_line
+from almoner.kit.text import clean_ascii_code, clean_nested_texts, clean_text, defuse_links, to_one_line
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
@@ -95,7 +95,7 @@ def test_a_letter_has_no_more_marks_than_any_language_gives_it() -> None:
     "typed", ["SW1A  1AA", "SW1A\u00a01AA", " SW1A\u20091AA\u200b", "ＳＷ１Ａ　１ＡＡ", "SW1A\u202f\u00a01AA"]
 )
 def test_a_code_has_one_blank_between_its_words(typed: str) -> None:
-    assert clean_code(typed) == "SW1A 1AA"
+    assert clean_ascii_code(typed) == "SW1A 1AA"
 
 
 def test_json_is_cleaned_to_its_last_text() -> None:

@@ -15,13 +15,13 @@ RECORD = UUID("0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162")
 
 @given(st.binary(max_size=200))
 def test_what_is_sealed_opens_in_its_place_only(plain: bytes) -> None:
-    sealed = VAULT.encrypt(plain, context="webhook", binding=b"row 1")
-    assert VAULT.decrypt(sealed, context="webhook", binding=b"row 1") == plain
+    sealed = VAULT.encrypt(plain, context="webhook", associated_data=b"row 1")
+    assert VAULT.decrypt(sealed, context="webhook", associated_data=b"row 1") == plain
     for context, binding in (("other", b"row 1"), ("webhook", b"row 2")):
         with pytest.raises(DecryptionFailed):
-            VAULT.decrypt(sealed, context=context, binding=binding)
+            VAULT.decrypt(sealed, context=context, associated_data=binding)
     with pytest.raises(DecryptionFailed):
-        Vault(bytes(32)).decrypt(sealed, context="webhook", binding=b"row 1")
+        Vault(bytes(32)).decrypt(sealed, context="webhook", associated_data=b"row 1")
 
 
 @given(st.data())

@@ -10,7 +10,7 @@ import pytest
 from almoner.adapters.watchlist_ofac import SDN
 from almoner.screening.watchlists import files
 from almoner.screening.watchlists.domain import ListedAddress, ListedEntity, ListedName, RejectedEntry, WatchlistRefused
-from almoner.screening.watchlists.ports import DatedWatchlist
+from almoner.screening.watchlists.ports import DatedWatchlistSource
 from almoner.sources import WATCHLIST_SOURCES, get_watchlist_source
 
 UN = """<?xml version="1.0" encoding="UTF-8"?>
@@ -45,7 +45,7 @@ def entries(code: str, *paths: Path) -> dict[str, ListedEntity]:
 
 def said(code: str, *paths: Path) -> datetime | None:
     source = WATCHLIST_SOURCES[code]
-    assert isinstance(source, DatedWatchlist)
+    assert isinstance(source, DatedWatchlistSource)
     return source.published_at(paths)
 
 

@@ -57,7 +57,7 @@ class Ground:
 async def connect(database: TestDatabase, clock: TestClock) -> Database:
     """A pool of its own."""
     deployment = Deployment("sandbox", clock, Ids(sandbox=True), LINKS, Vault(os.urandom(32)))
-    return await transactions.open_database(database.dsn, deployment, size=10)
+    return await transactions.open_database(database.dsn, deployment, pool_size=10)
 
 
 @pytest.fixture(scope="session")

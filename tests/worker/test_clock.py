@@ -85,7 +85,7 @@ async def test_a_new_process_begins_in_the_moved_time(ground: Ground) -> None:
     await ClockSynchroniser(ground.db, clock, mine, ground.telemetry).apply_stored_offset()
     assert clock.offset == HOUR
     async with ground.db.read() as tx:
-        assert await processes.count_processes_behind(tx, (await business_clock.read_offset(tx)).version) == 0
+        assert await processes.count_processes_behind_clock(tx, (await business_clock.read_offset(tx)).version) == 0
 
 
 async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground: Ground) -> None:
@@ -95,12 +95,12 @@ async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground:
         seen.append((job.payload["n"], context.db.deployment.clock.now() - start))
         if job.payload["n"] == 2:
             async with context.db.write() as tx:
-                await queue.enqueue_job(tx, "a.job", {"n": 20}, due=tx.now + timedelta(minutes=14))
+                await queue.enqueue_job(tx, "a.job", {"n": 20}, due_at=tx.now + timedelta(minutes=14))
         return JobDone()
 
     async with ground.db.write() as tx:
         for n in (1, 2, 5):
-            await queue.enqueue_job(tx, "a.job", {"n": n}, due=start + n * HOUR)
+            await queue.enqueue_job(tx, "a.job", {"n": n}, due_at=start + n * HOUR)
     background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     reading = await advance(ground, SandboxClock(background, ground.clock), 3 * HOUR)
     assert seen == [(1, HOUR), (2, 2 * HOUR), (20, 2 * HOUR + timedelta(minutes=14))]
@@ -115,7 +115,7 @@ async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(groun
         return JobDone()
 
     async with ground.db.write() as tx:
-        await queue.enqueue_job(tx, "a.job", {}, due=tx.now + HOUR)
+        await queue.enqueue_job(tx, "a.job", {}, due_at=tx.now + HOUR)
     background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     clock = SandboxClock(background, ground.clock, patience_seconds=0.1)
     reading = await advance(ground, clock, 2 * HOUR)
@@ -140,7 +140,7 @@ async def test_the_clock_waits_for_work_that_another_process_has_in_hand(ground:
         done, _ = await asyncio.wait({moving}, timeout=0.2)
         assert not done
         async with other.write() as tx:
-            await queue.record_results(tx, [queue.FinishedJob(job, JobDone())])
+            await queue.record_job_results(tx, [queue.FinishedJob(job, JobDone())])
         assert (await moving).remaining == 0
 
 

@@ -77,7 +77,7 @@ async def test_w1_a_committed_event_is_delivered_once_with_both_signatures(
 
 async def _happen_and_fail(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await outbox.emit(tx, tenant.partner.id, "donation.created", webhooks.RECORD)
+        await outbox.emit_event(tx, tenant.partner.id, "donation.created", webhooks.RECORD)
         raise ZeroDivisionError
 
 
@@ -387,7 +387,7 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
         deliver = [delivering(service, client).handlers[job.kind] for client in (service.services.outbound, second)]
         results = await asyncio.gather(*(handler(JobContext(service.db), job) for handler in deliver))
         assert len(sink.received) == 2
-        retries = [answer.result for answer in results if isinstance(answer, queue.JobRecorded)]
+        retries = [answer.result for answer in results if isinstance(answer, queue.JobResultRecorded)]
         waits = [retry.after > timedelta() for retry in retries if isinstance(retry, queue.JobRetry)]
         assert sorted(waits) == [False, True], "one recorded it, the other looks again"
     (delivery,) = await webhooks.deliveries(api, subscription)

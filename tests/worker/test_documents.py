@@ -20,7 +20,7 @@ from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobRetry
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
-from almoner.settings import UnsafeSettings, read_settings
+from almoner.settings import InvalidSettings, read_settings
 from almoner.validation.applications.documents import jobs as documents_jobs
 from almoner.validation.applications.documents import service as documents
 from tests.support import clamd, hostile_pdfs
@@ -265,8 +265,8 @@ async def test_u4_a_file_that_waits_to_be_imported_is_known(alone: Service) -> N
         await here.sweep()
         assert waiting in here.files()
         async with here.service.db.write() as tx:
-            await import_uploads.start(tx, upload)
-            await import_uploads.finish(tx, upload, "unchanged")
+            await import_uploads.mark_importing(tx, upload)
+            await import_uploads.record_import_result(tx, upload, "unchanged")
         await here.sweep()
         assert [lying.name for lying in here.trash()] == [waiting.name]
 
@@ -340,7 +340,7 @@ async def test_s3_a_lease_that_a_crash_left_is_forgotten(alone: Service) -> None
 
 @pytest.mark.parametrize("setting", ["ftp://x/y", "s4://bucket"])
 def test_addresses_that_are_none(setting: str) -> None:
-    with pytest.raises(UnsafeSettings, match="ALMONER_DOCUMENTS_URL"):
+    with pytest.raises(InvalidSettings, match="ALMONER_DOCUMENTS_URL"):
         read_settings(documents_url=setting)
-    with pytest.raises(UnsafeSettings, match="ALMONER_SCANNER_URL"):
+    with pytest.raises(InvalidSettings, match="ALMONER_SCANNER_URL"):
         read_settings(scanner_url=setting)

@@ -61,9 +61,9 @@ async def test_one_that_cannot_tell_when_it_is_due_does_not_hold_up_the_others(g
 
     schedules = (Schedule("a.broken", broken, run), Schedule("records.expire", due, run))
     sweeper = BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper
-    assert await sweeper.run_due() == 2
+    assert await sweeper.run_due_jobs() == 2
     left.append(1)
-    assert await sweeper.run_due() == 1
+    assert await sweeper.run_due_jobs() == 1
     failures = [line for line in ground.log if line["event"] == "schedule_failed"]
     failed = [(line["schedule"], line["error"]) for line in failures]
     assert failed == [("due times", "DivisionByZeroError"), ("a.broken", "DivisionByZeroError")]

@@ -12,7 +12,7 @@ import pytest
 from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
-from almoner.giving.checkout.payments.ports import PaymentOrder
+from almoner.giving.checkout.payments.ports import PaymentRequest
 from almoner.giving.checkout.sessions import jobs as sessions_jobs
 from almoner.platform.jobs import leases
 from almoner.platform.jobs.background import BackgroundWorker
@@ -102,7 +102,7 @@ async def test_s4_more_than_one_batch_is_swept_to_the_end_within_a_minute(ground
         )
     ground.service.clock.advance(DAY)
     started = perf_counter()
-    await ground.background.sweeper.run_due()
+    await ground.background.sweeper.run_due_jobs()
     seconds = perf_counter() - started
     assert await ground.count("donation_session", "expired") == due + 1
     assert await ground.count("donation", "CANCELLED") == due + 1
@@ -243,8 +243,8 @@ async def test_i5_whoever_lost_the_lease_records_nothing(ground: Ground) -> None
     class Slow(FakeProvider):
         """The first answer comes when the lease is long gone."""
 
-        async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
-            made = await FakeProvider.create_payment(self, order)
+        async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
+            made = await FakeProvider.create_payment(self, payment_request)
             if self.calls == ["create"]:
                 asked.set()
                 await gate.wait()

@@ -42,7 +42,7 @@ class Heard:
 
 async def emit(db: Database, partner: UUID, *, count: int = 1, event_type: str = TYPE) -> list[UUID]:
     async with db.write() as tx:
-        return [await outbox.emit(tx, partner, event_type, {"n": n}) for n in range(count)]
+        return [await outbox.emit_event(tx, partner, event_type, {"n": n}) for n in range(count)]
 
 
 async def dispatch(ground: Ground, *reactions: Reaction) -> int:
@@ -56,9 +56,9 @@ async def dispatch(ground: Ground, *reactions: Reaction) -> int:
 async def test_w1_an_event_is_committed_with_its_change_or_not_at_all(ground: Ground, partner: UUID) -> None:
     with pytest.raises(ZeroDivisionError):
         async with ground.db.write() as tx:
-            await outbox.emit(tx, partner, TYPE, {"amount": 1 // 0 if await tx.fetchval("select true") else 0})
+            await outbox.emit_event(tx, partner, TYPE, {"amount": 1 // 0 if await tx.fetchval("select true") else 0})
     async with ground.db.write() as tx:
-        await outbox.emit(tx, partner, TYPE, {"amount": 1})
+        await outbox.emit_event(tx, partner, TYPE, {"amount": 1})
     heard = Heard()
     assert await dispatch(ground, heard.reaction) == 1
     assert [event.sequence for event in heard.events] == [1]
@@ -68,7 +68,7 @@ async def test_an_event_that_was_rolled_back_takes_no_number(ground: Ground, par
     await emit(ground.db, partner)
     with suppress(RuntimeError):
         async with ground.db.write() as tx:
-            await outbox.emit(tx, partner, TYPE, {})
+            await outbox.emit_event(tx, partner, TYPE, {})
             raise RuntimeError
     await emit(ground.db, partner)
     heard = Heard()
@@ -100,7 +100,7 @@ async def test_an_unknown_type_is_refused(ground: Ground, partner: UUID) -> None
 async def test_p3_a_late_commit_is_numbered_late_and_never_skipped(ground: Ground, partner: UUID) -> None:
     heard = Heard()
     async with ground.db.write() as late:
-        first = await outbox.emit(late, partner, TYPE, {"late": True})
+        first = await outbox.emit_event(late, partner, TYPE, {"late": True})
         (second,) = await emit(ground.db, partner)
         await dispatch(ground, heard.reaction)
         assert [event.id for event in heard.events] == [second]
@@ -122,7 +122,7 @@ async def test_p3_sequences_have_no_gap_with_16_writers_and_delayed_commits(
     async def write(seed: int) -> None:
         chance = random.Random(seed)
         async with pool, ground.db.write() as tx:
-            mine = [await outbox.emit(tx, chance.choice(partners), TYPE, {}) for _ in range(chance.randint(1, 5))]
+            mine = [await outbox.emit_event(tx, chance.choice(partners), TYPE, {}) for _ in range(chance.randint(1, 5))]
             await tx.execute("select pg_sleep($1)", chance.choice((0, 0, 0.002, 0.05)))
         written.update(mine)
 
@@ -255,9 +255,9 @@ async def test_a_held_reaction_that_nobody_knows_any_more_is_given_up_with_its_r
 async def test_reactions_hear_their_type_and_the_star_hears_public_events_only(ground: Ground, partner: UUID) -> None:
     star, donations, internal = Heard(), Heard("donation.created"), Heard("internal.gift_received")
     async with ground.db.write() as tx:
-        await outbox.emit(tx, partner, "donation.created", {})
-        await outbox.emit(tx, partner, "donation.cancelled", {})
-        await outbox.emit_internal(tx, InternalEvent("internal.gift_received", dict[str, int]), {"donation": 7})
+        await outbox.emit_event(tx, partner, "donation.created", {})
+        await outbox.emit_event(tx, partner, "donation.cancelled", {})
+        await outbox.emit_internal_event(tx, InternalEvent("internal.gift_received", dict[str, int]), {"donation": 7})
     assert await dispatch(ground, star.reaction, donations.reaction, internal.reaction) == 3
     assert [event.type for event in star.events] == ["donation.created", "donation.cancelled"]
     assert [event.type for event in donations.events] == ["donation.created"]
@@ -275,7 +275,7 @@ async def test_one_broken_internal_event_does_not_hold_up_the_others(ground: Gro
 
     async with ground.db.write() as tx:
         for record in ("a", "bad", "b"):
-            await outbox.emit_internal(tx, InternalEvent("internal.thing", str), record)
+            await outbox.emit_internal_event(tx, InternalEvent("internal.thing", str), record)
     assert await dispatch(ground, Reaction("internal.thing", react)) == 2
     assert heard == ["a", "b"]
     assert len(await ground.look("select from internal_event")) == 1

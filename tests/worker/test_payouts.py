@@ -111,7 +111,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
         assert reported == ["donation.disbursed", "donation.payout_returned"]
     async with ground.service.db.read() as tx:
         assert len(await donations.donations_of_disbursement(tx, payout)) == 5
-        assert await disbursements.disbursements_awaiting_propagation(tx) == []
+        assert await disbursements.disbursement_ids_to_propagate(tx) == []
 
 
 async def test_m7_exceptions_are_looked_at_again_every_night(ground: Ground) -> None:

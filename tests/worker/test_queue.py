@@ -29,7 +29,7 @@ async def claim_lanes(db: Database, limit: int = 100) -> list[Job]:
 
 async def finish(db: Database, job: Job, result: queue.Result | JobFailed) -> int:
     async with db.write() as tx:
-        return await queue.record_results(tx, [FinishedJob(job, result)])
+        return await queue.record_job_results(tx, [FinishedJob(job, result)])
 
 
 async def rescue(db: Database) -> int:
@@ -269,7 +269,7 @@ async def test_a_lane_job_for_later_waits_for_business_time(ground: Ground) -> N
 async def test_a_lane_with_a_burst_cap_is_filled_up_again_while_it_is_above_its_cap(ground: Ground) -> None:
     await enqueue(ground, *(NewJob("a.job", {}, lane="fast") for _ in range(80)))
     async with ground.db.write() as tx:
-        await queue.limit_lanes(tx, [queue.LaneLimits("fast", 4, 32, None)])
+        await queue.set_lane_limits(tx, [queue.LaneLimits("fast", 4, 32, None)])
     taken = await claim_lanes(ground.db)
     assert len(taken) == 32
     for job in taken[:5]:
@@ -281,7 +281,7 @@ async def test_a_paused_lane_is_left_alone_until_its_moment(ground: Ground) -> N
     await enqueue(ground, NewJob("a.job", {}, lane="dead"))
     until = ground.clock.now() + timedelta(minutes=1)
     async with ground.db.write() as tx:
-        await queue.limit_lanes(tx, [queue.LaneLimits("dead", 1, 1, until)])
+        await queue.set_lane_limits(tx, [queue.LaneLimits("dead", 1, 1, until)])
     assert await claim_lanes(ground.db) == []
     assert (await figures(ground))[:2] == (0, 1)
     async with ground.db.read() as tx:
@@ -333,7 +333,7 @@ async def test_what_claims_and_numbers_is_planned_once(ground: Ground) -> None:
         before, taken = await planned(tx), 0
         for size in (1, 20, 3, 7, 12, 2, 9, 20, 5, 11, 4):
             jobs, _ = await queue.claim_lane_jobs(tx, "", size)
-            taken += await queue.record_results(tx, [FinishedJob(job, JobDone()) for job in jobs])
+            taken += await queue.record_job_results(tx, [FinishedJob(job, JobDone()) for job in jobs])
             await tx.fetch(dispatcher.WAITING, UUID(int=0), size, [], size)
             await tx.fetch(dispatcher.TURNS, [uuid4() for _ in range(size)])
             await tx.fetch(dispatcher.NUMBER, [uuid4() for _ in range(size)], [1] * size, 250)

@@ -218,8 +218,8 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
             plan, services.services.outbound, tmp_path / "kept", services.services.telemetry
         )
         async with services.db.write() as tx:
-            await registers_store_refresh.sync_schedule(tx, plan)
-            await registers_jobs.REFRESH.enqueue(tx, registers_jobs.RefreshSource("irs-bmf"), lane="registers")
+            await registers_store_refresh.store_refresh_schedule(tx, plan)
+            await registers_jobs.REFRESH.enqueue(tx, registers_jobs.RefreshSourceJob("irs-bmf"), lane="registers")
 
         def worker(limit: timedelta) -> JobRunner:
             return JobRunner(
@@ -233,14 +233,14 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         async with other_merge.transaction():
             await other_merge.execute("select from registry where code = 'IRS' for no key update")
             slow = worker(timedelta(seconds=4))
-            await slow.run_round()
+            await slow.record_and_start_jobs()
             await slow.wait_until_idle()
         await other_merge.close()
         assert await stand(services) == (None, 0, 0)
         assert read == ["eo_wy.csv"]
         services.clock.advance(timedelta(minutes=1))
         other = worker(registers_jobs.LIMIT)
-        await other.run_round()
+        await other.record_and_start_jobs()
         await other.wait_until_idle()
         assert await stand(services) == ("loaded", 0, 1)
         assert read == ["eo_wy.csv"]

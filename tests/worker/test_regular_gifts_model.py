@@ -26,7 +26,7 @@ from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import Tasks, join_tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry, join_tasks
 from almoner.platform.observability.selfcheck import run_checks
 from almoner.sandbox.clock import SandboxClock
 from almoner.selfchecks import CHECKS
@@ -79,7 +79,10 @@ class World:
 
     def worker(self) -> BackgroundWorker:
         """What charges plans, and who hears what donors are told; nothing else."""
-        asking, hearing = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(self.provider)), Tasks()
+        asking, hearing = (
+            donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(self.provider)),
+            TaskRegistry(),
+        )
 
         @hearing.on_internal_event(NOTICE)
         async def on_notice(_tx: Tx, notices: Sequence[SubscriptionNotice]) -> None:
@@ -190,7 +193,7 @@ class World:
                 "merged" if successor else None,
                 tx.ids.parse("organisation", successor.id) if successor else None,
             )
-            await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
+            await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
 
     async def work(self) -> None:
         """The service does what is due; a broken line to the provider is tried again a minute later."""
@@ -212,7 +215,7 @@ class World:
     async def next_moment(self) -> datetime | None:
         """When anything is due."""
         async with self.service.db.read() as tx:
-            return await subscriptions.next_wake_at(tx)
+            return await subscriptions.next_processing_at(tx)
 
 
 def actions_within(world: World, days: int) -> list[tuple[datetime, str]]:

@@ -74,7 +74,7 @@ async def _request_a_file(service: Service, tenant: Tenant) -> None:
 
 async def _upload_a_statement(service: Service) -> None:
     async with service.db.write() as tx:
-        await bank_statements.store_upload(tx, "q.xml", b"<q/>", None, by="q")
+        await bank_statements.store_upload(tx, "q.xml", b"<q/>", None, uploaded_by="q")
 
 
 async def _dedicate_a_donation(service: Service, api: Client, tenant: Tenant) -> None:
@@ -208,7 +208,7 @@ async def test_v6_a_delivery_that_goes_on_is_not_removed(empty_database: TestDat
             await _happen(service, tenant, 1)
             assert await _left(service, "webhook_attempt") == 1
             service.clock.advance(days=120)
-            await service.services.background.sweeper.run_due()
+            await service.services.background.sweeper.run_due_jobs()
             assert await _left(service, "webhook_delivery") == 1
             await service.drain()
             await service.drain()

@@ -9,13 +9,22 @@ import pytest
 
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Reaction, emit_internal
+from almoner.platform.events.outbox import Reaction, emit_internal_event
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobRecorded, JobRetry, NewJob, Result
+from almoner.platform.jobs.queue import (
+    FinishedJob,
+    Job,
+    JobDone,
+    JobDropped,
+    JobResultRecorded,
+    JobRetry,
+    NewJob,
+    Result,
+)
 from almoner.platform.jobs.runner import JobRunner
-from almoner.platform.jobs.schedules import request_run
+from almoner.platform.jobs.schedules import request_schedule_run
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
 
@@ -37,7 +46,7 @@ async def enqueue(ground: Ground, *jobs: NewJob) -> None:
 
 
 async def round_of(runner: JobRunner) -> None:
-    await runner.run_round()
+    await runner.record_and_start_jobs()
     await runner.wait_until_idle()
 
 
@@ -133,15 +142,15 @@ async def test_a_job_that_records_itself_ends_with_what_it_did_and_the_next_begi
     async def handle(context: JobContext, job: Job) -> queue.Answer:
         async with context.db.write() as tx:
             claimed_by.append(await tx.fetchval("select xmin::text::bigint from job where id = $1", job.id))
-            await emit_internal(tx, TOLD, job.payload)
+            await emit_internal_event(tx, TOLD, job.payload)
             await context.finish(tx, [FinishedJob(job, JobDone())])
             ended_by.append(await tx.fetchval("select pg_current_xact_id()::text::bigint"))
         seen.append(job.payload["n"])
-        return JobRecorded(JobDone())
+        return JobResultRecorded(JobDone())
 
     await enqueue(ground, *(NewJob("a.job", {"n": n}, lane="one") for n in range(20)))
     async with ground.db.write() as tx:
-        await queue.limit_lanes(tx, [queue.LaneLimits("one", 1, 1, None)])
+        await queue.set_lane_limits(tx, [queue.LaneLimits("one", 1, 1, None)])
     await round_of(JobRunner(JobContext(ground.db), {"a.job": handle}, ground.telemetry))
     assert seen == list(range(20))
     assert (len(await ground.look("select from internal_event")), await ground.look("select from job")) == (20, [])
@@ -155,11 +164,11 @@ async def test_what_was_claimed_with_a_commit_that_failed_is_not_begun(ground: G
             await context.finish(tx, [FinishedJob(job, JobDone())])
             if len(seen) == 1:
                 raise RuntimeError
-        return JobRecorded(JobDone())
+        return JobResultRecorded(JobDone())
 
     await enqueue(ground, *(NewJob("a.job", {"n": n}, lane="one") for n in range(2)))
     async with ground.db.write() as tx:
-        await queue.limit_lanes(tx, [queue.LaneLimits("one", 1, 1, None)])
+        await queue.set_lane_limits(tx, [queue.LaneLimits("one", 1, 1, None)])
     runner = JobRunner(JobContext(ground.db), {"a.job": handle}, ground.telemetry)
     await round_of(runner)
     assert seen == [0]
@@ -230,7 +239,7 @@ async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
 
     await enqueue(ground, NewJob("a.job", {}))
     runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry)
-    await runner.run_round()
+    await runner.record_and_start_jobs()
     await started.wait()
     ground.clock.advance_wall(seconds=61)
     async with ground.another() as other:
@@ -257,9 +266,9 @@ async def test_waiting_receivers_do_not_take_the_places_of_other_jobs(ground: Gr
 
     await enqueue(ground, *(NewJob("a.job", {}, lane=f"dead {n}") for n in range(40)))
     runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry, lane_places=30)
-    assert await runner.run_round() == 30
+    assert await runner.record_and_start_jobs() == 30
     await enqueue(ground, NewJob("a.job", {}))
-    await runner.run_round()
+    await runner.record_and_start_jobs()
     await eventually(lambda: len(seen) == 1)
     leave.set()
     await runner.wait_until_idle()
@@ -279,7 +288,7 @@ async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Grou
     running = asyncio.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).run(stop))
     for n in range(1, 4):
         async with ground.db.write() as tx:
-            await emit_internal(tx, TOLD, {})
+            await emit_internal_event(tx, TOLD, {})
         await eventually(lambda n=n: len(seen) == n)  # type: ignore[misc]
     stop.set()
     await running
@@ -377,7 +386,7 @@ async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Grou
     stop.set()
     await running
     looked = len(looks)  # before each turn, and once more in it
-    await sweeper.run_due()
+    await sweeper.run_due_jobs()
     assert len(looks) == looked + 1, "who asks for a sweep gets one"
 
 
@@ -397,9 +406,9 @@ async def test_a_sweep_has_one_runner_at_a_time(ground: Ground) -> None:
 
     duties = BackgroundTasks(schedules=(Schedule("records.expire", due, run),))
     async with ground.another() as other, asyncio.TaskGroup() as group:
-        group.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).sweeper.run_due())
+        group.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).sweeper.run_due_jobs())
         await entered.wait()
-        assert await BackgroundWorker(other, duties, ground.telemetry).sweeper.run_due() == 0
+        assert await BackgroundWorker(other, duties, ground.telemetry).sweeper.run_due_jobs() == 0
         leave.set()
     assert runs == 1
 
@@ -422,7 +431,7 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
     def worker() -> BackgroundWorker:
         return BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry)
 
-    assert await worker().sweeper.run_due() == 1
+    assert await worker().sweeper.run_due_jobs() == 1
     assert [line["schedule"] for line in ground.log if line["event"] == "schedule_failed"] == ["a.broken"]
     async with ground.db.read() as tx:
         failed, other = await worker().sweeper.list_periodic_jobs(tx)
@@ -431,7 +440,7 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
     assert failed.last_error.startswith("RuntimeError at ")
     assert "moon" not in failed.last_error, "a message may contain user data"
     broken = False
-    await worker().sweeper.run_due()
+    await worker().sweeper.run_due_jobs()
     async with ground.db.read() as tx:
         mended, _ = await worker().sweeper.list_periodic_jobs(tx)
     assert (mended.last_error, mended.failed_at) == (None, None)
@@ -442,10 +451,10 @@ async def test_a_requested_run_does_not_wait_for_the_end_of_its_period(ground: G
     records, now = Expiring(ground.clock.now() - timedelta(seconds=1)), ground.clock.now()
     schedules = (Schedule("records.tidy", records.next_due, records.run, every=timedelta(days=1000)),)
     sweeper = BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper
-    assert await sweeper.run_due() == 0
+    assert await sweeper.run_due_jobs() == 0
     async with ground.db.write() as tx:
-        await request_run(tx, "records.tidy")
-    assert await sweeper.run_due() == 1
+        await request_schedule_run(tx, "records.tidy")
+    assert await sweeper.run_due_jobs() == 1
     async with ground.db.read() as tx:
         (done,) = await sweeper.list_periodic_jobs(tx)
     assert (done.requested, done.last_run_at) == (False, now)

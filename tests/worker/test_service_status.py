@@ -101,10 +101,10 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
             await incidents.update_incident(tx, one, "resolved", "Done.", by)
             late = tx.now - timedelta(minutes=19, seconds=30)
             for lane in ("one", "two"):
-                await queue.enqueue_job(tx, "webhooks.deliver", {}, due=late, lane=lane)
+                await queue.enqueue_job(tx, "webhooks.deliver", {}, due_at=late, lane=lane)
             await tx.execute("update queue_lane set paused_until = $1 where lane = 'one'", tx.now + timedelta(hours=1))
             await tx.execute("update job set leased_until = $1 where lane = 'two'", tx.real_now + timedelta(hours=1))
-            await queue.enqueue_job(tx, "refunds.send", {}, due=late)
+            await queue.enqueue_job(tx, "refunds.send", {}, due_at=late)
         soon = CheckResult("certificate", "warning", "give.example.org: expires on 2026-03-09", "Renew it.")
         await beat(service, CheckResult("mail server", "failed", "no answer"), soon)
         async with service.db.read() as tx:

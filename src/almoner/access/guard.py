@@ -140,7 +140,7 @@ class KeyGuard:
         by_key = limiter.count_call(limit, caller.key_id, now)
         return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
 
-    def record_use(self, caller: Caller, ip_address: str, route: str) -> None:
+    def record_key_use(self, caller: Caller, ip_address: str, route: str) -> None:
         """Buffer the use of a key, at most once a minute, until ``flush_key_uses``."""
         real_now = self._clock.real_now()
         if real_now.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
@@ -152,7 +152,7 @@ class KeyGuard:
         if self._uses:
             uses, self._uses = list(self._uses.values()), {}
             async with self._db.write() as tx:
-                await keys.record_uses(tx, uses)
+                await keys.record_key_uses(tx, uses)
 
 
 def parse_key_from_authorization(header: str | None) -> str:

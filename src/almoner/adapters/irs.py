@@ -192,13 +192,22 @@ def explain_unknown_format(first_line: str) -> str:
 
 
 def build_rejected_row(
-    line: int, reason: str, fields: Sequence[str], *, file_index: int, number: str = "", name: str = ""
+    line_number: int,
+    reason: str,
+    fields: Sequence[str],
+    *,
+    file_index: int,
+    entered_ein: str = "",
+    organisation_name: str = "",
 ) -> RejectedRow:
     """The quarantined form of a row: only fields that are certainly not personal, its number and its name."""
     safe = [field for field in map(strip_care_of_line, fields) if "@" not in field]
     content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
-    ein, called = number if is_ein(number) else None, "" if has_invalid_characters(name) else strip_care_of_suffix(name)
-    return RejectedRow(line, reason, content, file_index, ein, called)
+    ein, called = (
+        entered_ein if is_ein(entered_ein) else None,
+        "" if has_invalid_characters(organisation_name) else strip_care_of_suffix(organisation_name),
+    )
+    return RejectedRow(line_number, reason, content, file_index, ein, called)
 
 
 def leading_number_fields(fields: Sequence[str]) -> list[str]:

@@ -26,7 +26,7 @@ class SandboxMailbox:
         """Store the email, once for each key. Raises MailRefused for a test value."""
         if mail.to.partition("@")[0].lower() == UNDELIVERABLE:
             raise MailRefused("the mail server rejected it: 550 5.1.1 There is no such mailbox")
-        sender = "{} <{}>".format(*mail.sender(self._sender))
+        sender = "{} <{}>".format(*mail.sender_name_and_address(self._sender))
         async with self._database.write() as tx:
             await mails.store_in_mailbox(tx, mail, mail_id_from_key(mail), sender, extract_links(mail))
 

@@ -85,7 +85,7 @@ class SmtpTransport:
         except (aiosmtplib.SMTPException, OSError) as error:
             raise MailDelayed(f"the mail server could not be used: {_describe_failure(error)}") from error
 
-    async def check(self) -> str:
+    async def check_connection(self) -> str:
         """Connect, encrypt and authenticate as for an email, without sending one. Raises the error that occurs."""
         async with asyncio.timeout(self._patience):
             try:
@@ -126,7 +126,7 @@ class SmtpTransport:
     def _message(self, mail: Mail) -> MIMEMultipart:
         """Build the message with the older ``email`` classes: newer ones lose spaces in folded non-ASCII subjects."""
         message = MIMEMultipart("mixed")
-        message["From"] = formataddr(mail.sender(self._sender))
+        message["From"] = formataddr(mail.sender_name_and_address(self._sender))
         if (recipient := ascii_email_address(mail.to)) is None:
             raise MailRefused("the recipient's address is not one")
         message["To"] = recipient

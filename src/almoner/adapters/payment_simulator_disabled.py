@@ -8,26 +8,26 @@ _WHY = "simulated donors pay at the built-in provider; pay on the provider's own
 class DisabledPaymentSimulator:
     """Rejects simulated payments with an explanation."""
 
-    async def pay_with_card(self, payment: str, card: str) -> str:  # noqa: ARG002
+    async def pay_with_card(self, payment_id: str, card: str) -> str:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def fail_next_charge(self, customer: str, payment_method: str, code: str) -> bool:  # noqa: ARG002
+    async def fail_next_charge(self, customer_id: str, payment_method_id: str, decline_code: str) -> bool:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def expire_card(self, customer: str, payment_method: str) -> bool:  # noqa: ARG002
+    async def expire_card(self, customer_id: str, payment_method_id: str) -> bool:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def renew_card(self, customer: str, payment_method: str) -> bool:  # noqa: ARG002
+    async def renew_card(self, customer_id: str, payment_method_id: str) -> bool:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def open_dispute(self, payment: str) -> str | None:  # noqa: ARG002
+    async def open_dispute(self, payment_id: str) -> str | None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def decide_dispute(self, payment: str, *, won: bool) -> None:  # noqa: ARG002
+    async def decide_dispute(self, payment_id: str, *, won: bool) -> None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)

@@ -60,8 +60,8 @@ from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     EvidenceRefused,
     FeeSchedule,
-    ForeignPaymentError,
     NoSuchPayment,
+    PaymentNotOursError,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -75,9 +75,9 @@ from almoner.giving.checkout.payments.domain import (
 from almoner.giving.checkout.payments.ports import (
     DisputeEvidence,
     OffSessionCharge,
-    PaymentOrder,
+    PaymentMethodSetupRequest,
+    PaymentRequest,
     ProviderEvidenceFile,
-    SetupOrder,
 )
 from almoner.kit.money import Money
 
@@ -194,22 +194,24 @@ class StripeProvider:
             return False, f"the webhook endpoint for {url} does not receive {', '.join(missing)}"
         return True, f"told at {url}"
 
-    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
-        params = _session_params(order, self._mark)
+        params = _session_params(payment_request, self._mark)
         with translate_stripe_errors("a new payment"):
-            answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
+            answer = await self._line.client.v1.checkout.sessions.create_async(
+                params, {"idempotency_key": payment_request.key}
+            )
         result = self._to_provider_payment(parse_response(answer, CheckoutSession), 0)
-        if result.money != order.money or result.reference != order.reference or result.url is None:
+        if result.money != payment_request.money or result.reference != payment_request.reference or result.url is None:
             raise ProviderFailure("Stripe returned a different payment")
         return result
 
-    async def fetch_payment(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment_id: str) -> ProviderPayment:
         """Fetch the current state of a payment.
 
         If its card attempts are used up, it is closed (H6). Raises NoSuchPayment, ProviderFailure.
         """
-        session = (await self._find(payment)).paid_on
+        session = (await self._find(payment_id)).paid_on
         if isinstance(session, OffSessionIntent):
             return stripe_saved_methods.to_provider_payment(session)
         attempts = await self._card_attempts(session)
@@ -217,9 +219,9 @@ class StripeProvider:
             session = await self._expire(session)
         return self._to_provider_payment(session, attempts)
 
-    async def cancel_payment(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment_id: str) -> ProviderPayment:
         """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
-        session = (await self._find(payment)).paid_on
+        session = (await self._find(payment_id)).paid_on
         if isinstance(session, OffSessionIntent):
             return stripe_saved_methods.to_provider_payment(await self._saved_methods.cancel(session))
         if session.status == "open":
@@ -230,32 +232,32 @@ class StripeProvider:
         """Charge a saved card, or return the charge made earlier. Raises PaymentMethodGone, ProviderFailure."""
         return await self._saved_methods.charge(charge)
 
-    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+    async def find_charge(self, reference: str, customer_id: str) -> ProviderPayment | None:
         """Find the charge made with this reference. Raises ProviderFailure."""
         try:
-            return await self._saved_methods.find_charge(reference, customer)
+            return await self._saved_methods.find_charge(reference, customer_id)
         except NoSuchPayment:  # the customer was deleted: earlier charges are reported by webhooks
             return None
 
-    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+    async def fetch_payment_method(self, customer_id: str, payment_method_id: str) -> SavedPaymentMethod | None:
         """Fetch the current data of a saved card. Raises ProviderFailure."""
-        return await self._saved_methods.fetch_payment_method(customer, payment_method)
+        return await self._saved_methods.fetch_payment_method(customer_id, payment_method_id)
 
-    async def delete_payment_method(self, customer: str, payment_method: str) -> None:  # noqa: ARG002
+    async def delete_payment_method(self, customer_id: str, payment_method_id: str) -> None:  # noqa: ARG002
         """Delete a saved card with its customer. Raises ProviderFailure."""
-        await self._saved_methods.delete_customer(customer)
+        await self._saved_methods.delete_customer(customer_id)
 
-    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a card, or return the one created earlier with this key. Raises ProviderFailure."""
-        return await self._saved_methods.create_setup(order)
+        return await self._saved_methods.create_setup(setup_request)
 
-    async def fetch_setup(self, setup: str) -> ProviderSetup:
+    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
         """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
-        return await self._saved_methods.fetch_setup(setup)
+        return await self._saved_methods.fetch_setup(setup_id)
 
-    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment_id: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund part or all of a paid payment. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
-        paid = await self._find(payment)
+        paid = await self._find(payment_id)
         intent = paid.intent
         if intent is None or paid.currency.upper() != money.currency:
             raise RefundRefused("Stripe has no money for this payment in this currency")
@@ -294,7 +296,7 @@ class StripeProvider:
         return parse_response(answer, Refund)
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """Fetch the current state of a refund. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        """Fetch the current state of a refund. Raises NoSuchPayment, PaymentNotOursError, ProviderFailure."""
         paid = await self._find(payment)
         with translate_stripe_errors(refund):
             result = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
@@ -312,9 +314,9 @@ class StripeProvider:
         """The reader of refund statuses, including refunds that fail later."""
         return self
 
-    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment_id: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
-        paid = await self._find(payment)
+        paid = await self._find(payment_id)
         if paid.intent is None:
             return []
         asked: DisputeListParams = {"payment_intent": paid.intent.id, "limit": _PAGE}
@@ -324,15 +326,15 @@ class StripeProvider:
         if any(one.payment_intent != paid.intent.id for one in found):
             raise ProviderFailure("Stripe returned disputes for another payment")
         return [
-            _dispute(one, "" if payment == paid.id else paid.id)
+            _dispute(one, "" if payment_id == paid.id else paid.id)
             for one in sorted(found, key=lambda one: (one.created, one.id))
         ]
 
-    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+    async def submit_evidence(self, dispute_id: str, evidence: DisputeEvidence) -> None:
         """Submit evidence for an open dispute, once for each key. Raises EvidenceRefused, ProviderFailure."""
         disputes = self._line.client.v1.disputes
         with _translate_evidence_errors("a dispute", "Stripe says that it cannot accept this"):
-            found = parse_response(await disputes.retrieve_async(dispute), Dispute)
+            found = parse_response(await disputes.retrieve_async(dispute_id), Dispute)
         if (found.metadata or {}).get(REFERENCE_KEY) == evidence.key:
             return  # Stripe forgets keys after a day; a lost response may be older (I6)
         if found.status != _NEEDS_RESPONSE or found.evidence_details.submission_count:
@@ -350,7 +352,7 @@ class StripeProvider:
             "submit": True,
         }
         with _translate_evidence_errors("evidence", "Stripe says that it cannot accept this"):
-            await disputes.update_async(dispute, params, {"idempotency_key": evidence.key})
+            await disputes.update_async(dispute_id, params, {"idempotency_key": evidence.key})
 
     async def _upload_evidence(self, key: str, file: ProviderEvidenceFile) -> str:
         """Upload a file and return Stripe's ID of it. Stripe checks the file against the extension of its name."""
@@ -361,9 +363,9 @@ class StripeProvider:
             made = await self._line.client.v1.files.create_async(params, {"idempotency_key": f"{key}:{file.kind}"})
         return parse_response(made, StripeFile).id
 
-    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, received_at: datetime) -> ProviderEvent | None:
         """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""
-        return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, at)
+        return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, received_at)
 
     def payout_report_reader(self) -> StripePayoutReports:
         """The reports of Stripe's payouts to us."""
@@ -381,7 +383,7 @@ class StripeProvider:
         await self._line.close()
 
     async def _find(self, payment: str) -> _OwnPayment:
-        """Find our payment by any Stripe payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
+        """Find our payment by any Stripe payment ID. Raises NoSuchPayment, PaymentNotOursError if it is not ours."""
         session = await self._session(payment)
         if session is None:
             intent = await self._saved_methods.fetch_intent(payment)
@@ -391,7 +393,7 @@ class StripeProvider:
     async def _session(self, payment: str) -> CheckoutSession | None:
         """The Checkout Session behind any payment ID; None for a PaymentIntent that has none.
 
-        Raises NoSuchPayment, ForeignPaymentError if it is not ours.
+        Raises NoSuchPayment, PaymentNotOursError if it is not ours.
         """
         if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
@@ -406,7 +408,7 @@ class StripeProvider:
         if not marks:
             return None
         if len(marks) != 1 or not is_created_by_deployment(marks[0].metadata or {}, self._mark):
-            raise ForeignPaymentError(payment)
+            raise PaymentNotOursError(payment)
         return (
             parse_response(answer, CheckoutSession)
             if payment.startswith("cs_")
@@ -460,7 +462,7 @@ class StripeProvider:
         )
 
 
-def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
+def _session_params(order: PaymentRequest, mark: str) -> SessionCreateParams:
     """The parameters of a Checkout Session, built only from stored data, so that a retry sends the same request."""
     marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.max_attempts)}
     params: SessionCreateParams = {

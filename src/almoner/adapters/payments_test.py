@@ -33,8 +33,8 @@ from almoner.giving.checkout.payments.ports import (
     DisputeEvidence,
     FutureUseConsent,
     OffSessionCharge,
-    PaymentOrder,
-    SetupOrder,
+    PaymentMethodSetupRequest,
+    PaymentRequest,
 )
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
@@ -183,21 +183,21 @@ class TestProvider:
         """All currencies."""
         return EXPONENTS.keys()
 
-    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         body = {
-            "amount": order.money.minor,
-            "currency": order.money.currency,
-            "description": order.description,
-            "reference": order.reference,
-            "returnUrl": order.return_url,
-            "cancelUrl": order.cancel_url,
-            "callbackUrl": order.callback_url,
-            "language": order.language,
-            "maxAttempts": order.max_attempts,
-            "agreement": order.save_for and _agreement(order.save_for),
+            "amount": payment_request.money.minor,
+            "currency": payment_request.money.currency,
+            "description": payment_request.description,
+            "reference": payment_request.reference,
+            "returnUrl": payment_request.return_url,
+            "cancelUrl": payment_request.cancel_url,
+            "callbackUrl": payment_request.callback_url,
+            "language": payment_request.language,
+            "maxAttempts": payment_request.max_attempts,
+            "agreement": payment_request.save_for and _agreement(payment_request.save_for),
         }
-        return _parse_payment(await self._create("/v1/payments", order.key, body))
+        return _parse_payment(await self._create("/v1/payments", payment_request.key, body))
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved card; a decline is a result, not an error. Raises PaymentMethodGone, ProviderFailure."""
@@ -217,66 +217,66 @@ class TestProvider:
         except NoSuchPayment:
             raise PaymentMethodGone(charge.payment_method) from None
 
-    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:  # noqa: ARG002
+    async def find_charge(self, reference: str, customer_id: str) -> ProviderPayment | None:  # noqa: ARG002
         """Find the charge with this reference. Raises ProviderFailure."""
         try:
             return _parse_payment(await self._request("GET", f"/v1/charges/{quote(reference, safe='')}"))
         except NoSuchPayment:
             return None
 
-    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+    async def fetch_payment_method(self, customer_id: str, payment_method_id: str) -> SavedPaymentMethod | None:
         """Fetch the current data of a saved card; None if it was deleted. Raises ProviderFailure."""
         try:
-            answer = await self._request("GET", _method_path(customer, payment_method))
+            answer = await self._request("GET", _method_path(customer_id, payment_method_id))
         except NoSuchPayment:
             return None
         return _saved(_parse_response(answer, _PaymentMethod))
 
-    async def delete_payment_method(self, customer: str, payment_method: str) -> None:
+    async def delete_payment_method(self, customer_id: str, payment_method_id: str) -> None:
         """Delete a saved card. Raises ProviderFailure."""
-        await self._request("DELETE", _method_path(customer, payment_method))
+        await self._request("DELETE", _method_path(customer_id, payment_method_id))
 
-    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a card, or return the one created earlier with this key. Raises ProviderFailure."""
         body = {
-            "currency": order.currency,
-            "description": order.description,
-            "reference": order.reference,
-            "returnUrl": order.return_url,
-            "cancelUrl": order.cancel_url,
-            "callbackUrl": order.callback_url,
-            "language": order.language,
-            "agreement": _agreement(order.save_for),
+            "currency": setup_request.currency,
+            "description": setup_request.description,
+            "reference": setup_request.reference,
+            "returnUrl": setup_request.return_url,
+            "cancelUrl": setup_request.cancel_url,
+            "callbackUrl": setup_request.callback_url,
+            "language": setup_request.language,
+            "agreement": _agreement(setup_request.save_for),
         }
-        return _parse_setup(await self._create("/v1/setups", order.key, body))
+        return _parse_setup(await self._create("/v1/setups", setup_request.key, body))
 
-    async def fetch_setup(self, setup: str) -> ProviderSetup:
+    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
         """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
-        return _parse_setup(await self._request("GET", f"/v1/payments/{quote(setup, safe='')}"))
+        return _parse_setup(await self._request("GET", f"/v1/payments/{quote(setup_id, safe='')}"))
 
-    async def fetch_payment(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment_id: str) -> ProviderPayment:
         """Fetch the current state of a payment. Raises NoSuchPayment, ProviderFailure."""
-        return _parse_payment(await self._request("GET", f"/v1/payments/{quote(payment, safe='')}"))
+        return _parse_payment(await self._request("GET", f"/v1/payments/{quote(payment_id, safe='')}"))
 
-    async def cancel_payment(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment_id: str) -> ProviderPayment:
         """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
-        return _parse_payment(await self._request("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
+        return _parse_payment(await self._request("POST", f"/v1/payments/{quote(payment_id, safe='')}/cancel"))
 
-    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment_id: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund part or all of a paid payment. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
-        path = f"/v1/payments/{quote(payment, safe='')}/refunds"
+        path = f"/v1/payments/{quote(payment_id, safe='')}/refunds"
         body = {"amount": money.minor, "currency": money.currency}
         result = _parse_response(await self._create(path, idempotency_key, body), _Refund)
-        if (result.payment, result.amount, result.currency) != (payment, money.minor, money.currency):
+        if (result.payment, result.amount, result.currency) != (payment_id, money.minor, money.currency):
             raise ProviderFailure("the provider returned a different refund")
         return ProviderRefund(result.id, money)
 
-    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment_id: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
         shown = _parse_response(
-            await self._request("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes
+            await self._request("GET", f"/v1/payments/{quote(payment_id, safe='')}/disputes"), _Disputes
         )
-        if any(one.payment != payment or one.currency not in EXPONENTS for one in shown.data):
+        if any(one.payment != payment_id or one.currency not in EXPONENTS for one in shown.data):
             raise ProviderFailure("the provider returned disputes for another payment or without a valid currency")
         return [
             ProviderDispute(
@@ -291,7 +291,7 @@ class TestProvider:
             for one in shown.data
         ]
 
-    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+    async def submit_evidence(self, dispute_id: str, evidence: DisputeEvidence) -> None:
         """Submit evidence for an open dispute, once for each key. Raises EvidenceRefused, ProviderFailure."""
         files: dict[str, str] = {}
         for one in evidence.files:
@@ -304,13 +304,13 @@ class TestProvider:
             "files": files,
         }
         try:
-            await self._create(f"/v1/disputes/{quote(dispute, safe='')}/evidence", evidence.key, body)
+            await self._create(f"/v1/disputes/{quote(dispute_id, safe='')}/evidence", evidence.key, body)
         except RefundRefused as refused:
             raise EvidenceRefused(
                 "the provider does not accept evidence for this dispute, or has stopped accepting it"
             ) from refused
 
-    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, received_at: datetime) -> ProviderEvent:
         """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""
         match = _SIGNATURE.fullmatch(headers.get("provider-signature", ""))
         if match is None:
@@ -318,7 +318,7 @@ class TestProvider:
         expected = hmac.new(self._secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
         if not hmac.compare_digest(expected, match[2]):
             raise WebhookRefused("header.Provider-Signature does not match the body")
-        if abs(at.timestamp() - int(match[1])) > _MAX_AGE_SECONDS:
+        if abs(received_at.timestamp() - int(match[1])) > _MAX_AGE_SECONDS:
             raise WebhookRefused("header.Provider-Signature is older than five minutes")
         try:
             notice = msgspec.json.decode(body, type=_WebhookBody)

@@ -26,7 +26,7 @@ from almoner.adapters.registers_values import (
 )
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports as registers_ports
-from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile
 
 _NUMBER: Final = ("ABN", "CABN")
@@ -147,7 +147,7 @@ class _Columns:
         written_abn, name, city, state, postcode, registered, size, pbi, hpc = (more[column] for column in _NAMES)
         if not row.fields[self._needed[0]].strip():
             self._reading.discard_unreadable_values()
-            yield UnnumberedRow(row.line, self._file, name)
+            yield RowWithoutNumber(row.line, self._file, name)
             return
         if (number := _parse_abn(written_abn)) is None:
             self._reading.discard_unreadable_values()

@@ -23,7 +23,7 @@ from almoner.adapters.registers_values import (
     parse_websites,
     redact_unless_number,
 )
-from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
 _RECORD: Final = "beschikking"
@@ -144,11 +144,11 @@ class _RecordParser:
 
 def _entry(
     line: int, stated: dict[str, str], file: int, reading: ValueReader
-) -> RegisterEntry | RejectedRow | UnnumberedRow:
+) -> RegisterEntry | RejectedRow | RowWithoutNumber:
     number, name, ended = stated.get(NUMBER, ""), stated.get(_NAME, ""), stated.get(_END_DATE, "")
     ends = parse_date(ended)
     if not number:
-        return UnnumberedRow(line, file, name)
+        return RowWithoutNumber(line, file, name)
     known = number if _NUMBER.fullmatch(number) and bsn.is_valid(number) else None
     if known is None:
         reason = "the fiscal number is not nine digits that pass the eleven test"

@@ -98,38 +98,50 @@ class CharityTableJoin:
         self._waiting: list[tuple[int, str, str]] = []
 
     def add_charity(
-        self, key: tuple[str, int], organisation: int, registered: bool, dates: tuple[str, str], line: int,
-        values: Sequence[str],
+        self, charity_and_linked_number: tuple[str, int], organisation_number: int, is_registered: bool,
+        registration_and_removal_dates: tuple[str, str], line_number: int, column_values: Sequence[str],
     ) -> bool:  # fmt: skip
         """Add a charity; False if its organisation number was added before."""
-        row = (organisation, *key, registered, *dates, line, _join_values(values))
+        row = (
+            organisation_number,
+            *charity_and_linked_number,
+            is_registered,
+            *registration_and_removal_dates,
+            line_number,
+            _join_values(column_values),
+        )
         return (
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
         )
 
-    def find_charity_number(self, organisation: int) -> tuple[str, str] | None:
+    def find_charity_number(self, organisation_number: int) -> tuple[str, str] | None:
         """The number and linked number of an organisation number that was added."""
         found = self._connection.execute(
-            "select number, cast(linked as text) from charity where organisation = ?", (organisation,)
+            "select number, cast(linked as text) from charity where organisation = ?", (organisation_number,)
         ).fetchone()
         return found and (found[0], found[1])
 
-    def add_related_row(self, organisation: int, table_name: str, values: Sequence[str]) -> None:
+    def add_related_row(self, organisation_number: int, table_name: str, column_values: Sequence[str]) -> None:
         """Add a charity's row of another table."""
-        self._waiting.append((organisation, table_name, _join_values(values)))
+        self._waiting.append((organisation_number, table_name, _join_values(column_values)))
         if len(self._waiting) >= _TOGETHER:
             self._write()
 
     def add_asset_transfer(
-        self, from_organisation: int, to_organisation: int, to_charity_number: str, date: str, incorporated: bool
+        self,
+        from_organisation_number: int,
+        to_organisation_number: int,
+        to_charity_number: str,
+        transfer_date: str,
+        became_incorporated: bool,
     ) -> None:
         """Add a transfer of assets from one organisation to another."""
-        row = (from_organisation, to_organisation, to_charity_number, date, incorporated)
+        row = (from_organisation_number, to_organisation_number, to_charity_number, transfer_date, became_incorporated)
         self._connection.execute("insert into transfer values (?, ?, ?, ?, ?)", row)
 
-    def mark_incorporated(self, organisation: int) -> None:
+    def mark_incorporated(self, organisation_number: int) -> None:
         """Record that a charity was removed because it became an incorporated one."""
-        self._connection.execute("insert or ignore into incorporated values (?)", (organisation,))
+        self._connection.execute("insert or ignore into incorporated values (?)", (organisation_number,))
 
     def _write(self) -> None:
         self._connection.executemany("insert into said values (?, ?, ?)", self._waiting)

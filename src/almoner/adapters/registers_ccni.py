@@ -12,7 +12,7 @@ from almoner.adapters import registers_uk
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import ValueReader, format_date, parse_websites
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key
 
@@ -73,7 +73,7 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
             continue
         reported = reading.clean_texts_in_place({name: row.fields[at] for name, at in columns.items()})
         if reading.read_amount(_SUB, reported.get(_SUB, "")):
-            yield UnnumberedRow(row.line, place)
+            yield RowWithoutNumber(row.line, place)
             continue
         key = parse_number_key(_REGISTRY, reported["Reg charity number"])
         if key is None:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import ValueReader, clean_text
-from almoner.nonprofits.registers.domain import RegisterLink, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.domain import RegisterLink, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key
 
@@ -115,10 +115,10 @@ def _link(
 ) -> _Rows:
     (registry, written), (to_registry, to_written) = ends
     if written == to_written or not _NO_CHARITY.isdisjoint((written, to_written)):
-        yield UnnumberedRow(line, place)
+        yield RowWithoutNumber(line, place)
         return
     if _COMPANY.fullmatch(to_written):
-        yield UnnumberedRow(line, place)
+        yield RowWithoutNumber(line, place)
         return
     number, to_number = parse_number_key(registry, written), parse_number_key(to_registry, to_written)
     if number is None or to_number is None:

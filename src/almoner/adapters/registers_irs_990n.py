@@ -57,7 +57,12 @@ class Irs990NReader:
                 name = clean_text(fields[_NAME]) if len(fields) == _FIELDS else ""
                 number = clean_text(fields[0])
                 yield irs.build_rejected_row(
-                    line, result, irs.leading_number_fields(fields), file_index=place, number=number, name=name
+                    line,
+                    result,
+                    irs.leading_number_fields(fields),
+                    file_index=place,
+                    entered_ein=number,
+                    organisation_name=name,
                 )
 
 

@@ -110,14 +110,19 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
                 reading.discard_unreadable_values()
                 stated = facts.get
                 yield irs.build_rejected_row(
-                    nth, result, values, file_index=place, number=stated("EIN", ""), name=stated("NAME", "")
+                    nth,
+                    result,
+                    values,
+                    file_index=place,
+                    entered_ein=stated("EIN", ""),
+                    organisation_name=stated("NAME", ""),
                 )
         elif line.endswith(("\n", "\r")):
             if not line.isspace():
                 reason = f"the row has {len(fields)} fields, the header has {width}"
                 number = clean_text(fields[ein]) if len(fields) > ein else ""
                 yield irs.build_rejected_row(
-                    nth, reason, irs.leading_number_fields(fields), file_index=place, number=number
+                    nth, reason, irs.leading_number_fields(fields), file_index=place, entered_ein=number
                 )
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, download it again")

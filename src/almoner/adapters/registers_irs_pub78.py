@@ -42,7 +42,7 @@ class IrsPub78Reader:
                 whole = fields if len(fields) == _FIELDS else irs.leading_number_fields(fields)
                 name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
                 yield irs.build_rejected_row(
-                    line, result, whole, file_index=place, number=clean_text(fields[0]), name=name
+                    line, result, whole, file_index=place, entered_ein=clean_text(fields[0]), organisation_name=name
                 )
 
 

@@ -48,7 +48,12 @@ class IrsRevocationsReader:
                 reading.discard_unreadable_values()
                 name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
                 yield irs.build_rejected_row(
-                    line, result, _without_street(fields), file_index=place, number=clean_text(fields[0]), name=name
+                    line,
+                    result,
+                    _without_street(fields),
+                    file_index=place,
+                    entered_ein=clean_text(fields[0]),
+                    organisation_name=name,
                 )
 
 

@@ -19,7 +19,7 @@ from almoner.adapters.registers_values import (
     redact_unless_number,
 )
 from almoner.adapters.title_case import join_name_lines
-from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import check_registry_number
 from almoner.platform.files.mappings import ColumnMapping
@@ -172,14 +172,14 @@ def _clean_record(record: Mapping[str, _Value], reading: ValueReader) -> dict[st
 
 def _row(
     line: int, written: Mapping[str, _Value], mapping: RegisterMapping, file: int, reading: ValueReader
-) -> RegisterEntry | RejectedRow | UnnumberedRow:
+) -> RegisterEntry | RejectedRow | RowWithoutNumber:
     record = _clean_record(written, reading)
     number = _text(record, mapping.members["number"])
     for mark in mapping.members["number"].remove:
         number = number.replace(mark, "")
     name = _text(record, mapping.members["name"]) if "name" in mapping.members else ""
     if not _text(written, mapping.members["number"]).strip():
-        return UnnumberedRow(line, file, name)
+        return RowWithoutNumber(line, file, name)
     key = _key(mapping, _text(record, mapping.members["number"]))
     checked = check_registry_number(mapping.registry, number)
     if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):

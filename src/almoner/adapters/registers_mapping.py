@@ -90,25 +90,27 @@ class RegisterMapping:
         return tuple(dict.fromkeys(column for taking in takings for column in taking.columns))
 
 
-def load_mapping(path: Path, other_sources: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+def load_mapping(path: Path, registry_by_other_source: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
     """Load the mapping of a file. Raises ImportRefused that names every problem.
 
-    ``other_sources``: the code of every other source, and the registry that it lists, None if it lists none.
+    ``registry_by_other_source``: the code of every other source, and the registry that it lists, None if it lists none.
     """
     try:
-        return parse_mapping(path.read_text("utf-8"), str(path), other_sources)
+        return parse_mapping(path.read_text("utf-8"), str(path), registry_by_other_source)
     except (OSError, UnicodeDecodeError) as error:
         raise ImportRefused(f"the mapping {path} cannot be read: {error}") from error
 
 
-def parse_mapping(text: str, name: str, other_sources: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+def parse_mapping(
+    text: str, name: str, registry_by_other_source: Mapping[str, str | None] = _NONE_TAKEN
+) -> RegisterMapping:
     """Parse the text of a mapping file. Raises ImportRefused."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ImportRefused(f"the mapping {name} is not TOML: {error}") from error
     checking = _MappingParser(document)
-    mapping = checking.mapping(other_sources)
+    mapping = checking.mapping(registry_by_other_source)
     if checking.problems:
         count = len(checking.problems)
         listed = "".join(f"\n- {problem}" for problem in checking.problems)

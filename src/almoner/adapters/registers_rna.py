@@ -25,7 +25,7 @@ from almoner.adapters.registers_values import (
     two_line_address,
 )
 from almoner.nonprofits.registers import ports as registers_ports
-from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile
 
 NEEDED: Final = (
@@ -111,7 +111,7 @@ def _row(
     number, title, old = reported["id"], reported["titre"], part.startswith("import")
     if not row.fields[needed[0]].strip():
         reading.discard_unreadable_values()
-        yield UnnumberedRow(row.line, file, title)
+        yield RowWithoutNumber(row.line, file, title)
     elif wrong := _row_problem(number, title, reported["position"].upper(), old=old):
         reading.discard_unreadable_values()
         content, known = (

@@ -13,7 +13,7 @@ _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def select_latest_rulings(
-    rows: Iterable[tuple[SourceRow, datetime | None]], max_ended: int = _MAX_ENDED
+    rows: Iterable[tuple[SourceRow, datetime | None]], max_ended_count: int = _MAX_ENDED
 ) -> Iterator[SourceRow]:
     """The latest ruling of each organisation. ``rows``: each with the date on which the ruling ended.
 
@@ -32,8 +32,8 @@ def select_latest_rulings(
             known = ended.get(row.number)
             if known is None or known[0] < (day or _NO_DAY):
                 ended[row.number] = (day or _NO_DAY, row)
-            if len(ended) > max_ended:
-                raise ImportRefused(f"more than {max_ended} organisations have ended: it is not this register")
+            if len(ended) > max_ended_count:
+                raise ImportRefused(f"more than {max_ended_count} organisations have ended: it is not this register")
     for number, (_, row) in ended.items():
         if number not in standing:
             yield row

@@ -110,9 +110,9 @@ def _date_of(year: int, month: int, day: int) -> datetime | None:
         return None
 
 
-def format_date(day: datetime | None) -> str | None:
+def format_date(at: datetime | None) -> str | None:
     """A date as stored in facts: ``2013-06-17``."""
-    return day.date().isoformat() if day else None
+    return at.date().isoformat() if at else None
 
 
 @lru_cache(maxsize=65536)
@@ -191,12 +191,12 @@ class ValueReader:
             self.report_unreadable_value(column, text)
         return found
 
-    def clean_texts_in_place(self, values: dict[str, str]) -> dict[str, str]:
+    def clean_texts_in_place(self, texts_by_column: dict[str, str]) -> dict[str, str]:
         """The cleaned values by column; empty if they are damaged or placeholders."""
-        for column, text in values.items():
+        for column, text in texts_by_column.items():
             if text:
-                values[column] = self.read_text(column, text)
-        return values
+                texts_by_column[column] = self.read_text(column, text)
+        return texts_by_column
 
     def read_text(self, column: str, text: str) -> str:
         """The cleaned text of one column; empty if it is damaged or a placeholder."""
@@ -207,12 +207,12 @@ class ValueReader:
             return ""
         return text
 
-    def pop_unreadable_values(self, line: int) -> Iterator[UnreadableValue]:
+    def pop_unreadable_values(self, line_number: int) -> Iterator[UnreadableValue]:
         """The unreadable values of the row in this line."""
         if self._lost:
             lost, self._lost = self._lost, []
             for column, text in lost:
-                yield UnreadableValue(line, column, redact_unreadable_value(text), self._place)
+                yield UnreadableValue(line_number, column, redact_unreadable_value(text), self._place)
 
     def discard_unreadable_values(self) -> None:
         """Drop the unreadable values of a row that is rejected as a whole."""

@@ -35,16 +35,16 @@ from almoner.adapters.stripe_values import (
 from almoner.giving.checkout.payments.domain import (
     Decline,
     DeclineAction,
-    ForeignPaymentError,
     NoSuchPayment,
     PaymentMethodGone,
+    PaymentNotOursError,
     ProviderFailure,
     ProviderPayment,
     ProviderSetup,
     ProviderStatus,
     SavedPaymentMethod,
 )
-from almoner.giving.checkout.payments.ports import OffSessionCharge, SetupOrder
+from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentMethodSetupRequest
 
 _FIRST_PAYMENT_KEY: Final = "almoner_first_payment"
 """The metadata key of the payment in which the donor agreed to later charges."""
@@ -124,9 +124,9 @@ class StripeSavedPaymentMethods:
                 raise
         return parse_response(answer, OffSessionIntent)
 
-    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+    async def find_charge(self, reference: str, customer_id: str) -> ProviderPayment | None:
         """Find the charge with this reference. Raises NoSuchPayment for a deleted customer."""
-        more, asked = True, PaymentIntentListParams(customer=customer, limit=_PAGE)
+        more, asked = True, PaymentIntentListParams(customer=customer_id, limit=_PAGE)
         while more:
             with translate_stripe_errors("charges"):
                 answer = await self._line.client.v1.payment_intents.list_async(asked)
@@ -139,11 +139,11 @@ class StripeSavedPaymentMethods:
         return None
 
     async def fetch_intent(self, intent: str) -> OffSessionIntent:
-        """Find a charge that we created. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        """Find a charge that we created. Raises NoSuchPayment, PaymentNotOursError, ProviderFailure."""
         with translate_stripe_errors(intent):
             answer = await self._line.client.v1.payment_intents.retrieve_async(intent)
         if not is_created_by_deployment(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
-            raise ForeignPaymentError(intent)
+            raise PaymentNotOursError(intent)
         return parse_response(answer, OffSessionIntent)
 
     async def cancel(self, intent: OffSessionIntent) -> OffSessionIntent:
@@ -154,15 +154,15 @@ class StripeSavedPaymentMethods:
             answer = await self._line.client.v1.payment_intents.cancel_async(intent.id)
         return parse_response(answer, OffSessionIntent)
 
-    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+    async def fetch_payment_method(self, customer_id: str, payment_method_id: str) -> SavedPaymentMethod | None:
         """The current data of a saved card; None if it was deleted or is another customer's. Raises ProviderFailure."""
         try:
             with translate_stripe_errors("a saved card"):
-                answer = await self._line.client.v1.payment_methods.retrieve_async(payment_method)
+                answer = await self._line.client.v1.payment_methods.retrieve_async(payment_method_id)
         except NoSuchPayment:
             return None
         found = to_saved_payment_method(parse_response(answer, PaymentMethod))
-        return found if found is not None and found.customer == customer else None
+        return found if found is not None and found.customer == customer_id else None
 
     async def delete_customer(self, customer: str) -> None:
         """Delete a customer with the saved card. Raises ProviderFailure."""
@@ -174,42 +174,44 @@ class StripeSavedPaymentMethods:
         if not parse_response(answer, DeletedObject).deleted:
             raise ProviderFailure("Stripe did not delete the customer")
 
-    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a card, or return the one made with this key. Raises ProviderFailure."""
         marks = {
-            REFERENCE_KEY: order.reference,
+            REFERENCE_KEY: setup_request.reference,
             DEPLOYMENT_KEY: self._mark,
-            AGREEMENT_KEY: order.save_for.version,
+            AGREEMENT_KEY: setup_request.save_for.version,
         }
         params: SessionCreateParams = {
             "mode": "setup",
-            "currency": order.currency.lower(),
+            "currency": setup_request.currency.lower(),
             "allowed_payment_method_types": ["card"],
             "customer_creation": "always",
-            "customer_email": order.save_for.email,
-            "custom_text": {"submit": {"message": order.save_for.text}},
-            "client_reference_id": order.reference,
+            "customer_email": setup_request.save_for.email,
+            "custom_text": {"submit": {"message": setup_request.save_for.text}},
+            "client_reference_id": setup_request.reference,
             "metadata": marks,
-            "setup_intent_data": {"metadata": marks, "description": order.description},
-            "success_url": order.return_url,
-            "cancel_url": order.cancel_url,
-            "locale": checkout_locale(order.language),
+            "setup_intent_data": {"metadata": marks, "description": setup_request.description},
+            "success_url": setup_request.return_url,
+            "cancel_url": setup_request.cancel_url,
+            "locale": checkout_locale(setup_request.language),
             "expand": ["setup_intent.payment_method"],
         }
         with translate_stripe_errors("a new setup"):
-            answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
+            answer = await self._line.client.v1.checkout.sessions.create_async(
+                params, {"idempotency_key": setup_request.key}
+            )
         return self._setup(parse_response(answer, SetupSession))
 
-    async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """The current state of a page to save a card. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
-        if not setup.startswith("cs_"):
-            raise NoSuchPayment(setup)
-        with translate_stripe_errors(setup):
+    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
+        """The current state of a page to save a card. Raises NoSuchPayment, PaymentNotOursError, ProviderFailure."""
+        if not setup_id.startswith("cs_"):
+            raise NoSuchPayment(setup_id)
+        with translate_stripe_errors(setup_id):
             answer = await self._line.client.v1.checkout.sessions.retrieve_async(
-                setup, {"expand": ["setup_intent.payment_method"]}
+                setup_id, {"expand": ["setup_intent.payment_method"]}
             )
         if not is_created_by_deployment(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
-            raise ForeignPaymentError(setup)
+            raise PaymentNotOursError(setup_id)
         return self._setup(parse_response(answer, SetupSession))
 
     def _setup(self, session: SetupSession) -> ProviderSetup:

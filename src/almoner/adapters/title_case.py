@@ -64,15 +64,15 @@ def to_title_case(name: str) -> str:
     return " ".join(shown)
 
 
-def join_name_lines(name: str, second: str | None) -> str:
+def join_name_lines(name: str, second_line: str | None) -> str:
     """Both lines of a name in title case: ``KIWANIS INTERNATIONAL INC``, ``K01036 SEAFORD``.
 
     A second line that repeats the first is omitted.
     """
     first = to_title_case(name)
-    if not second or f" {second.upper()} " in f" {name.upper()} ":
+    if not second_line or f" {second_line.upper()} " in f" {name.upper()} ":
         return first
-    return f"{first}, {to_title_case(second)}"
+    return f"{first}, {to_title_case(second_line)}"
 
 
 def _convert_and_cache(word: str) -> str:

@@ -36,7 +36,7 @@ PartnerId = Annotated[str, typer.Option("--partner", help="Partner ID, from `alm
 KeyId = Annotated[str, typer.Argument(help="Key ID, from `almoner keys list`.")]
 
 
-class RequestInterval(StrEnum):
+class DonationRequestInterval(StrEnum):
     """How often a partner receives a donation request."""
 
     DAY = "day"
@@ -64,7 +64,7 @@ def parse_id(tx: Tx, id_type: str, text: str) -> UUID:
 
 
 @contextmanager
-def raise_bad_parameter() -> Iterator[None]:
+def convert_value_errors() -> Iterator[None]:
     """Convert a ValueError into an error about an option of the command."""
     try:
         yield
@@ -157,7 +157,7 @@ async def _set_brand(tx: Tx, scope: Partner, colour: str | None, logo: Path | No
         image = await images.reencode_image(content, longest_side=partner_service.LOGO_SIDE) if content else None
     except FiletypeNotSupported:
         raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
-    with raise_bad_parameter():
+    with convert_value_errors():
         return await partner_service.set_brand(tx, scope, colour=colour, logo=image)
 
 
@@ -184,7 +184,7 @@ async def set_receipt_issuer(
     changes = name is not None or prefix is not None
     async with administrator_transaction_if_changing(changes, database) as (tx, officer):
         account = await partner_service.get(tx, Partner(parse_id(tx, "partner", partner)))
-        with raise_bad_parameter():
+        with convert_value_errors():
             issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
         if officer is not None:
             await officer.record_audit_entry(
@@ -214,7 +214,7 @@ async def set_public_links(
         if officer is None:
             account = await partner_service.get(tx, scope)
         else:
-            with raise_bad_parameter():
+            with convert_value_errors():
                 account = await partner_service.set_public_links(tx, scope, **changed)
             await officer.record_audit_entry(
                 tx, scope.id, "partner.links_set", partner, changed=", ".join(sorted(changed))
@@ -298,7 +298,7 @@ async def pause_partner(
     partner's owners are notified by email.
     """
     scope = await get_partner(tx, partner)
-    with raise_bad_parameter():
+    with convert_value_errors():
         account = await partner_pauses.pause(tx, caller.audit_context, scope, reason)
     return f"{account.name} has been paused."
 
@@ -312,7 +312,7 @@ async def resume_partner(
 ) -> str:
     """Resume a paused partner. The partner's owners are notified by email."""
     scope = await get_partner(tx, partner)
-    with raise_bad_parameter():
+    with convert_value_errors():
         account = await partner_pauses.resume(tx, caller.audit_context, scope)
     return f"{account.name} has been resumed."
 
@@ -334,7 +334,7 @@ async def set_donation_settings(
         bool | None, typer.Option(help="Require a Gift Aid declaration for direct GBP donations to UK charities.")
     ] = None,
     request_every: Annotated[
-        RequestInterval | None,
+        DonationRequestInterval | None,
         typer.Option("--request-interval", help="How often donation requests are sent to the partner."),
     ] = None,
     request_least: Annotated[
@@ -378,7 +378,7 @@ async def _change_donation_settings(
     scope = Partner(parse_id(tx, "partner", partner))
     if officer is None:
         return await partner_service.get(tx, scope)
-    with raise_bad_parameter():
+    with convert_value_errors():
         account = await partner_service.update_donation_settings(tx, scope, **changed)
     members = ", ".join(sorted(changed))
     await officer.record_audit_entry(tx, scope.id, "partner.giving_set", partner, changed=members)
@@ -401,7 +401,7 @@ async def create_key(
     """Create a key. The secret is shown only once."""
     whose, scopes = await get_partner(tx, partner), frozenset(scope or ())
     key, secret = await api_keys.create(
-        tx, whose, caller.audit_context, _KINDS[kind], name.strip(), scopes, by_administrator=True
+        tx, whose, caller.audit_context, _KINDS[kind], name.strip(), scopes, is_created_by_administrator=True
     )
     return _new_key(tx, key, secret)
 

@@ -40,7 +40,7 @@ def tag_all_organisations() -> None:
                 tx, DEPLOYMENT, "activities.applied", done.version, bodies=done.organisations, changed=done.changed
             )
 
-        return await activities_flows.retag_organisations(database, report=report, record=record)
+        return await activities_flows.retag_organisations(database, on_progress=report, record_audit=record)
 
     done = run_with_database(run)
     line.clear()

@@ -75,7 +75,7 @@ async def import_statement(
         line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
 
     looked = await bank_statements_flows.import_statements(
-        database, content, form, own_accounts=own, by=officer.id, on_finished=record, on_progress=report
+        database, content, form, own_accounts=own, imported_by=officer.id, on_finished=record, on_progress=report
     )
     async with database.read() as tx:
         gaps = len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))
@@ -170,11 +170,11 @@ async def explain_discrepancy(
     try:
         if by_provider:
             await bank_statements.record_provider_payout_explanation(
-                tx, provider, reference, note=note.strip(), by=caller.id
+                tx, provider, reference, note=note.strip(), explained_by=caller.id
             )
         else:
             await bank_statements.record_gap_explanation(
-                tx, parse_id(tx, _STATEMENT, discrepancy), note=note.strip(), by=caller.id
+                tx, parse_id(tx, _STATEMENT, discrepancy), note=note.strip(), explained_by=caller.id
             )
     except NotFound:
         raise StatementError(
@@ -246,19 +246,23 @@ async def match_line(
 async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
     match kind:
         case "donation":
-            await bank_statements.assign_line_to_donation(tx, line_id, parse_id(tx, "donation", thing), by=by)
+            await bank_statements.assign_line_to_donation(tx, line_id, parse_id(tx, "donation", thing), assigned_by=by)
         case "payout":
-            await bank_statements.assign_line_to_disbursement(tx, line_id, parse_id(tx, "disbursement", thing), by=by)
+            await bank_statements.assign_line_to_disbursement(
+                tx, line_id, parse_id(tx, "disbursement", thing), assigned_by=by
+            )
         case "report":
             provider, _, reference = thing.partition("/")
-            await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, by=by)
+            await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            request_id = await donation_requests.find_by_reference(tx, thing) or tx.ids.parse("donationrequest", thing)
+            request_id = await donation_requests.find_id_by_payment_reference(tx, thing) or tx.ids.parse(
+                "donationrequest", thing
+            )
             if request_id is None:
                 raise StatementError(
                     f"No donation request has the reference or ID {thing}: see `almoner donation-requests list`."
                 )
-            await bank_statements.assign_line_to_request(tx, line_id, request_id, by=by)
+            await bank_statements.assign_line_to_request(tx, line_id, request_id, assigned_by=by)
 
 
 @commands.command("dismiss")
@@ -269,7 +273,7 @@ async def dismiss_line(tx: Tx, caller: Caller, line: LineId, note: Note) -> str:
     A dismissed line is not booked in the ledger.
     """
     try:
-        await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=caller.id)
+        await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), dismissed_by=caller.id)
     except NotFound:
         raise StatementError(f"There is no line {line}.") from None
     return f"{line} has been dismissed."
@@ -284,7 +288,7 @@ async def reopen_line(tx: Tx, caller: Caller, line: LineId, note: Note) -> str:
     ledger.
     """
     try:
-        await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), by=caller.id)
+        await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), reopened_by=caller.id)
     except NotFound:
         raise StatementError(f"There is no line {line}.") from None
     return f"{line} is open again."

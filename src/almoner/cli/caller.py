@@ -54,12 +54,12 @@ class Caller:
         return AuditContext(self.actor, socket.gethostname())
 
     async def record_audit_entry(
-        self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
+        self, tx: Tx, audit_scope_id: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
         """Record the action of the command in the audit log, in the same transaction."""
         given: Details | None = details or None
         await audit.record_entry(
-            tx, scope, self.actor, action, subject, ip_address=self.audit_context.address, details=given
+            tx, audit_scope_id, self.actor, action, subject, ip_address=self.audit_context.address, details=given
         )
 
 
@@ -180,8 +180,8 @@ async def _operator_lookup(database: Database, *roles: OperatorRole) -> Callable
 
 def _token() -> str:
     given = settings.read_settings()
-    if given.operator_secret:
-        return given.operator_secret
+    if given.operator_token_value:
+        return given.operator_token_value
     if sys.stdin.isatty():
         return str(typer.prompt("Operator token", hide_input=True, err=True)).strip()
     where = f". {given.data_dir / 'sandbox.json'} contains the demo operators' tokens" if given.sandbox else ""
@@ -192,7 +192,14 @@ def _token() -> str:
 
 
 async def require_configured_approval(
-    tx: Tx, caller: Caller, role: OperatorRole, action: str, subject: str, fingerprint: bytes, note: str, scope: UUID
+    tx: Tx,
+    caller: Caller,
+    role: OperatorRole,
+    action: str,
+    subject: str,
+    fingerprint: bytes,
+    note: str,
+    audit_scope_id: UUID,
 ) -> ApprovedDecision | str:
     """The approved decision, or a message if a second operator must still approve the decision.
 
@@ -204,11 +211,18 @@ async def require_configured_approval(
     if caller.person is None:
         return ApprovedDecision(caller.id, note)
     agreed = await operators.require_configured_approval(tx, caller.person, role, action, subject, fingerprint, note)
-    return await _decision_or_notice(tx, caller, role, action, subject, agreed, scope)
+    return await _decision_or_notice(tx, caller, role, action, subject, agreed, audit_scope_id)
 
 
 async def require_two_person_approval(
-    tx: Tx, caller: Caller, role: OperatorRole, action: str, subject: str, fingerprint: bytes, note: str, scope: UUID
+    tx: Tx,
+    caller: Caller,
+    role: OperatorRole,
+    action: str,
+    subject: str,
+    fingerprint: bytes,
+    note: str,
+    audit_scope_id: UUID,
 ) -> ApprovedDecision | str:
     """The approved decision, or a message if a second operator must still approve the decision.
 
@@ -218,7 +232,7 @@ async def require_two_person_approval(
     if caller.person is None:
         return ApprovedDecision(caller.id, note)
     agreed = await operators.require_two_person_approval(tx, caller.person, role, action, subject, fingerprint, note)
-    return await _decision_or_notice(tx, caller, role, action, subject, agreed, scope)
+    return await _decision_or_notice(tx, caller, role, action, subject, agreed, audit_scope_id)
 
 
 async def _decision_or_notice(

@@ -111,7 +111,7 @@ def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
     ):
         try:
             read()
-        except settings.UnsafeSettings as unsafe:
+        except settings.InvalidSettings as unsafe:
             problems += unsafe.problems
     return problems
 
@@ -120,7 +120,7 @@ def _unusable_folders(given: Settings) -> list[str]:
     """The problems of folders that the settings name; the folder of documents has a check of its own."""
     try:
         local.ensure_folders(given.model_copy(update={"documents_url": None}), "worker")
-    except settings.UnsafeSettings as unsafe:
+    except settings.InvalidSettings as unsafe:
         return unsafe.problems
     return []
 

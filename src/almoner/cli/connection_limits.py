@@ -17,7 +17,7 @@ from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.platform.http import errors
-from almoner.platform.http.edge import request_id_text
+from almoner.platform.http.edge import format_request_id
 from almoner.platform.outbound.addresses import network_of_client, parse_client_address
 
 _MOST_CONNECTIONS: Final = 10_000
@@ -303,7 +303,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
                 True  # ends the call that reads the rest of the body
             )
             self.cycle.message_event.set()
-        request_id, body = request_id_text(new_id(SystemClock().now())), errors.body_of_problem(problem)
+        request_id, body = format_request_id(new_id(SystemClock().now())), errors.body_of_problem(problem)
         self.logger.warning("%s was answered %s", request_id, problem.code)
         headers = [
             *self.server_state.default_headers,

@@ -35,14 +35,14 @@ _JSON: Final = inspect.Parameter(
 )
 
 
-def declare_command(function: Body, supplied_count: int, run: Callable[[Body], Output]) -> Callable[..., None]:
+def declare_command(function: Body, supplied_argument_count: int, run: Callable[[Body], Output]) -> Callable[..., None]:
     """Build a Typer command from ``function``.
 
-    ``run`` supplies the first ``supplied_count`` arguments of ``function``. The result is printed after ``run`` has
-    finished, so that uncommitted changes are never reported as done.
+    ``run`` supplies the first ``supplied_argument_count`` arguments of ``function``. The result is printed after
+    ``run`` has finished, so that uncommitted changes are never reported as done.
     """
     signature = inspect.signature(function, eval_str=True)
-    parameters = [*list(signature.parameters.values())[supplied_count:], _JSON]
+    parameters = [*list(signature.parameters.values())[supplied_argument_count:], _JSON]
 
     @wraps(function)
     def command(as_json: bool, **typed: Any) -> None:
@@ -98,7 +98,7 @@ async def run_in_open_database(
     (await migrations.connect_and_read_state(completed_settings.dsn)).ensure_usable()
     clock = BusinessClock(SystemClock())
     database = await transactions.open_database(
-        completed_settings.dsn, build_deployment(completed_settings, clock), size=1
+        completed_settings.dsn, build_deployment(completed_settings, clock), pool_size=1
     )
     try:
         await key_check.ensure_master_key(database)

@@ -29,7 +29,7 @@ def read_sandbox_file(file: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
-async def build_sandbox_content(db: Database, existing: Mapping[str, Any]) -> dict[str, Any]:
+async def build_sandbox_content(db: Database, existing_content: Mapping[str, Any]) -> dict[str, Any]:
     """Build the content of sandbox.json. Existing keys are kept if they still work; the others are created again."""
     async with db.write() as tx:
         accounts = {account.name: account for account in reversed(await partners.list_accounts(tx))}
@@ -38,16 +38,16 @@ async def build_sandbox_content(db: Database, existing: Mapping[str, Any]) -> di
         first_id = tx.ids.text("partner", first.id)
         content = {
             "baseUrl": tx.base_urls.api,
-            "publishableKey": await _key(tx, first, "publishable", existing.get("publishableKey")),
-            "secretKey": await _key(tx, first, "secret", existing.get("secretKey"), _FIRST_SCOPES),
-            "secondSecretKey": await _key(tx, second, "secret", existing.get("secondSecretKey")),
-            "scimKey": await _key(tx, first, "scim", existing.get("scimKey")),
+            "publishableKey": await _key(tx, first, "publishable", existing_content.get("publishableKey")),
+            "secretKey": await _key(tx, first, "secret", existing_content.get("secretKey"), _FIRST_SCOPES),
+            "secondSecretKey": await _key(tx, second, "secret", existing_content.get("secondSecretKey")),
+            "scimKey": await _key(tx, first, "scim", existing_content.get("scimKey")),
             "partnerId": first_id,
             "mailboxUrl": mailbox_url(tx.deployment, first.id),
             "consoleUrl": f"{tx.base_urls.pages}{OPERATORS_HOME}/sign-in",
             "dashboardUrl": f"{tx.base_urls.pages}{MEMBERS_HOME}/{first_id}/sign-in",
         }
-    logins = existing.get("logins") or {}
+    logins = existing_content.get("logins") or {}
     operators = await ensure_operator_logins(db, logins.get("operators", ()))
     members = await ensure_member_logins(db, Partner(first.id), logins.get("members", ()))
     return {**content, "logins": {"members": members, "operators": operators}}
@@ -73,6 +73,6 @@ async def _key(
         if key is not None and key.partner_id == account.id and key.kind == kind:
             return known
     _, secret = await api_keys.create(
-        tx, Partner(account.id), MACHINE.audit_context, kind, "demo", scopes, by_administrator=True
+        tx, Partner(account.id), MACHINE.audit_context, kind, "demo", scopes, is_created_by_administrator=True
     )
     return secret

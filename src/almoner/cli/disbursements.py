@@ -40,7 +40,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementTotals,
     PaymentConfirmation,
 )
-from almoner.giving.disbursing.disbursements.flows import RunResult
+from almoner.giving.disbursing.disbursements.flows import DisbursementRunResult
 from almoner.giving.disbursing.remittances import service as remittances
 from almoner.kit.errors import NotFound
 from almoner.kit.language import nearest_offered_language
@@ -72,7 +72,7 @@ async def run_disbursements(database: Database) -> Output:
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # check the operator before sending anything
 
-    async def record(tx: Tx, ran: RunResult) -> None:
+    async def record(tx: Tx, ran: DisbursementRunResult) -> None:
         sent = sum(sums.disbursements for sums in ran.sent.values())
         await officer.record_audit_entry(
             tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(ran.refused)
@@ -392,7 +392,7 @@ async def release_holds(
         note=agreed.note,
         decided_by=agreed.by,
         rules=read_disbursement_rules(),
-        second=agreed.second,
+        second_operator_and_note=agreed.second,
     )
     await caller.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
     return f"Disbursements to {organisation} are released{whose}."

@@ -12,7 +12,11 @@ from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, DonationRequestError, RequestPayment
+from almoner.giving.checkout.donation_requests.domain import (
+    MAX_BANK_REFERENCE,
+    DonationRequestError,
+    DonationRequestPayment,
+)
 from almoner.giving.checkout.donation_requests.flows import InvoicingResult
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
@@ -94,7 +98,7 @@ async def record_payment(
     async with operator_transaction(database, "finance") as (tx, officer):
         request_id = await _request_id(tx, request)
 
-    async def record(tx: Tx, made: RequestPayment) -> None:
+    async def record(tx: Tx, made: DonationRequestPayment) -> None:
         whose = (await donation_requests.get(tx, ALL_PARTNERS, made.donation_request_id)).partner_id
         reported = {
             "amount": format_amount(made.money),
@@ -125,7 +129,7 @@ async def record_payment(
 
 
 async def _request_id(tx: Tx, text: str) -> UUID:
-    if (named := await donation_requests.find_by_reference(tx, text.upper())) is not None:
+    if (named := await donation_requests.find_id_by_payment_reference(tx, text.upper())) is not None:
         return named
     if text.upper().startswith("ALM-"):
         raise DonationRequestError(_unknown(text))
@@ -170,7 +174,7 @@ async def apply_overpayment(
     async with operator_transaction(database, "finance") as (tx, officer):
         payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
-    async def record(tx: Tx, part: RequestPayment) -> None:
+    async def record(tx: Tx, part: DonationRequestPayment) -> None:
         whose = (await donation_requests.get(tx, ALL_PARTNERS, part.donation_request_id)).partner_id
         paid = {
             "request": tx.ids.text("donationrequest", part.donation_request_id),
@@ -193,7 +197,7 @@ async def apply_overpayment(
     return parts
 
 
-def _applied(part: RequestPayment) -> Money:
+def _applied(part: DonationRequestPayment) -> Money:
     return Money(part.applied_minor, part.money.currency)
 
 

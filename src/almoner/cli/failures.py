@@ -86,7 +86,7 @@ def explain_error(error: BaseException) -> str | None:
     if isinstance(error, BaseExceptionGroup):
         reported = [explain_error(one) for one in error.exceptions]
         return reported[0] if all(reported) else None
-    if isinstance(error, settings.UnsafeSettings):
+    if isinstance(error, settings.InvalidSettings):
         return "\n  ".join(["Fix these settings:", *error.problems]) if error.problems[1:] else str(error)
     if isinstance(error, _PRINTED_AS_IS):
         return str(error)

@@ -67,7 +67,9 @@ async def draft_claim(
     charity = parse_id(tx, "organisation", organisation)
     moment = tx.now if before is None else _moment(before)
     try:
-        created = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, aggregate=aggregate, by=caller.id)
+        created = await gift_aid_claims.draft_claim(
+            tx, charity, moment, year_end=year, aggregate_small_donations=aggregate, drafted_by=caller.id
+        )
     except NotFound:
         raise GiftAidClaimError(f"there is no organisation {organisation}") from None
     parts = [
@@ -198,7 +200,7 @@ async def mark_submitted(
     Donations that were refunded after the claim was drafted are deducted from the next claim.
     """
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.mark_submitted(tx, claim_id, reference.strip(), by=caller.id))
+    return await _moved(claim, gift_aid_claims.mark_submitted(tx, claim_id, reference.strip(), recorded_by=caller.id))
 
 
 @claims.command("mark-paid")
@@ -216,7 +218,7 @@ async def mark_paid(
     minor = None if amount is None else parse_amount(amount, CURRENCY).minor
     noted = (note or "").strip() or None
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.mark_paid(tx, claim_id, minor, note=noted, by=caller.id))
+    return await _moved(claim, gift_aid_claims.mark_paid(tx, claim_id, minor, note=noted, recorded_by=caller.id))
 
 
 @claims.command("mark-rejected")
@@ -227,7 +229,7 @@ async def mark_rejected(tx: Tx, caller: Caller, claim: ClaimId, note: Note) -> s
     The donations in the claim can be claimed again.
     """
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.mark_rejected(tx, claim_id, note.strip(), by=caller.id))
+    return await _moved(claim, gift_aid_claims.mark_rejected(tx, claim_id, note.strip(), recorded_by=caller.id))
 
 
 @claims.command("withdraw")
@@ -238,7 +240,7 @@ async def withdraw_claim(tx: Tx, caller: Caller, claim: ClaimId, note: Note) -> 
     The donations in the claim can be claimed again.
     """
     claim_id = parse_id(tx, _TYPE, claim)
-    return await _moved(claim, gift_aid_claims.withdraw_draft(tx, claim_id, note.strip(), by=caller.id))
+    return await _moved(claim, gift_aid_claims.withdraw_draft(tx, claim_id, note.strip(), recorded_by=caller.id))
 
 
 async def _moved(claim: str, move: Awaitable[GiftAidClaim]) -> str:

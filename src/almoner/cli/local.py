@@ -19,7 +19,7 @@ from almoner.migrations import APP_ROLE
 from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.database import postgres
 from almoner.platform.jobs.processes import Role
-from almoner.settings import PREFIX, Settings, UnsafeSettings
+from almoner.settings import PREFIX, InvalidSettings, Settings
 from almoner.settings_values import documents_folder_from_url
 
 _OWNER_ROLE = "almoner_owner"
@@ -63,7 +63,7 @@ def write_private_json(file: Path, content: dict[str, Any]) -> None:
 
 
 def ensure_folders(settings: Settings, role: Role) -> None:
-    """Create the folders that this process writes to. Raises UnsafeSettings if a folder cannot be used."""
+    """Create the folders that this process writes to. Raises InvalidSettings if a folder cannot be used."""
     folders = {"DATA_DIR": settings.data_dir}
     if settings.audit_heads is not None:
         folders["AUDIT_HEADS"] = settings.audit_heads
@@ -82,7 +82,7 @@ def ensure_folders(settings: Settings, role: Role) -> None:
             problems.append(f"{PREFIX}{name} is {folder}, which is not a writable folder ({wrong})")
     if problems:
         sandboxed = "" if settings.sandbox else "; in a unit of systemd, also list it in ReadWritePaths="
-        raise UnsafeSettings(
+        raise InvalidSettings(
             [f"{problem}: create it, or give it to the account of the service{sandboxed}" for problem in problems]
         )
 

@@ -27,7 +27,7 @@ approvals = typer.Typer(help="Show decisions that need a second approval.", no_a
 commands.add_typer(tokens, name="tokens")
 
 
-class OnOff(StrEnum):
+class OnOffSwitch(StrEnum):
     """The values ``on`` and ``off`` of an option."""
 
     ON = "on"
@@ -182,7 +182,7 @@ async def reset_second_factor(tx: Tx, caller: Caller, operator: OperatorId) -> s
 async def two_person_approval(
     database: Database,
     switch: Annotated[
-        OnOff | None,
+        OnOffSwitch | None,
         typer.Argument(
             help="Turn two-person approval on or off. Default: show the current setting.",
             show_default=False,
@@ -196,7 +196,7 @@ async def two_person_approval(
     """
     if switch is not None:
         async with administrator_transaction(database) as (tx, officer):
-            await operators.set_two_person_approval(tx, officer.audit_context, required=switch == OnOff.ON)
+            await operators.set_two_person_approval(tx, officer.audit_context, required=switch == OnOffSwitch.ON)
     async with database.read() as tx:
         many = 2 if await operators.requires_two_person_approval(tx) else 1
     return f"Number of operators required to approve a verification or to release disbursements: {many}."

@@ -85,12 +85,12 @@ async def brand_organisation(
         if organisation_id is None:
             raise NotFound
         if clear:
-            principal, shown = await branding.reset_branding(tx, organisation_id)
+            principal, shown = await branding.reset_branding_of_principal_record(tx, organisation_id)
         else:
             made = None if pictures is None else [await _image(file, branding_domain.IMAGE_SIDE) for file in pictures]
             sign = None if emblem is None else await _image(emblem, branding_domain.LOGO_SIDE)
             change = BrandingChange(name, description, sign, made, colour)
-            principal, shown = await branding.update_branding(tx, organisation_id, change)
+            principal, shown = await branding.update_branding_of_principal_record(tx, organisation_id, change)
     except NotFound:
         raise typer.BadParameter(f"there is no organisation {organisation}") from None
     except ValueError as error:
@@ -127,7 +127,7 @@ def reindex() -> None:
                 tx, DEPLOYMENT, "organisations.reindexed", repaired, bodies=done.organisations
             )
 
-        return await organisations_flows.reindex_organisations(database, report=report, record=record)
+        return await organisations_flows.reindex_organisations(database, on_progress=report, record_audit=record)
 
     done = run_with_database(run)
     line.clear()

@@ -10,17 +10,17 @@ from typing import Any
 import typer
 
 
-def ensure_new_file(out: Path) -> None:
+def ensure_new_file(path: Path) -> None:
     """Check that the output file does not exist yet, before the command does anything. Raises BadParameter."""
-    if out.exists():
-        raise typer.BadParameter(f"{out} already exists: choose another file")
-    if not out.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {out.parent}")
+    if path.exists():
+        raise typer.BadParameter(f"{path} already exists: choose another file")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}")
 
 
-def write_file(out: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write the complete file, or no file at all if an error occurs."""
-    with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
         opened.write(content)
 
 

@@ -94,7 +94,7 @@ async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
         one.holder,
         agrees,
         _SHOWN[one.status],
-        f"{one.reviews_done} of {one.reviews_needed}",
+        f"{one.completed_review_count} of {one.required_review_count}",
     )
     return [tx.ids.text(_TYPE, one.id), organisation.shown_name, *facts, iso_timestamp(one.proposed.at)]
 
@@ -105,7 +105,7 @@ async def show(tx: Tx, account: AccountId) -> Output:
     """Show a payee account and its approvals."""
     one = await _find(tx, account)
     organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
-    others = await payee_bank_accounts.organisations_sharing_account(tx, one.id)
+    others = await payee_bank_accounts.organisation_ids_sharing_account(tx, one.id)
     notice = await account_notices.find(tx, one.id)
     where = one.address
     parts = (where.street, where.building, where.postcode, where.town, where.country)
@@ -117,7 +117,7 @@ async def show(tx: Tx, account: AccountId) -> Output:
         ["name match", f"{one.name_score} %"],
         ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
         ["address", ", ".join(part for part in parts if part)],
-        ["two approvals", "yes" if one.reviews_needed == 2 else "no"],
+        ["two approvals", "yes" if one.required_review_count == 2 else "no"],
         ["warnings", "; ".join(await payee_bank_accounts.account_warnings(tx, one)) or None],
         ["status", _SHOWN[one.status]],
         ["nonprofit notified", iso_timestamp(notice.notified_at) if notice else None],
@@ -176,7 +176,7 @@ async def propose(
         fields=given,
         note=reported,
     )
-    created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=caller.id)
+    created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, proposed_by=caller.id)
     await _record(tx, caller, "payee_bank_account.proposed", created)
     parts = [f"{tx.ids.text(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
     parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, created)]
@@ -205,7 +205,9 @@ async def approve(
     """
     one = await _find(tx, account)
     await ensure_independent_operator(tx, caller, one.proposed.by, one.first.by if one.first else None)
-    seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=caller.id)
+    seen = await payee_bank_accounts.approve(
+        tx, one.id, entered_account_number=number, note=note.strip(), approved_by=caller.id
+    )
     await _record(tx, caller, "payee_bank_account.approved", seen)
     waits = " (1 of 2: another finance operator must also approve the account)" if seen.status == "proposed" else ""
     changed = transliterated_texts(seen.holder, seen.address)
@@ -219,7 +221,9 @@ async def approve(
 @operator_command("finance")
 async def reject(tx: Tx, caller: Caller, account: AccountId, note: Note) -> Output:
     """Reject a proposed bank account. Nothing is ever paid to a rejected account."""
-    refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=caller.id)
+    refused = await payee_bank_accounts.refuse(
+        tx, (await _find(tx, account)).id, note=note.strip(), refused_by=caller.id
+    )
     await _record(tx, caller, "payee_bank_account.rejected", refused)
     return f"{account} is rejected."
 

@@ -190,7 +190,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
         made = await _find(tx, file)
         if made.requires_second_approval:
             await ensure_independent_operator(tx, officer, made.created_by)
-        released = await payment_files.release_file(tx, made.id, by=officer.id)
+        released = await payment_files.release_file(tx, made.id, released_by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
         content = payment_files.released_content(tx, released)
         changed = await _changed_texts(tx, released)
@@ -222,7 +222,9 @@ async def withdraw(tx: Tx, caller: Caller, file: FileId, note: Note) -> Output:
 
     The disbursements in it can then be added to another payment file.
     """
-    withdrawn = await payment_files.withdraw_file(tx, (await _find(tx, file)).id, note=note.strip(), by=caller.id)
+    withdrawn = await payment_files.withdraw_file(
+        tx, (await _find(tx, file)).id, note=note.strip(), withdrawn_by=caller.id
+    )
     await _record(tx, caller, "payment_file.withdrawn", withdrawn)
     return f"{file} is {withdrawn.status}."
 
@@ -248,7 +250,9 @@ async def import_status(
         named_so = tx.ids.text(_TYPE, sent.id)
         await officer.record_audit_entry(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
 
-    reported = await payment_files_flows.import_status_report(database, content, by=officer.id, on_finished=record)
+    reported = await payment_files_flows.import_status_report(
+        database, content, imported_by=officer.id, on_finished=record
+    )
     if not reported.counts:
         return "This report had already been imported. Nothing has changed."
     stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))

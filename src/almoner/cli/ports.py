@@ -12,7 +12,7 @@ class PortBusy(Exception):
 
 
 def open_listening_sockets(
-    host: str, port: int, *, purpose: str = "", setting: str = "ALMONER_PORT"
+    host: str, port: int, *, error_purpose: str = "", port_setting_name: str = "ALMONER_PORT"
 ) -> list[socket.socket]:
     """Open a listening socket for each address of the host.
 
@@ -39,12 +39,12 @@ def open_listening_sockets(
             ) from None
         if error.errno == errno.EADDRINUSE:
             raise PortBusy(
-                f"Port {port}{purpose} is in use: stop the program that listens there, or choose another port, "
-                f"such as {setting}={port + 100 if port < 65000 else 8080}."
+                f"Port {port}{error_purpose} is in use: stop the program that listens there, or choose another port, "
+                f"such as {port_setting_name}={port + 100 if port < 65000 else 8080}."
             ) from None
         if error.errno == errno.EACCES:
             raise PortBusy(
-                f"Port {port}{purpose} needs more privileges: choose one above 1023 with {setting}."
+                f"Port {port}{error_purpose} needs more privileges: choose one above 1023 with {port_setting_name}."
             ) from None
         raise
     return opened

@@ -33,7 +33,7 @@ async def list_donees(tx: Tx) -> Table:
                 tx.ids.text(_TYPE, one.id),
                 tx.ids.text("partner", one.partner_id),
                 one.legal_name,
-                one.shown_ein,
+                one.formatted_ein,
                 one.address,
                 one.status,
                 iso_timestamp(one.proposed_at),
@@ -65,7 +65,7 @@ async def propose(
     """
     scope = Partner(parse_id(tx, "partner", partner))
     created = await receipts.propose_donee(
-        tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), by=caller.id
+        tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), proposed_by=caller.id
     )
     await _record(tx, caller, "receipt_donee.proposed", created)
     return f"{tx.ids.text(_TYPE, created.id)} proposed. Another finance operator must approve it."
@@ -81,18 +81,20 @@ async def approve(
     note: Note,
 ) -> str:
     """Approve a donee. New receipts name this donee instead of the previous one."""
-    one = await receipts.get_donee(tx, parse_id(tx, _TYPE, donee))
+    one = await receipts.get_donee_for_update(tx, parse_id(tx, _TYPE, donee))
     await ensure_independent_operator(tx, caller, one.proposed_by)
-    approved = await receipts.approve_donee(tx, one, ein=ein, note=note.strip(), by=caller.id)
+    approved = await receipts.approve_donee(tx, one, entered_ein=ein, note=note.strip(), approved_by=caller.id)
     await _record(tx, caller, "receipt_donee.approved", approved)
-    return f"{donee} is approved. New receipts name {approved.legal_name}, EIN {approved.shown_ein}."
+    return f"{donee} is approved. New receipts name {approved.legal_name}, EIN {approved.formatted_ein}."
 
 
 @commands.command("end")
 @operator_command("finance")
 async def end(tx: Tx, caller: Caller, donee: DoneeId) -> str:
     """Remove a donee, or reject a proposed donee. New receipts no longer name the donee."""
-    ended = await receipts.end_donee(tx, await receipts.get_donee(tx, parse_id(tx, _TYPE, donee)), by=caller.id)
+    ended = await receipts.end_or_withdraw_donee(
+        tx, await receipts.get_donee_for_update(tx, parse_id(tx, _TYPE, donee)), ended_by=caller.id
+    )
     await _record(tx, caller, "receipt_donee.ended", ended)
     return f"{donee} is ended."
 

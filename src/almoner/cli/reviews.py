@@ -140,7 +140,7 @@ def _link(tx: Tx, document: Document) -> str | None:
 
 
 async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[object]]:
-    subject, shown, waits = looked.subject, looked.shown, looked.history.open_review
+    subject, shown, waits = looked.subject, looked.shown, looked.history.current_open_review
     by = await display_name_lookup(tx, [looked.claimed_by])
     holder = "you" if looked.claimed_by == officer.id else by(looked.claimed_by)
     rows: list[list[object]] = [

@@ -23,7 +23,7 @@ from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database, advisory_lock
 from almoner.platform.observability.log_lines import LogLineWriter
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.settings import Settings, UnsafeSettings
+from almoner.settings import InvalidSettings, Settings
 from almoner.wiring import Services, build_services
 
 _PATIENCE_SECONDS: Final = 120.0
@@ -58,7 +58,7 @@ def run() -> None:
     limit_memory_arenas()
     given = prepare_settings("server and worker")
     if not given.sandbox:
-        raise UnsafeSettings(
+        raise InvalidSettings(
             [
                 (
                     "`almoner run` is only for the sandbox. If ALMONER_ENVIRONMENT is production, run `almoner serve` "

@@ -137,7 +137,7 @@ def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[s
     if not settings.uses_test_provider:
         return sockets, []
     return sockets, open_listening_sockets(
-        settings.host, settings.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)"
+        settings.host, settings.port + 1, error_purpose=" (ALMONER_PORT + 1, the test payment provider)"
     )
 
 
@@ -207,7 +207,7 @@ async def run_process(
     reduce_garbage_collection()
     connections = OpenConnections(trusted_proxies=services.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run(services, role, stop))
+        group.create_task(worker.run_worker(services, role, stop))
         group.create_task(return_freed_memory(stop))
         group.create_task(serve_application(app, sockets, stop, connections))
         notify("READY=1")
@@ -247,7 +247,7 @@ async def _work(settings: Settings, complete: Settings, sockets: list[socket.soc
             group.create_task(local.keep_embedded_database_running(settings, stop))
             group.create_task(services.drain.run(stop, stop, stop, 0))
             group.create_task(_notify_of_the_end(stop))
-            group.create_task(worker.run(services, "worker", stop))
+            group.create_task(worker.run_worker(services, "worker", stop))
             group.create_task(return_freed_memory(stop))
             if sockets:
                 group.create_task(serve_application(create_worker_app(services), sockets, stop))

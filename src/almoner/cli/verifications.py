@@ -191,7 +191,7 @@ async def request_confirmation(
             f"no contact address is set: run `almoner agents set-contact {organisation} EMAIL --source ...`"
         )
     asked = await organisation_confirmations.request_confirmation(
-        tx, one.id, NonprofitContact(known.email, known.source), by=caller.id, language=_language(language)
+        tx, one.id, NonprofitContact(known.email, known.source), requested_by=caller.id, language=_language(language)
     )
     await caller.record_audit_entry(tx, one.partner_id, "verification.confirmation_requested", tx.ids.text(ID, one.id))
     return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
@@ -257,7 +257,7 @@ async def clear_flag(tx: Tx, caller: Caller, flag: FlagId, note: Note) -> Output
     try:
         known = await verifications.get_flag(tx, parse_id(tx, FLAG, flag))
         await ensure_independent_operator(tx, caller, known.first.by if known.first else None)
-        looked = await verifications.review_flag(tx, known.id, note=reported, by=caller.id)
+        looked = await verifications.review_flag(tx, known.id, note=reported, reviewed_by=caller.id)
     except NotFound:
         raise typer.BadParameter(f"there is no flag {flag}") from None
     one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)

@@ -132,7 +132,7 @@ async def show_status(database: Database) -> list[Part]:
     if its import format has never been tested on a real file.
     """
     async with database.snapshot() as tx:
-        versions, refused = await watchlists.list_versions(tx), await watchlists.list_latest_refused_imports(tx)
+        versions, refused = await watchlists.list_current_versions(tx), await watchlists.list_latest_refused_imports(tx)
     titles = (
         "list", "version", "published", "retrieved", "sha256", "categories", "entries", "added", "removed", "changed",
         "rejected", "verified", "licence",

@@ -125,7 +125,7 @@ class ActionPages:
                 else _initial(visitor, one)
                 for one in page.fields
             }
-            return await self._context.show(
+            return await self._context.render_console_page(
                 visitor, "action.html", status=status, page=page, typed=typed, problems=problems, refused=refused
             )
 

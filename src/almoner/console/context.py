@@ -97,7 +97,7 @@ class ConsoleContext(PageContext):
     def route(
         self,
         path: str,
-        page: VisitorHandler,
+        handler: VisitorHandler,
         *roles: Role,
         requires_reauthentication: bool = False,
         methods: Sequence[str] = ("GET", "POST"),
@@ -111,7 +111,7 @@ class ConsoleContext(PageContext):
         """
         return self.gate.protected_route(
             OPERATORS_HOME + path,
-            page,
+            handler,
             *roles,
             requires_reauthentication=requires_reauthentication,
             methods=methods,
@@ -123,9 +123,9 @@ class ConsoleContext(PageContext):
         """Texts, numbers and dates of a page, in English and in the visitor's time zone."""
         deployment = self.db.deployment
         zone = parse_time_zone(visitor.person.time_zone) or deployment.time_zone
-        return PageTexts(self.pages.language(None), zone, deployment.clock.now())
+        return PageTexts(self.pages.language_for_tag(None), zone, deployment.clock.now())
 
-    async def show(
+    async def render_console_page(
         self,
         visitor: SignedInRequest,
         template: str,
@@ -191,7 +191,7 @@ class ConsoleContext(PageContext):
         self,
         tx: Tx,
         visitor: SignedInRequest,
-        scope: UUID,
+        audit_scope_id: UUID,
         action: str,
         subject: str,
         **details: str | int | bool | None,
@@ -199,4 +199,4 @@ class ConsoleContext(PageContext):
         """Record the same audit log entry as the corresponding CLI command."""
         by = self.audit_context(visitor)
         given: audit.Details | None = details or None
-        await audit.record_entry(tx, scope, by.actor, action, subject, ip_address=by.address, details=given)
+        await audit.record_entry(tx, audit_scope_id, by.actor, action, subject, ip_address=by.address, details=given)

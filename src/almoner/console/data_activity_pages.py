@@ -55,7 +55,7 @@ class OrganisationActivityPages:
         async with self._context.db.read() as tx:
             runs = await service.list_retagging_runs(tx, _RUNS)
         asked = {name: visitor.query.get(name, "").strip()[:_MAX_TEXT] for name in ("name", "activities", "objects")}
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "data_activities.html",
             own=PATH,

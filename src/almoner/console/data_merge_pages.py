@@ -130,7 +130,7 @@ class MergePages:
                     for match in found.organisations
                     if match.id != one.id and match.registry_id != one.registry_id
                 ]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "data_compare.html",
             one=one,

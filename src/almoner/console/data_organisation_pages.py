@@ -22,7 +22,7 @@ from almoner.nonprofits.organisations.domain import Organisation, OrganisationCh
 from almoner.nonprofits.organisations.service import OrganisationFilters
 from almoner.nonprofits.registries.domain import record_page_url
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, humanise_field_name
 from almoner.screening.screenings import service as screenings
 
@@ -116,7 +116,7 @@ class OrganisationPages:
                 following = str(stop)
             else:
                 after = self._context.parse_id(ID, query.cursor) if query.cursor else None
-                page = Page(query.limit, descending=True, position=(after.bytes,) if after else None)
+                page = RequestedPage(query.limit, descending=True, position=(after.bytes,) if after else None)
                 found = await organisations.list_page(tx, ALL_PARTNERS, filters, page)
                 following = tx.ids.text(ID, found.organisations[: query.limit][-1].id) if found.organisations else ""
             shown = found.organisations[: query.limit]
@@ -286,7 +286,7 @@ async def _notices(tx: Tx, one: Organisation) -> list[str]:
 async def _tables(tx: Tx, one: Organisation) -> list[RecordTable]:
     scope = Partner(one.partner_id) if one.partner_id else ALL_PARTNERS
     merged = await organisations.list_merged_records(tx, one.id)
-    changes, total = await organisations.list_changes(tx, scope, one.id, Page(_CHANGES, descending=True))
+    changes, total = await organisations.list_changes(tx, scope, one.id, RequestedPage(_CHANGES, descending=True))
     shown = changes[:_CHANGES]
     return [
         _sources(one),

@@ -105,7 +105,7 @@ class RegisterActions:
                 raise ImportRefused("The files of this import cannot be imported again.")
             by = self._context.operator_id(visitor)
             await registers.decide_quarantined_import(tx, load, "released", by, entered_values["note"])
-            await registers_jobs.enqueue_release(tx, load.id, by)
+            await registers_jobs.enqueue_quarantine_release(tx, load.id, by)
             await self._record(tx, visitor, load, "register.released", entered_values["note"])
             return self._path(load)
 

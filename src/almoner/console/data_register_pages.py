@@ -67,7 +67,7 @@ class RegisterPages:
         async with self._context.db.read() as tx:
             found = await registers.list_source_ages(tx)
             late = [one.is_late(tx.now) for one in found]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "data_registers.html",
             page_keys=[("i", "Import a register")],
@@ -102,7 +102,7 @@ class RegisterPages:
             facts = await self._facts_of(tx, load, compare=visitor.query.get("compare") == "previous")
         own = f"{LOADS}/{self._context.format_id(_ID, load.id)}"
         keys = [("r", "Release"), ("x", "Refuse")] if facts["decidable"] else []
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor, "data_load.html", page_keys=keys, load=load, own=own, list_path=LOADS, **facts
         )
 

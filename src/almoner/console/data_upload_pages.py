@@ -106,7 +106,7 @@ class UploadPages:
             async with self._context.db.read() as tx:
                 newest = await import_uploads.list_newest(tx, imports.kind, _LISTED)
                 listed = [(f"{imports.path}/uploads/{tx.ids.text(ID, one.id)}", one) for one in newest]
-            return await self._context.show(
+            return await self._context.render_console_page(
                 visitor,
                 "data_upload.html",
                 status=422 if problems else 200,
@@ -160,7 +160,7 @@ class UploadPages:
         async def show(visitor: SignedInRequest) -> Response:
             upload_id = self._context.parse_id_from_path(visitor, ID)
             async with self._context.db.snapshot() as tx:
-                upload = await import_uploads.find(tx, imports.kind, upload_id)
+                upload = await import_uploads.find_upload(tx, imports.kind, upload_id)
                 if upload is None:
                     raise NotFound
                 names = await operators.find_display_names(tx, [upload.uploaded_by])

@@ -41,10 +41,10 @@ class WatchlistPages:
     async def list(self, visitor: SignedInRequest) -> Response:
         """List all watch lists with their version and age, and with imports that were rejected after that version."""
         async with self._context.db.snapshot() as tx:
-            versions = await watchlists.list_versions(tx)
+            versions = await watchlists.list_current_versions(tx)
             refused = await watchlists.list_latest_refused_imports(tx)
         started = visitor.query.get("done") == "started"
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "data_watchlists.html",
             page_keys=[("i", "Import a watch list")],
@@ -59,7 +59,7 @@ class WatchlistPages:
         async with self._context.db.snapshot() as tx:
             version = await _version(tx, visitor.path.rpartition("/")[2])
             loads = await watchlists.list_imports(tx, version.code, _LOADS)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "data_watchlist.html",
             page_keys=[("r", "Refresh now")],
@@ -136,7 +136,7 @@ def _code(visitor: SignedInRequest) -> str:
 
 
 async def _version(tx: Tx, code: str) -> WatchlistVersion:
-    found = next((one for one in await watchlists.list_versions(tx) if one.code == code), None)
+    found = next((one for one in await watchlists.list_current_versions(tx) if one.code == code), None)
     if found is None:
         raise NotFound
     return found

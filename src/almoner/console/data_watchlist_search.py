@@ -70,7 +70,7 @@ class WatchlistSearchPage:
             found = await screenings.search_watchlists(self._context.db, screener, typed["name"], kind, countries)
             async with self._context.db.write() as tx:
                 await self._record(tx, visitor, typed["kind"], found, case if subject else None)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "data_watchlist_search.html",
             status=422 if problems else 200,
@@ -87,7 +87,9 @@ class WatchlistSearchPage:
             titles={one.code: one.title for one in found.lists} if found else {},
         )
 
-    async def _record(self, tx: Tx, visitor: SignedInRequest, kind: str, found: LookupResult, case: str | None) -> None:
+    async def _record(
+        self, tx: Tx, visitor: SignedInRequest, kind: str, found: WatchlistSearchResult, case: str | None
+    ) -> None:
         """Record the search in the audit log. The entry contains the ID of the case, but not the name."""
         counts = {"found": len(found.flagged), "similar": len(found.similar), "containing": len(found.containing.hits)}
         details = {"case": case} if case else {}

@@ -21,7 +21,7 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import proofs as audit_proofs
-from almoner.platform.audit.log import DEPLOYMENT, Entry
+from almoner.platform.audit.log import DEPLOYMENT, AuditEntry
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, humanise_field_name
 
@@ -129,7 +129,7 @@ class AuditPages:
                 for name, value in (found.details or {}).items()
             ),
         ]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_record.html",
             title=self._action_words(visitor, found.action),
@@ -143,7 +143,7 @@ class AuditPages:
 
     def _action_words(self, visitor: SignedInRequest, action: str) -> str:
         words = AuditTexts(self._context.texts(visitor), {}, visitor.place.home, {})
-        return DEPLOYMENT_ACTIONS.get(action) or str(words.action(action))
+        return DEPLOYMENT_ACTIONS.get(action) or str(words.action_text(action))
 
     def _linked(self, visitor: SignedInRequest, label: str, identifier: str, text: str | None = None) -> LabelledValue:
         return LabelledValue(label, text or identifier, href=self._context.record_path(visitor, identifier))
@@ -159,7 +159,7 @@ class AuditPages:
             scope = _scope(tx, name)
             status = await audit_chain.get_chain_status(tx, scope)
             proof = await audit_proofs.find_last_chain_verification(tx, scope)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_audit_chain.html",
             page_keys=[("p", "Verify the chain")],
@@ -197,7 +197,7 @@ class AuditPages:
 
         return ConsoleAction(f"{CHAINS}/{{scope}}/prove", ADMINISTRATORS, describe, perform)
 
-    async def _names(self, tx: Tx, entries: list[Entry]) -> Mapping[str, str]:
+    async def _names(self, tx: Tx, entries: list[AuditEntry]) -> Mapping[str, str]:
         """The display names of all operators and members in these entries, by ID."""
         found = dict(
             await operators.find_display_names(tx, {text for one in entries for text in (one.actor.id, one.subject)})

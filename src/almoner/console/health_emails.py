@@ -83,7 +83,7 @@ class UndeliveredEmailPages:
         async with self._context.db.read() as tx:
             email = await _email(tx, email_id)
         actions = [(f"{PATH}/{self._context.format_id(_ID, email.id)}/resend", "Send the email again", "s")]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_record.html",
             title=email.kind,

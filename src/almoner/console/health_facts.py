@@ -163,7 +163,7 @@ def _queue_lines(kinds: Sequence[JobKindStatus], now: datetime) -> list[HealthLi
 
 
 async def _receiver_line(tx: Tx) -> HealthLine:
-    failing, suspended = await subscriptions.count_unhealthy(tx)
+    failing, suspended = await subscriptions.count_unhealthy_receivers(tx)
     path = "/health/receivers"
     if not failing and not suspended:
         return HealthLine("Webhook receivers", "healthy", "All webhook endpoints are working", path=path)

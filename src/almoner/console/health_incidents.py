@@ -99,7 +99,7 @@ class IncidentPages:
         actions = []
         if found.resolved_at is None and visitor.person.has_role(*ADMINISTRATORS):
             actions = [(f"{own}/update", "Post an update", "u"), (f"{own}/resolve", "Resolve the incident", "r")]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_incident.html",
             title=found.title,

@@ -54,7 +54,7 @@ class FailedJobPages:
         before = None if query.cursor is None else _number(query.cursor)
         async with self._context.db.read() as tx:
             found = await dead_jobs.list_dead_jobs(tx, kind, before, query.limit + 1)
-            counts = await dead_jobs.count_dead_jobs(tx)
+            counts = await dead_jobs.count_dead_jobs_by_kind(tx)
         rows = [
             ListRow(
                 f"{PATH}/{one.id}",
@@ -73,7 +73,7 @@ class FailedJobPages:
         may_act = visitor.person.has_role(*ADMINISTRATORS)
         own = f"{PATH}/{job.id}"
         actions = [(f"{own}/retry", "Retry the job", "r"), (f"{own}/drop", "Drop the job", "x")] if may_act else []
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_record.html",
             title=f"{job.kind} {job.id}",
@@ -128,7 +128,7 @@ class FailedJobPages:
 
     def _retry_kind_action(self) -> ConsoleAction:
         async def describe(tx: Tx, _visitor: SignedInRequest) -> ActionPage:
-            counts = await dead_jobs.count_dead_jobs(tx)
+            counts = await dead_jobs.count_dead_jobs_by_kind(tx)
             return ActionPage(
                 "Retry all jobs of one kind",
                 "Retry the jobs",

@@ -32,7 +32,7 @@ FINDINGS: Final = "/health/findings"
 
 
 async def _count_dead_jobs(tx: Tx) -> int:
-    return sum((await dead_jobs.count_dead_jobs(tx)).values())
+    return sum((await dead_jobs.count_dead_jobs_by_kind(tx)).values())
 
 
 async def _count_emails(tx: Tx) -> int:
@@ -40,7 +40,7 @@ async def _count_emails(tx: Tx) -> int:
 
 
 async def _count_receivers(tx: Tx) -> int:
-    return sum(await subscriptions.count_unhealthy(tx))
+    return sum(await subscriptions.count_unhealthy_receivers(tx))
 
 
 async def _count_findings(tx: Tx) -> int:
@@ -104,7 +104,7 @@ class _HealthPages:
         async with self._context.db.read() as tx:
             lines = await load_health_lines(tx)
         order = ("failing", "attention", "healthy")
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor, "health_overview.html", lines=sorted(lines, key=lambda one: order.index(one.state))
         )
 
@@ -113,14 +113,14 @@ class _HealthPages:
         async with self._context.db.read() as tx:
             kinds = await dead_jobs.list_job_kind_statuses(tx)
             lag = await dispatcher.dispatch_lag_seconds(tx)
-        return await self._context.show(visitor, "health_queues.html", kinds=kinds, lag=round(lag))
+        return await self._context.render_console_page(visitor, "health_queues.html", kinds=kinds, lag=round(lag))
 
     async def findings(self, visitor: SignedInRequest) -> Response:
         """Show the results of the last self-check, and how to fix any problems."""
         async with self._context.db.read() as tx:
             records = await selfcheck.list_check_records(tx)
         checked_at = max((one.checked_at for one in records), default=None)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_findings.html",
             broken=[one for one in records if one.found],
@@ -138,7 +138,7 @@ class _HealthPages:
             reports = [(one, one.is_recent(tx.real_now)) for one in await backups.list_backups(tx)]
             archived_at = await backups.last_wal_archived_at(tx)
             expiries = await list_expiring_credentials(tx)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_processes.html",
             live=live,

@@ -40,7 +40,7 @@ class PeriodicJobPages:
         async with self._context.db.read() as tx:
             now = tx.now
             jobs = await self._context.services.periodic_jobs(tx)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_periodic.html",
             jobs=sorted(((one, _status(one, now)) for one in jobs), key=lambda row: row[1] not in ("failed", "late")),
@@ -71,7 +71,7 @@ class PeriodicJobPages:
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             job = await self._job(tx, visitor)
-            await schedules.request_run(tx, job.name)
+            await schedules.request_schedule_run(tx, job.name)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "periodic_job.run_requested", job.name)
             return f"{PATH}?done=requested"
 

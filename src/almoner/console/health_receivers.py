@@ -55,10 +55,10 @@ class WebhookReceiverPages:
         after = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
         status = _STATUSES.get(query.filters.get("status", ""))
         async with self._context.db.read() as tx:
-            found = await subscriptions.list_unhealthy(tx, status, after, query.limit + 1)
+            found = await subscriptions.list_unhealthy_receivers(tx, status, after, query.limit + 1)
             lanes = {one.id: domain.delivery_lanes(one.id) for one in found}
             waiting = await dead_jobs.list_lane_backlogs(tx, [lane for all_ in lanes.values() for lane in all_])
-            counts = await subscriptions.count_unhealthy(tx)
+            counts = await subscriptions.count_unhealthy_receivers(tx)
         rows = []
         for one in found[: query.limit]:
             backlog = [waiting[lane] for lane in lanes[one.id] if lane in waiting]
@@ -78,7 +78,7 @@ class WebhookReceiverPages:
         """Show a failing or suspended webhook endpoint: when it started to fail, and what happens next."""
         receiver_id = self._context.parse_id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
-            one = await subscriptions.find_unhealthy(tx, receiver_id)
+            one = await subscriptions.find_unhealthy_receiver(tx, receiver_id)
             if one is None:
                 raise NotFound
             waiting = await dead_jobs.list_lane_backlogs(tx, domain.delivery_lanes(one.id))
@@ -103,7 +103,7 @@ class WebhookReceiverPages:
             ),
             LabelledValue("Waiting deliveries", f"{sum(each.waiting for each in waiting.values()):,}"),
         ]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "health_record.html",
             title=one.url,

@@ -115,9 +115,9 @@ class ConsoleList:
         return self.choice_words.get(value) or humanise_field_name(value)
 
 
-def choose_done_message(messages: Mapping[str, str]) -> Callable[[SignedInRequest], str]:
-    """Choose the message above a list by the value of ``messages`` in its URL, which an action sets."""
-    return lambda visitor: messages.get(visitor.query.get("done", ""), "")
+def done_message_lookup(message_by_done_value: Mapping[str, str]) -> Callable[[SignedInRequest], str]:
+    """Choose the message above a list by the value of ``message_by_done_value`` in its URL, which an action sets."""
+    return lambda visitor: message_by_done_value.get(visitor.query.get("done", ""), "")
 
 
 def encode_time_cursor(at: datetime, record_id: UUID) -> str:
@@ -139,7 +139,9 @@ def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
         raise IncorrectParams("cursor: this page address is not valid; start from the first page") from None
 
 
-def build_time_page(rows: Sequence[tuple[datetime, UUID, ListRow]], limit: int, total: int | None = None) -> ListPage:
+def build_time_sorted_page(
+    rows: Sequence[tuple[datetime, UUID, ListRow]], limit: int, total: int | None = None
+) -> ListPage:
     """A page of a list that is sorted by time. ``rows``: one row more than ``limit`` if there is a next page."""
     shown = rows[:limit]
     following = encode_time_cursor(*shown[-1][:2]) if len(rows) > limit else None
@@ -193,7 +195,7 @@ class ListRouteBuilder:
             given, page = {}, await declared.load(visitor, ListQuery({}, None, _PAGE_SIZE))
         address = visitor.place.home + declared.path
         shown, texts = list(given.items()), self._context.texts(visitor)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "list.html",
             status=422 if problems else 200,

@@ -42,7 +42,7 @@ async def handle_logo_upload(
             problems = {"file": "The file is not a valid image. Use a JPEG or PNG."}
         except ValueError as error:
             problems = {"file": str(error)}
-    return await context.show(
+    return await context.render_console_page(
         visitor,
         "logo_upload.html",
         status=422 if problems else 200,

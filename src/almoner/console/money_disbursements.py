@@ -14,7 +14,7 @@ from almoner.console.bank_reasons import bank_reason_facts, bank_reason_text
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalise
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.money_downloads import Download, DownloadedFile, DownloadPages
+from almoner.console.money_downloads import DownloadDeclaration, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     FIRST,
     ActingOperator,
@@ -46,7 +46,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     PaymentConfirmation,
     WaitingReason,
 )
-from almoner.giving.disbursing.disbursements.flows import RunResult
+from almoner.giving.disbursing.disbursements.flows import DisbursementRunResult
 from almoner.giving.disbursing.remittances import service as remittances
 from almoner.kit.money import format_amount
 from almoner.kit.time import iso_timestamp
@@ -220,7 +220,7 @@ class DisbursementPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         context = self._context
-        remittance = Download(
+        remittance = DownloadDeclaration(
             f"{_PATH}/{{id}}/remittance",
             self._about_remittance,
             self._write_remittance,
@@ -409,7 +409,7 @@ class DisbursementPages:
         if visitor.form:
             officer = ActingOperator(self._context, visitor)
 
-            async def record(tx: Tx, result: RunResult) -> None:
+            async def record(tx: Tx, result: DisbursementRunResult) -> None:
                 sent = sum(sums.disbursements for sums in result.sent.values())
                 await officer.record_audit_entry(
                     tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(result.refused)
@@ -423,7 +423,7 @@ class DisbursementPages:
             if not ran.refused:
                 sent = sum(sums.disbursements for sums in ran.sent.values())
                 return redirect_to(f"{visitor.place.home}{_PATH}?sent={sent}")
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_run.html",
             waiting=waiting,

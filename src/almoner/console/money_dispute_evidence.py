@@ -328,7 +328,7 @@ class EvidencePages:
                     problems = {"file": "The file cannot be read. Use a PDF, JPEG, PNG or HEIC."}
                 except DisputeError as error:
                     problems = {"file": str(error)}
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "evidence_upload.html",
             status=422 if problems else 200,
@@ -359,7 +359,7 @@ class EvidencePages:
         if scanner is None:
             raise DisputeError("No virus scanner is set up. Set ALMONER_SCANNER_URL, then upload the file again.")
         try:
-            threat = await scanner.scan(_parts(uploaded.content))
+            threat = await scanner.find_malware(_parts(uploaded.content))
         except MalwareScannerUnavailable:
             raise DisputeError("The virus scanner did not respond. Upload the file again in a few minutes.") from None
         if threat is not None:

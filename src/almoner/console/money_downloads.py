@@ -30,7 +30,7 @@ class DownloadedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Download:
+class DownloadDeclaration:
     """A file to download. ``write`` creates the file and records the download, or raises one of ``refusals``."""
 
     path: str
@@ -45,14 +45,14 @@ class DownloadPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, *downloads: Download) -> list[Route]:
+    def routes(self, *downloads: DownloadDeclaration) -> list[Route]:
         """Starlette routes."""
         return [
             self._context.route(one.path, self._answer(one), *FINANCE, requires_reauthentication=True)
             for one in downloads
         ]
 
-    def _answer(self, download: Download) -> VisitorHandler:
+    def _answer(self, download: DownloadDeclaration) -> VisitorHandler:
         async def answer(visitor: SignedInRequest) -> Response:
             refused = ""
             if visitor.form:
@@ -67,7 +67,7 @@ class DownloadPages:
             async with self._context.db.write() as tx:
                 page = await download.describe(tx, visitor)
             status = _REFUSED if refused else 200
-            return await self._context.show(
+            return await self._context.render_console_page(
                 visitor, "action.html", status=status, page=page, typed={}, problems={}, refused=refused
             )
 

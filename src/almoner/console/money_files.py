@@ -13,7 +13,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.money_downloads import Download, DownloadedFile, DownloadPages
+from almoner.console.money_downloads import DownloadDeclaration, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     NOTE,
     ActingOperator,
@@ -88,12 +88,12 @@ async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
 async def _release(tx: Tx, officer: ActingOperator, file: PaymentFile, _entered_values: Mapping[str, str]) -> None:
     if file.requires_second_approval:
         await operators.ensure_independent_operator(tx, officer.person, [file.created_by])
-    released = await payment_files.release_file(tx, file.id, by=officer.id)
+    released = await payment_files.release_file(tx, file.id, released_by=officer.id)
     await _audit(tx, officer, "payment_file.released", released)
 
 
 async def _withdraw(tx: Tx, officer: ActingOperator, file: PaymentFile, entered_values: Mapping[str, str]) -> None:
-    withdrawn = await payment_files.withdraw_file(tx, file.id, note=entered_values["note"], by=officer.id)
+    withdrawn = await payment_files.withdraw_file(tx, file.id, note=entered_values["note"], withdrawn_by=officer.id)
     await _audit(tx, officer, "payment_file.withdrawn", withdrawn)
 
 
@@ -179,7 +179,9 @@ class PaymentFilePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         context = self._context
-        download = Download(f"{_PATH}/{{id}}/download", self._about_download, self._write, (PaymentFileError,))
+        download = DownloadDeclaration(
+            f"{_PATH}/{{id}}/download", self._about_download, self._write, (PaymentFileError,)
+        )
         return [
             *ListRouteBuilder(context).routes(self._list),
             context.route(
@@ -344,7 +346,7 @@ class PaymentFilePages:
         except ValueError:
             raise IncorrectParams("date: enter a date such as 2026-11-30") from None
         officer = ActingOperator(self._context, visitor)
-        created = await payment_files.create_file(tx, own, day, by=officer.id)
+        created = await payment_files.create_file(tx, own, day, created_by=officer.id)
         if created.file is None:
             raise PaymentFileError(
                 await self._nothing(tx, entered_values["currency"], created.without_account, created.held)
@@ -407,7 +409,7 @@ class PaymentFilePages:
             else:
                 try:
                     reported = await payment_files_flows.import_status_report(
-                        self._context.db, content, by=officer.id, on_finished=record
+                        self._context.db, content, imported_by=officer.id, on_finished=record
                     )
                 except (PaymentFileError, DisbursementError) as error:
                     refused = str(error)
@@ -416,7 +418,7 @@ class PaymentFilePages:
             done = "answered" if reported.counts else "known"
             return redirect_to(f"{visitor.place.home}{_PATH}/{name}?done={done}")
         ids = self._context.db.deployment.ids
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_bank_answer.html",
             status=422 if problems else 409 if refused else 200,

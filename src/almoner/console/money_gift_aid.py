@@ -17,10 +17,10 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    build_time_page,
+    build_time_sorted_page,
     parse_time_cursor,
 )
-from almoner.console.money_downloads import Download, DownloadedFile, DownloadPages
+from almoner.console.money_downloads import DownloadDeclaration, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     NOTE,
     ActingOperator,
@@ -97,23 +97,23 @@ async def _audit(tx: Tx, officer: ActingOperator, action: str, claim: GiftAidCla
 
 async def _submit(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "submitted", claim)
-    await gift_aid_claims.mark_submitted(tx, claim.id, entered_values["reference"], by=officer.id)
+    await gift_aid_claims.mark_submitted(tx, claim.id, entered_values["reference"], recorded_by=officer.id)
 
 
 async def _pay(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     minor = parse_entered_amount("amount", entered_values["amount"], CURRENCY) if entered_values["amount"] else None
     await _audit(tx, officer, "paid", claim)
-    await gift_aid_claims.mark_paid(tx, claim.id, minor, note=entered_values["note"] or None, by=officer.id)
+    await gift_aid_claims.mark_paid(tx, claim.id, minor, note=entered_values["note"] or None, recorded_by=officer.id)
 
 
 async def _reject(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "rejected", claim)
-    await gift_aid_claims.mark_rejected(tx, claim.id, entered_values["note"], by=officer.id)
+    await gift_aid_claims.mark_rejected(tx, claim.id, entered_values["note"], recorded_by=officer.id)
 
 
 async def _withdraw(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
     await _audit(tx, officer, "withdrawn", claim)
-    await gift_aid_claims.withdraw_draft(tx, claim.id, entered_values["note"], by=officer.id)
+    await gift_aid_claims.withdraw_draft(tx, claim.id, entered_values["note"], recorded_by=officer.id)
 
 
 async def _about_payment(_tx: Tx, claim: GiftAidClaim) -> Sequence[str]:
@@ -242,7 +242,7 @@ class GiftAidClaimPages:
         draft = ConsoleAction(
             f"{_PATH}/draft", FINANCE, self._describe_draft, self._draft, (GiftAidClaimError,), fresh=True
         )
-        schedule = Download(
+        schedule = DownloadDeclaration(
             f"{_PATH}/{{id}}/schedule", self._about_schedule, self._write_schedule, (GiftAidClaimError,)
         )
         return [
@@ -287,13 +287,15 @@ class GiftAidClaimPages:
             charity = parse_filter_id(tx, query, "charity", "organisation")
             before = parse_time_cursor(query.cursor)
             found = await gift_aid_claims.newest_adjustments(tx, charity, query.limit + 1, before and before[1])
-            return build_time_page([(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit)
+            return build_time_sorted_page(
+                [(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit
+            )
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show a claim, and those of its donations that have changed since the claim was drafted."""
         async with self._context.db.read() as tx:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
-            over = await gift_aid_claims.overclaimed_donations(tx, claim.id)
+            over = await gift_aid_claims.overclaimed_donation_ids(tx, claim.id)
             by = await decider_name_lookup(tx, [claim.drafted_by])
             steps = [TimelineStep("Drafted", "done", iso_timestamp(claim.drafted_at), by(claim.drafted_by) or "")]
             match claim.status:
@@ -384,9 +386,9 @@ class GiftAidClaimPages:
                 tx,
                 charity,
                 _before(entered_values["before"]) or tx.now,
-                year=year,
-                aggregate=entered_values["aggregate"] == "yes",
-                by=officer.id,
+                year_end=year,
+                aggregate_small_donations=entered_values["aggregate"] == "yes",
+                drafted_by=officer.id,
             )
         except NotFound:
             raise IncorrectParams("charity: there is no organisation with this ID") from None

@@ -11,7 +11,7 @@ from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, choose_done_message
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, done_message_lookup
 from almoner.console.money_records import (
     FIRST,
     ActingOperator,
@@ -46,7 +46,7 @@ class HoldPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Holds on disbursements",
-            message=choose_done_message(
+            message=done_message_lookup(
                 {"released": "Hold released. The next run sends all disbursements that are ready."}
             ),
             about="Nonprofits whose disbursements were put on hold by a person or a rule are listed here.",
@@ -81,7 +81,7 @@ class HoldPages:
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await disbursements.active_holds_page(tx, query.limit + 1, _parse_number(query.cursor))
+            found = await disbursements.list_active_holds_with_numbers(tx, query.limit + 1, _parse_number(query.cursor))
             total = await disbursements.count_active_holds(tx)
             shown = [one for _, one in found[: query.limit]]
             following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
@@ -166,7 +166,7 @@ class HoldPages:
             note=agreed.note,
             decided_by=agreed.by,
             rules=self._context.services.rules,
-            second=agreed.second,
+            second_operator_and_note=agreed.second,
         )
         await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
         return f"{_PATH}?done=released"

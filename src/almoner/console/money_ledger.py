@@ -90,7 +90,7 @@ class LedgerPages:
             currency: sum(one.balance_minor for one in totals if one.currency == currency)
             for currency in dict.fromkeys(one.currency for one in totals)
         }
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_ledger.html",
             totals=totals,
@@ -105,7 +105,7 @@ class LedgerPages:
         key, month = visitor.query.get("key", ""), _month(visitor.query.get("month"))
         before = visitor.query.get("before", "")
         async with self._context.db.read() as tx:
-            found = await ledger.find_account(tx, key)
+            found = await ledger.find_balance_by_key(tx, key)
             if found is None:
                 raise NotFound
             days = await ledger.list_day_totals_of_account(tx, key, *_bounds(month)) if month else None
@@ -114,7 +114,7 @@ class LedgerPages:
             )
             names = await self._names(tx, page)
         shown = page[:_PAGE]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_account.html",
             key=key,
@@ -149,7 +149,9 @@ class LedgerPages:
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
             problem = "" if lines else "There are no transfers with this reference."
-        return await self._context.show(visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem)
+        return await self._context.render_console_page(
+            visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem
+        )
 
     async def export(self, visitor: SignedInRequest) -> Response:
         """Export all transfers of a period as CSV, or as Beancount with opening balances and balance assertions."""
@@ -169,7 +171,7 @@ class LedgerPages:
                 return await self._download(visitor, first, last, kind)
         month = (self._context.db.deployment.clock.now().date().replace(day=1) - timedelta(days=1)).replace(day=1)
         ends = (month + timedelta(days=32)).replace(day=1) - timedelta(days=1)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_export.html",
             status=422 if problems else 200,

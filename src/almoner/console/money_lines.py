@@ -108,16 +108,18 @@ async def _match(tx: Tx, officer: ActingOperator, one: LineDetails, entered_valu
 async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
     match kind:
         case "donation":
-            await bank_statements.assign_line_to_donation(tx, line_id, _parsed(tx, "donation", thing), by=by)
+            await bank_statements.assign_line_to_donation(tx, line_id, _parsed(tx, "donation", thing), assigned_by=by)
         case "disbursement":
-            await bank_statements.assign_line_to_disbursement(tx, line_id, _parsed(tx, "disbursement", thing), by=by)
+            await bank_statements.assign_line_to_disbursement(
+                tx, line_id, _parsed(tx, "disbursement", thing), assigned_by=by
+            )
         case "provider_payout":
             provider, _, reference = thing.partition("/")
-            await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, by=by)
+            await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            found = await donation_requests.find_by_reference(tx, thing)
+            found = await donation_requests.find_id_by_payment_reference(tx, thing)
             request_id = found or _parsed(tx, "donationrequest", thing)
-            await bank_statements.assign_line_to_request(tx, line_id, request_id, by=by)
+            await bank_statements.assign_line_to_request(tx, line_id, request_id, assigned_by=by)
 
 
 def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
@@ -128,11 +130,11 @@ def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
 
 async def _dismiss(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", tx.ids.text(_TYPE, one.line.id))
-    await bank_statements.dismiss_line(tx, one.line.id, note=entered_values["note"], by=officer.id)
+    await bank_statements.dismiss_line(tx, one.line.id, note=entered_values["note"], dismissed_by=officer.id)
 
 
 async def _reopen(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:
-    await bank_statements.reopen_line(tx, one.line.id, note=entered_values["note"], by=officer.id)
+    await bank_statements.reopen_line(tx, one.line.id, note=entered_values["note"], reopened_by=officer.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.reopened", tx.ids.text(_TYPE, one.line.id))
 
 

@@ -59,7 +59,7 @@ class MonthEndPages:
             months.append(one)
             one = (one - _DAY).replace(day=1)
         left = sum(step.state == "open" for step in steps)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor, "money_month_end.html", month=month, months=months, steps=steps, left=left
         )
 

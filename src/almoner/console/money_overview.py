@@ -63,10 +63,10 @@ class MoneyOverviewPage:
             lines = await list_open_items(tx)
             held = [
                 (reason.description, reason.value, count, oldest)
-                for reason, count, oldest in await disbursements.waiting_counts_by_reason(tx)
+                for reason, count, oldest in await disbursements.waiting_reasons_with_count_and_oldest(tx)
                 if reason is not WaitingReason.BELOW_THRESHOLD
             ]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_inbox.html",
             looks=looks,
@@ -114,7 +114,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
             f"/payee-accounts/{tx.ids.text('payeeaccount', one.id)}",
             shown(one.proposed.by) or "",
             one.proposed.at,
-            f"{one.reviews_done} of {one.reviews_needed} approvals",
+            f"{one.completed_review_count} of {one.required_review_count} approvals",
             viewer_id in (one.proposed.by, one.first.by if one.first else None),
         )
         for one in accounts
@@ -144,10 +144,10 @@ async def list_open_items(tx: Tx) -> list[StartPageLine]:
 
 async def _banking_work(tx: Tx) -> list[StartPageLine]:
     open_lines = await bank_statements.count_lines(tx, LineFilters(status="open"), MOST_COUNTED)
-    oldest_line = await bank_statements.oldest_open_since(tx)
+    oldest_line = await bank_statements.oldest_open_line_at(tx)
     unbooked = await settlements.list_unmatched_lines(tx, 1)
     unbooked_count = sum(one.lines for one in await settlements.unmatched_totals(tx))
-    payouts = await bank_statements.count_missing_provider_payouts(tx, MOST_COUNTED + 1)
+    payouts = await bank_statements.missing_provider_payout_count_and_oldest(tx, MOST_COUNTED + 1)
     gaps = await bank_statements.statement_gaps(tx, MOST_COUNTED + 1)
     uploads = await bank_statements.list_uploads(tx, _LISTED)
     uploaded_at = uploads[-1].uploaded_at if uploads else None
@@ -187,7 +187,7 @@ async def _payment_work(tx: Tx) -> list[StartPageLine]:
 async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
     proposed = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, 1)
     proposed_count = await payee_bank_accounts.count_for_operators(tx, "proposed", None, MOST_COUNTED)
-    holds = await disbursements.active_holds_page(tx, 1, 0)
+    holds = await disbursements.list_active_holds_with_numbers(tx, 1, 0)
     holds_count = await disbursements.count_active_holds(tx)
     sent = await disbursements.count_for_operators(tx, OperatorDisbursementFilters(status="SENT"), MOST_COUNTED)
     return [

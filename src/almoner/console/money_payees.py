@@ -87,7 +87,7 @@ async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
     agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ": compare them")
     where = one.address
     parts = (where.street, where.building, where.postcode, where.town, where.country)
-    others = await payee_bank_accounts.organisations_sharing_account(tx, one.id)
+    others = await payee_bank_accounts.organisation_ids_sharing_account(tx, one.id)
     return [
         LabelledValue("Nonprofit in the register", organisation.name),
         LabelledValue("Account holder as proposed", one.holder),
@@ -97,7 +97,7 @@ async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
         LabelledValue("Currency", one.currency),
         LabelledValue("Number", f"{one.masked_number} ({one.scheme})"),
         LabelledValue("Account holder's address", ", ".join(part for part in parts if part)),
-        LabelledValue("Approvals", f"{one.reviews_done} of {one.reviews_needed}"),
+        LabelledValue("Approvals", f"{one.completed_review_count} of {one.required_review_count}"),
         LabelledValue("Also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None),
         timestamp_fact("Denied by the nonprofit", one.denied_at),
     ]
@@ -125,7 +125,7 @@ def _earlier(one: PayeeAccount) -> list[str]:
 
 
 async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
-    left = one.reviews_needed - one.reviews_done
+    left = one.required_review_count - one.completed_review_count
     warnings = await payee_bank_accounts.account_warnings(tx, one)
     return [
         (
@@ -144,14 +144,14 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
 async def _approve(tx: Tx, officer: ActingOperator, one: PayeeAccount, entered_values: Mapping[str, str]) -> str | None:
     await operators.ensure_independent_operator(tx, officer.person, _earlier(one))
     seen = await payee_bank_accounts.approve(
-        tx, one.id, number=entered_values["number"], note=entered_values["note"], by=officer.id
+        tx, one.id, entered_account_number=entered_values["number"], note=entered_values["note"], approved_by=officer.id
     )
     await _audit(tx, officer, "payee_bank_account.approved", seen)
     return "first" if seen.status == "proposed" else None
 
 
 async def _reject(tx: Tx, officer: ActingOperator, one: PayeeAccount, entered_values: Mapping[str, str]) -> None:
-    refused = await payee_bank_accounts.refuse(tx, one.id, note=entered_values["note"], by=officer.id)
+    refused = await payee_bank_accounts.refuse(tx, one.id, note=entered_values["note"], refused_by=officer.id)
     await _audit(tx, officer, "payee_bank_account.rejected", refused)
 
 
@@ -264,7 +264,7 @@ class PayeeAccountPages:
                             one.masked_number,
                             f"{one.name_score} %",
                             _WORDS[one.status],
-                            f"{one.reviews_done} of {one.reviews_needed}",
+                            f"{one.completed_review_count} of {one.required_review_count}",
                             one.proposed.at,
                             tx.ids.text(_TYPE, one.id),
                         ),
@@ -289,7 +289,7 @@ class PayeeAccountPages:
             if one.refused_by:
                 steps.append(TimelineStep("Rejected", "done", None, f"{by(one.refused_by)}: {one.refused_note}"))
             elif one.status == "proposed":
-                left = one.reviews_needed - one.reviews_done
+                left = one.required_review_count - one.completed_review_count
                 who = "another finance operator" if left == 1 else "two other finance operators"
                 steps.append(TimelineStep("Approved", "waiting", None, f"{who} must approve it"))
             if notice is not None:
@@ -343,6 +343,8 @@ class PayeeAccountPages:
             fields={name: entered_values[name] or None for name in _NUMBERS},
             note=entered_values["note"],
         )
-        created = await payee_bank_accounts.propose_account(tx, proposal, note=entered_values["note"], by=officer.id)
+        created = await payee_bank_accounts.propose_account(
+            tx, proposal, note=entered_values["note"], proposed_by=officer.id
+        )
         await _audit(tx, officer, "payee_bank_account.proposed", created)
         return _KIND.page_path(tx, created)

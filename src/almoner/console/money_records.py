@@ -90,13 +90,13 @@ class ActingOperator:
         return self.visitor.person
 
     async def record_audit_entry(
-        self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
+        self, tx: Tx, audit_scope_id: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
         """Record the same audit log entry as the corresponding CLI command."""
-        await self.context.record_audit_entry(tx, self.visitor, scope, action, subject, **details)
+        await self.context.record_audit_entry(tx, self.visitor, audit_scope_id, action, subject, **details)
 
     async def confirm_with_second_operator(
-        self, tx: Tx, scope: UUID, action: str, subject: str, fingerprint: bytes, note: str, *, mandatory: bool
+        self, tx: Tx, audit_scope_id: UUID, action: str, subject: str, fingerprint: bytes, note: str, *, mandatory: bool
     ) -> ApprovedDecision | None:
         """A decision that needs two operators.
 
@@ -106,7 +106,7 @@ class ActingOperator:
         decide = operators.require_two_person_approval if mandatory else operators.require_configured_approval
         decided = await decide(tx, self.person, self.role, action, subject, fingerprint, note)
         if isinstance(decided, Approval):
-            await self.record_audit_entry(tx, scope, action, subject, look=1)
+            await self.record_audit_entry(tx, audit_scope_id, action, subject, look=1)
             return None
         return decided
 
@@ -272,7 +272,7 @@ async def show_record(
 ) -> Response:
     """Render the page of a record."""
     keys = [(key, words) for _, words, key in page.actions if key]
-    return await context.show(visitor, template, page_keys=keys, page=page, message=message, **more)
+    return await context.render_console_page(visitor, template, page_keys=keys, page=page, message=message, **more)
 
 
 def amount_fact(label: str, money: Money | None) -> LabelledValue:

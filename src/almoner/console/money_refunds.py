@@ -18,7 +18,7 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    build_time_page,
+    build_time_sorted_page,
     parse_time_cursor,
 )
 from almoner.console.money_records import (
@@ -236,7 +236,7 @@ class RefundPages:
         async with self._context.db.read() as tx:
             found = await refunds.list_unresolved_refunds(tx, query.limit + 1, parse_time_cursor(query.cursor))
             rows = [(one.ended_at, one.id, _row(tx, one, failed=True)) for one in found if one.ended_at]
-            return build_time_page(rows, query.limit, await refunds.count_unresolved(tx))
+            return build_time_sorted_page(rows, query.limit, await refunds.count_unresolved(tx))
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show a refund."""

@@ -17,8 +17,8 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
-    build_time_page,
-    choose_done_message,
+    build_time_sorted_page,
+    done_message_lookup,
     parse_time_cursor,
 )
 from almoner.console.money_records import NOTE, ActingOperator, build_list_page, parse_cursor
@@ -83,7 +83,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/unmatched",
             title="Unmatched settlement lines",
-            message=choose_done_message({"dismissed": "Settlement line dismissed."}),
+            message=done_message_lookup({"dismissed": "Settlement line dismissed."}),
             about="Lines of settlement reports that match no payment are listed here. Almoner tries to match these "
             "lines again every night.",
             roles=FINANCE,
@@ -105,7 +105,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/provider-payouts",
             title="Provider payouts without a bank statement line",
-            message=choose_done_message({"explained": "Explanation recorded."}),
+            message=done_message_lookup({"explained": "Explanation recorded."}),
             about="All provider payouts match a line of a bank statement.",
             roles=FINANCE,
             columns=(
@@ -149,7 +149,7 @@ class SettlementPages:
         async with self._context.db.read() as tx:
             before = parse_time_cursor(query.cursor)
             found = await settlements.newest_settlements(tx, query.limit + 1, before and before[1])
-            return build_time_page([(one.imported_at, one.id, _row(one)) for one in found], query.limit)
+            return build_time_sorted_page([(one.imported_at, one.id, _row(one)) for one in found], query.limit)
 
     async def _load_unmatched(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
@@ -164,7 +164,7 @@ class SettlementPages:
         async with self._context.db.read() as tx:
             after = parse_time_cursor(query.cursor)
             found = await bank_statements.missing_provider_payouts(tx, query.limit + 1, after)
-            return build_time_page([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
+            return build_time_sorted_page([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
 
     async def import_report(self, visitor: SignedInRequest) -> Response:
         """Import the settlement report of a provider payout. Importing the same report again changes nothing."""
@@ -189,7 +189,7 @@ class SettlementPages:
         counts = [visitor.query.get(name, "")[:9] for name in ("lines", "booked", "unmatched")]
         known = all(one.isdecimal() for one in counts)
         message = f"{counts[0]} lines: {counts[1]} booked, {counts[2]} unmatched." if known else ""
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_settlement.html",
             status=422 if problems else 409 if refused else 200,
@@ -294,7 +294,7 @@ class SettlementPages:
     async def _explain(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         one, officer = await self._find_payout(tx, visitor), ActingOperator(self._context, visitor)
         await bank_statements.record_provider_payout_explanation(
-            tx, one.provider, one.payout.reference, note=entered_values["note"], by=officer.id
+            tx, one.provider, one.payout.reference, note=entered_values["note"], explained_by=officer.id
         )
         named = f"{one.provider}/{one.payout.reference}"
         await officer.record_audit_entry(tx, DEPLOYMENT, "settlement.explained", named)

@@ -20,8 +20,8 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
-    build_time_page,
-    choose_done_message,
+    build_time_sorted_page,
+    done_message_lookup,
     parse_time_cursor,
 )
 from almoner.console.money_records import NOTE, ActingOperator, decider_name_lookup, parse_cursor
@@ -81,7 +81,7 @@ class StatementPages:
         self._gap_list = ConsoleList(
             path=f"{_PATH}/gaps",
             title="Missing and incomplete statements",
-            message=choose_done_message({"explained": "Explanation recorded."}),
+            message=done_message_lookup({"explained": "Explanation recorded."}),
             about="No bank statements are missing, and all lines could be read.",
             roles=FINANCE,
             columns=(
@@ -120,7 +120,7 @@ class StatementPages:
     async def _load_gaps(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             found = await bank_statements.statement_gaps(tx, query.limit + 1, parse_time_cursor(query.cursor))
-            return build_time_page([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
+            return build_time_sorted_page([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
     async def upload(self, visitor: SignedInRequest) -> Response:
         """Upload a bank statement. Nothing is booked yet."""
@@ -137,7 +137,9 @@ class StatementPages:
                         bank_statements.parse_mapping(mapping, "The mapping")
                     async with self._context.db.write() as tx:
                         officer = ActingOperator(self._context, visitor)
-                        kept = await bank_statements.store_upload(tx, name, content, mapping or None, by=officer.id)
+                        kept = await bank_statements.store_upload(
+                            tx, name, content, mapping or None, uploaded_by=officer.id
+                        )
                         upload_id = tx.ids.text(_UPLOAD, kept.id)
                         await officer.record_audit_entry(
                             tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256.hex()
@@ -147,7 +149,7 @@ class StatementPages:
                     problems = {"mapping": str(error)}
         async with self._context.db.read() as tx:
             waiting = [(tx.ids.text(_UPLOAD, one.id), one) for one in await bank_statements.list_uploads(tx, _WAITING)]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_upload.html",
             status=422 if problems else 200,
@@ -197,7 +199,7 @@ class StatementPages:
         except StatementError as error:
             wrong = str(error).splitlines()
         bookable = any(one.refused is None for one in previews)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "money_preview.html",
             status=409 if refused else 200,
@@ -228,7 +230,7 @@ class StatementPages:
             content,
             _mapping_of(kept),
             own_accounts=self._context.services.own_accounts,
-            by=officer.id,
+            imported_by=officer.id,
             on_finished=record,
         )
 
@@ -259,7 +261,9 @@ class StatementPages:
     async def _explain(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer, name = ActingOperator(self._context, visitor), visitor.path.split("/")[-2]
         statement_id = self._context.parse_id(_STATEMENT, name)
-        await bank_statements.record_gap_explanation(tx, statement_id, note=entered_values["note"], by=officer.id)
+        await bank_statements.record_gap_explanation(
+            tx, statement_id, note=entered_values["note"], explained_by=officer.id
+        )
         await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement.explained", name)
         return f"{_PATH}/gaps?done=explained"
 

@@ -59,4 +59,4 @@ class OperatorStartPage:
                 if not section.roles.isdisjoint(visitor.person.roles):
                     lines = [line for line in await section.load(tx, visitor) if line.count]
                     shown.append((section.heading, lines))
-        return await self._context.show(visitor, "desk_home.html", sections=shown, most=MOST_COUNTED)
+        return await self._context.render_console_page(visitor, "desk_home.html", sections=shown, most=MOST_COUNTED)

@@ -60,7 +60,7 @@ class PartnerKeyPages:
                 return await self._create(visitor, account, typed)
             except IncorrectParams as error:
                 problems = problems_by_field(error, "name")
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "partner_key_new.html",
             status=422 if problems else 200,
@@ -81,7 +81,7 @@ class PartnerKeyPages:
         async with self._context.db.write() as tx:
             by = self._context.audit_context(visitor)
             key, secret = await api_keys.create(
-                tx, Partner(account.id), by, kind, entered_values["name"], scopes, by_administrator=True
+                tx, Partner(account.id), by, kind, entered_values["name"], scopes, is_created_by_administrator=True
             )
         return await self._secret(visitor, account, f"Key {key.name} was created", secret)
 
@@ -100,7 +100,7 @@ class PartnerKeyPages:
         async with self._context.db.read() as tx:
             account, key = await get_partner_from_url(tx, visitor), await get_api_key_from_url(tx, visitor)
             path = partner_page_path(tx, account)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "partner_key_rotate.html",
             status=422 if problems else 200,
@@ -121,7 +121,7 @@ class PartnerKeyPages:
         return await self._secret(visitor, account, f"Key {key.name} was replaced", secret)
 
     async def _secret(self, visitor: SignedInRequest, account: PartnerAccount, title: str, secret: str) -> Response:
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "partner_secret.html",
             title=title,

@@ -113,7 +113,9 @@ class _PartnerPages:
                 return await self._create(visitor, name)
             problems = {"name": f"Enter 1 to {_LONGEST_NAME} characters."}
         status = 422 if problems else 200
-        return await self._context.show(visitor, "partner_new.html", status=status, name=name, problems=problems)
+        return await self._context.render_console_page(
+            visitor, "partner_new.html", status=status, name=name, problems=problems
+        )
 
     async def _create(self, visitor: SignedInRequest, name: str) -> Response:
         by = self._context.audit_context(visitor)
@@ -125,7 +127,7 @@ class _PartnerPages:
             _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), may_grant_donor_data=True)
             _, publishable = await api_keys.create(tx, scope, by, "publishable", "first", frozenset())
             path = partner_page_path(tx, account)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "partner_secret.html",
             title=f"Partner {name} was created",
@@ -169,7 +171,7 @@ class _PartnerPages:
             text = tx.ids.text("partner", account.id)
             real_now = tx.real_now
         shown = people[:_MEMBERS]
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "partner.html",
             account=account,

@@ -51,7 +51,7 @@ class PartnerViewPages:
             account = await get_partner_from_url(tx, visitor)
             owners = await describe_owners(tx, account)
             path = partner_page_path(tx, account)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "action.html",
             status=422 if problems else 200,

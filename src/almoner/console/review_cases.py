@@ -135,7 +135,9 @@ class CasePages:
                 tx, visitor, view.subject.partner_id, "review.viewed", name, held=held
             )
             facts = await self._facts(tx, visitor, handler, view)
-        return await self._context.show(visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view)
+        return await self._context.render_console_page(
+            visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view
+        )
 
     async def _facts(
         self, tx: Tx, visitor: SignedInRequest, handler: ReviewHandler, view: ReviewView
@@ -212,15 +214,15 @@ class CasePages:
                     case "claim":
                         view = await reviews.claim_for_review(tx, handler, subject_id, by)
                         done = "claimed" if view.claimed_by == by else "busy"
-                        await self.record_case_action(tx, visitor, view.subject, "review.viewed")
+                        await self.record_action_and_get_case_path(tx, visitor, view.subject, "review.viewed")
                     case "prolong":
                         subject = await reviews.extend_claim(tx, handler, subject_id, by)
                         done = "prolonged"
-                        await self.record_case_action(tx, visitor, subject, "review.extended")
+                        await self.record_action_and_get_case_path(tx, visitor, subject, "review.extended")
                     case "release":
                         subject = await reviews.release_claim(tx, handler, subject_id, by)
                         done = ""
-                        await self.record_case_action(tx, visitor, subject, "review.released")
+                        await self.record_action_and_get_case_path(tx, visitor, subject, "review.released")
                     case _:
                         raise NotFound
         except ReviewRefused:
@@ -243,7 +245,7 @@ class CasePages:
         back = f"{KIND_WORDS[kind]}: {name}"
         return ActionPage(title, button, f"{REVIEWS}/{name}", back, sentences, fields)
 
-    async def record_case_action(
+    async def record_action_and_get_case_path(
         self, tx: Tx, visitor: SignedInRequest, subject: ReviewSubject, action: str, **details: str | None
     ) -> str:
         """Record the action in the audit log, and return the path of the case."""
@@ -267,7 +269,9 @@ class CasePages:
             by = self._context.operator_id(visitor)
             other = next(one for one in await self._reviewers(tx) if tx.ids.text(operators.ID, one.id) == values["to"])
             subject = await reviews.hand_over_review(tx, handler, subject_id, by, other)
-            return await self.record_case_action(tx, visitor, subject, "review.handed_over", to=values["to"])
+            return await self.record_action_and_get_case_path(
+                tx, visitor, subject, "review.handed_over", to=values["to"]
+            )
 
         return ConsoleAction(f"{REVIEWS}/{{id}}/hand-over", REVIEWERS, build_action_page, perform, (ReviewRefused,))
 
@@ -286,7 +290,7 @@ class CasePages:
             handler, _, subject_id, _ = self.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.add_note(tx, handler, subject_id, by, values["text"])
-            return f"{await self.record_case_action(tx, visitor, subject, 'review.note_added')}?done=noted"
+            return f"{await self.record_action_and_get_case_path(tx, visitor, subject, 'review.note_added')}?done=noted"
 
         return ConsoleAction(f"{REVIEWS}/{{id}}/note", REVIEWERS, build_action_page, perform, (ReviewRefused,))
 
@@ -312,6 +316,7 @@ class CasePages:
             handler, _, subject_id, _ = self.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.declare_conflict(tx, handler, subject_id, by, values["reason"])
-            return f"{await self.record_case_action(tx, visitor, subject, 'review.conflict_declared')}?done=conflict"
+            path = await self.record_action_and_get_case_path(tx, visitor, subject, "review.conflict_declared")
+            return f"{path}?done=conflict"
 
         return ConsoleAction(f"{REVIEWS}/{{id}}/conflict", REVIEWERS, build_action_page, perform, (ReviewRefused,))

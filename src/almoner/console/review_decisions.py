@@ -76,7 +76,7 @@ class DecisionPages:
             decision = ReviewDecision(verdict, reason, by, values["note"])
             subject = await reviews.decide_review(tx, handler, subject_id, decision)
             details = {"reason": reason} if reason else {}
-            path = await self._cases.record_case_action(tx, visitor, subject, _ACTIONS[verdict], **details)
+            path = await self._cases.record_action_and_get_case_path(tx, visitor, subject, _ACTIONS[verdict], **details)
             return f"{path}?done={verdict}"
 
         path = f"{REVIEWS}/{{id}}/{_PATHS[verdict]}"
@@ -129,7 +129,8 @@ class DecisionPages:
             handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.reopen_decision(tx, handler, subject_id, by, values["note"])
-            return f"{await self._cases.record_case_action(tx, visitor, subject, 'review.reopened')}?done=reopened"
+            path = await self._cases.record_action_and_get_case_path(tx, visitor, subject, "review.reopened")
+            return f"{path}?done=reopened"
 
         return ConsoleAction(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
@@ -153,13 +154,13 @@ def _closed_reason(view: ReviewView, by: str) -> str:
 
     The service checks this again when the operator submits a decision.
     """
-    if view.history.open_review is None:
+    if view.history.current_open_review is None:
         return "This case is closed and does not need a decision."
     if by in {one.by for one in view.conflicts}:
         return "You declared a conflict of interest in this case."
     if view.claimed_by not in (None, by):
         return "Another reviewer has claimed this case."
-    if view.claimed_by is None and view.history.open_review.claimed_by != by:
+    if view.claimed_by is None and view.history.current_open_review.claimed_by != by:
         return _UNCLAIMED
     return ""
 

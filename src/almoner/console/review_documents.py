@@ -85,7 +85,7 @@ class DocumentPages:
             return f"{visitor.path}?{urlencode(_address(zoom, quarter_turns, number) | changed)}"
 
         turned = {step: _TURNS[(quarter_turns + step) % 4] for step in (1, 3)}
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "review_document.html",
             page_keys=_KEYS,

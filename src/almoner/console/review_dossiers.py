@@ -21,11 +21,11 @@ PATHS: Final = {
 """The path of the page of each kind of record that has a dossier, by ID type."""
 
 
-def dossier_links(id_type: str, name: str) -> list[tuple[str, str]]:
+def dossier_links(id_type: str, record_id: str) -> list[tuple[str, str]]:
     """The URL and label of each format of a record's dossier. Empty if this type of record has no dossier."""
     if id_type not in PATHS:
         return []
-    return [(f"{PATHS[id_type]}/{name}/dossier.{one}", f"Dossier ({one.upper()})") for one in MEDIA_TYPES]
+    return [(f"{PATHS[id_type]}/{record_id}/dossier.{one}", f"Dossier ({one.upper()})") for one in MEDIA_TYPES]
 
 
 class DossierPages:

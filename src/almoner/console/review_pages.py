@@ -19,7 +19,7 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    build_time_page,
+    build_time_sorted_page,
     parse_time_cursor,
 )
 from almoner.console.money_records import find_organisation_names
@@ -77,8 +77,8 @@ _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
 
 async def _count_open(tx: Tx) -> tuple[int, datetime | None]:
     counted = [
-        await reviews.count_open_at_most(tx, MOST_COUNTED + 1),
-        *(await verifications.waiting_counts_up_to(tx, MOST_COUNTED + 1)).values(),
+        await reviews.count_open_reviews_up_to(tx, MOST_COUNTED + 1),
+        *(await verifications.waiting_counts_and_oldest_times_up_to(tx, MOST_COUNTED + 1)).values(),
     ]
     return sum(count for count, _ in counted), min((oldest for _, oldest in counted if oldest), default=None)
 
@@ -107,7 +107,7 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
         by = context.operator_id(visitor)
         counted = await reviews.count_open_reviews_by_filter(tx, by, MOST_COUNTED + 1)
-        beside = await verifications.waiting_counts_up_to(tx, MOST_COUNTED + 1)
+        beside = await verifications.waiting_counts_and_oldest_times_up_to(tx, MOST_COUNTED + 1)
         lines = [
             StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *counted["claimed"]),
             StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *counted["overdue"]),
@@ -210,7 +210,7 @@ class _ReviewQueue:
             return []
         kind = next((one for one in VERIFICATION_WORDS if one == given.get("kind")), None)
         return await verifications.list_waiting_review_items(
-            tx, limit, kind=kind, partner_id=filters.partner_id, until=filters.asked_until, after=after
+            tx, limit, kind=kind, partner_id=filters.partner_id, waiting_until=filters.asked_until, after_position=after
         )
 
     def _filters(self, tx: Tx, visitor: SignedInRequest, given: Mapping[str, str]) -> ReviewFilters:

@@ -20,7 +20,7 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    build_time_page,
+    build_time_sorted_page,
     parse_time_cursor,
 )
 from almoner.console.review_words import (
@@ -95,7 +95,7 @@ class SecondLookPages:
             )
             for one in found
         ]
-        return build_time_page(rows, query.limit)
+        return build_time_sorted_page(rows, query.limit)
 
     async def _find_second_look(self, tx: Tx, visitor: SignedInRequest) -> SecondLook:
         """The second look in the URL. Raises NotFound if the visitor may not answer it."""
@@ -116,7 +116,7 @@ class SecondLookPages:
             await self._context.record_audit_entry(
                 tx, visitor, look.subject.partner_id, "review.viewed", name, held=False
             )
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "review_second_look.html",
             page_keys=[("r", "The register's page")],
@@ -176,12 +176,12 @@ class SecondLookPages:
         """Show review statistics: waiting times, decisions per hour and reviewer, and how often second looks agreed."""
         async with self._context.db.read() as tx:
             since = tx.now - timedelta(_DAYS)
-            daily = await reviews.list_daily_figures(tx, since)
+            daily = await reviews.list_daily_statistics(tx, since)
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
             agreed = await reviews.list_agreement_rates(tx, since)
             names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
         most = max((one.decided for one in daily), default=1)
-        return await self._context.show(
+        return await self._context.render_console_page(
             visitor,
             "review_figures.html",
             days=_DAYS,

@@ -135,10 +135,10 @@ def summary_facts(evidence: ReviewEvidence) -> list[LabelledValue]:
     return facts + [LabelledValue(f"{label}, on record", listed) for label, listed in on_record if listed]
 
 
-def step_facts(step: EvaluationStep, moment: Callable[[datetime], str]) -> list[tuple[str, str]]:
+def step_facts(step: EvaluationStep, format_timestamp: Callable[[datetime], str]) -> list[tuple[str, str]]:
     """Format the facts of a step for display, without empty ones."""
     return [
-        (name, _score_words(step.facts[name]) if name == "parts" else format_fact_value(value, moment))
+        (name, _score_words(step.facts[name]) if name == "parts" else format_fact_value(value, format_timestamp))
         for name, value in step.facts_as_text
         if value
     ]

@@ -91,7 +91,7 @@ async def load_status(tx: Tx, email_kinds: frozenset[str]) -> ServiceStatus:
     """Load the status of the service. ``email_kinds``: the kinds of jobs that send an email."""
     alive = [one for one in await processes.list_processes(tx) if one.is_alive(tx.real_now)]
     failed = {_PARTS_OF_CHECKS.get(check.name) for one in alive for check in one.checks if check.status == "failed"}
-    lags = _lags(await dead_jobs.find_oldest_waiting(tx), email_kinds, tx.now)
+    lags = _lags(await dead_jobs.find_oldest_due_times_by_kind(tx), email_kinds, tx.now)
     event_lag = timedelta(seconds=await dispatcher.dispatch_lag_seconds(tx))
     if event_lag > _MAX_EVENT_LAG:
         lags["webhooks"] = max(event_lag, lags.get("webhooks", timedelta()))
@@ -140,6 +140,6 @@ async def _register_ages(tx: Tx) -> list[RegisterAge]:
     late = {one.registry_code for one in await registers.list_source_ages(tx) if one.is_late(tx.now)}
     return [
         RegisterAge(one.code, one.english_name, one.data_as_of, one.code in late)
-        for one in await registries.list_all(tx)
+        for one in await registries.list_registries(tx)
         if one.data_as_of is not None
     ]

@@ -61,7 +61,7 @@ class StatusRenderer:
         """Load the status of the service and render the page in English."""
         async with self.db.read() as tx:
             status = await load_status(tx, self._email_kinds)
-        language = self._pages.language(None)
+        language = self._pages.language_for_tag(None)
         body = self._pages.render_text(
             "service_status.html",
             language,

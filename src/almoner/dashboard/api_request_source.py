@@ -16,7 +16,7 @@ from almoner.dashboard.member_api_client import ApiCallRejected, Member, Record,
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.http.edge import request_id_text
+from almoner.platform.http.edge import format_request_id
 
 
 class ApiRequestSource:
@@ -53,7 +53,7 @@ class ApiRequestSource:
 
 def _record(tx: Tx, request: ApiRequest, key: ApiKey | None) -> Record:
     return {
-        "id": request_id_text(request.request_id),
+        "id": format_request_id(request.request_id),
         "request": f"{request.method} {request.path or request.route}",
         "route": request.route,
         "parameters": request.parameters,

@@ -66,7 +66,7 @@ class ConfigurationPages:
             shown = replace(shown, logo=None, partner_fields=())
         if visitor.form and isinstance(form := CONFIGURATIONS.form, RecordForm):
             shown = _as_typed(shown, submitted_form_values(visitor, form.fields), account)
-        return self._render(account, shown, self._context.pages.language(visitor.language))
+        return self._render(account, shown, self._context.pages.language_for_tag(visitor.language))
 
 
 def _as_typed(

@@ -22,7 +22,7 @@ from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.store_exports import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.formats import format_whole_number
@@ -65,8 +65,8 @@ class JobDependencies:
     catalogues: TranslationCatalogues
 
 
-tasks: Final = Tasks()
-file_tasks: Final = TasksWithDependencies[JobDependencies]()
+tasks: Final = TaskRegistry()
+file_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 def may_export(person: Person, record_list: RecordList) -> bool:
@@ -104,7 +104,7 @@ async def request_export(tx: Tx, member: Member, record_list: RecordList, query:
     return created
 
 
-@file_tasks.job(PREPARE, limit=_LONGEST)
+@file_tasks.job(PREPARE, time_limit=_LONGEST)
 async def build_export_file(
     dependencies: JobDependencies, context: JobContext, job: DecodedJob[ExportJobDetails]
 ) -> Result:
@@ -157,7 +157,7 @@ async def remove_file(dependencies: JobDependencies, _context: JobContext, job: 
 
 async def delete_expired(tx: Tx) -> int:
     """Delete a batch of expired files; returns how many."""
-    keys = await store_exports.delete_expired(tx, _BATCH)
+    keys = await store_exports.delete_expired_and_return_storage_keys(tx, _BATCH)
     for key in keys:
         if key is not None:
             await REMOVE.enqueue(tx, RemoveFile(key))
@@ -165,10 +165,10 @@ async def delete_expired(tx: Tx) -> int:
 
 
 async def _next_expiry(tx: Tx) -> datetime | None:
-    return await store_exports.next_expiry(tx)
+    return await store_exports.next_expiry_at(tx)
 
 
-tasks.periodic("csv_exports.delete", _next_expiry, delete_expired, every=timedelta(days=1))
+tasks.add_periodic_job("csv_exports.delete", _next_expiry, delete_expired, period=timedelta(days=1))
 
 
 async def compose_export_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[ExportJobDetails]) -> Email | None:

@@ -89,8 +89,8 @@ class ComponentGalleryPages:
             facts=shown,
             section=Section("", shown[:2], [Section("Ada Lovelace", shown[2:4])]),
             steps=_steps(earlier),
-            chart=charts.daily_chart(counts, today),
-            empty_chart=charts.daily_chart({}, today),
+            chart=charts.build_daily_chart(counts, today),
+            empty_chart=charts.build_daily_chart({}, today),
             declared=DONATIONS,
             examples={
                 "wrong": mark_as_english("must be an email address"),

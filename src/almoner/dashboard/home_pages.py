@@ -66,7 +66,7 @@ class HomePages:
             visitor,
             "home.html",
             attention=await self._attention(visitor),
-            chart=charts.daily_chart(counts, today),
+            chart=charts.build_daily_chart(counts, today),
             steps=await self._first_steps(visitor, latest.total),
             donations=latest.records,
             donations_total=latest.total,

@@ -72,7 +72,7 @@ class ImagePages:
         try:
             content = received.get_uploaded_file().content
             content.seek(0)
-            await self._calls.upload(visitor, path, content.read(), record_list.image, idempotency_key=key)
+            await self._calls.upload_file(visitor, path, content.read(), record_list.image, idempotency_key=key)
         except (ApiCallRejected, Problem) as refused:
             reasons = refused.reasons or (str(refused),)
             return await self._form(visitor, record_list, {"image": join_as_english(reasons)})

@@ -7,7 +7,7 @@ from almoner.dashboard import store, store_search
 from almoner.dashboard.domain import VIEW_RETENTION
 from almoner.dashboard.search_terms import record_term_hashes
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
 _BATCH: Final = 1000
 _SEARCH_BATCH: Final = 500
@@ -39,6 +39,6 @@ async def update_search_index(tx: Tx) -> int:
     return len(changes)
 
 
-tasks: Final = Tasks()
-tasks.periodic("search.update", _search_update_due_at, update_search_index)
-tasks.periodic("dashboard.delete_donor_views", _next_deletion_at, _delete_old_views, every=timedelta(days=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("search.update", _search_update_due_at, update_search_index)
+tasks.add_periodic_job("dashboard.delete_donor_views", _next_deletion_at, _delete_old_views, period=timedelta(days=1))

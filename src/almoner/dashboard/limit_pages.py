@@ -23,7 +23,7 @@ from almoner.giving.checkout.giving_links.domain import MAX_LINKS
 from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import PUBLISHABLE, KeyKind
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.ratelimit import RateLimit
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.domain import MAX_CONFIGURATIONS
@@ -107,7 +107,7 @@ def _in_words(counted: RequestCounts, numbers: Sequence[int], texts: PageTexts) 
 
 
 async def _size_limits(tx: Tx, partner: Partner, visitor: SignedInRequest) -> list[RecordCountLimit]:
-    _, links = await giving_links.list_page(tx, partner, Page(1, descending=True), active=None)
+    _, links = await giving_links.list_page(tx, partner, RequestedPage(1, descending=True), active=None)
     return [
         RecordCountLimit("dashboard.list.givinglink.title", "/giving-links", links, MAX_LINKS),
         RecordCountLimit(

@@ -97,12 +97,12 @@ class MemberApiClient:
         answer: Record = (await self._call(member, "POST", path, body=body or {}, key=idempotency_key)).get("data", {})
         return answer
 
-    async def upload(
-        self, member: Member, path: str, content: bytes, field: str, *, idempotency_key: str | None = None
+    async def upload_file(
+        self, member: Member, path: str, content: bytes, form_field_name: str, *, idempotency_key: str | None = None
     ) -> Record:
         """Send one file. Raises ApiCallRejected."""
         edge = token_hex(16)
-        head = f'--{edge}\r\nContent-Disposition: form-data; name="{field}"; filename="file"\r\n\r\n'
+        head = f'--{edge}\r\nContent-Disposition: form-data; name="{form_field_name}"; filename="file"\r\n\r\n'
         sent = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
         kind = f"multipart/form-data; boundary={edge}"
         answer: Record = (await self._send(member, "POST", path, sent, kind, key=idempotency_key))["data"]

@@ -121,13 +121,15 @@ def problems_from_api_reasons(reasons: Iterable[str], position: int) -> list[Que
     return found
 
 
-def add_language(form_languages: Sequence[QuestionTranslation], tag: str) -> tuple[QuestionTranslation, ...] | None:
+def add_language(
+    translations: Sequence[QuestionTranslation], language_tag: str
+) -> tuple[QuestionTranslation, ...] | None:
     """The question with one more language; None if the tag is invalid or there are too many."""
-    if any(one.tag == tag for one in form_languages):
-        return tuple(form_languages)
-    if not is_language_tag(tag) or len(form_languages) >= MAX_LANGUAGES:
+    if any(one.tag == language_tag for one in translations):
+        return tuple(translations)
+    if not is_language_tag(language_tag) or len(translations) >= MAX_LANGUAGES:
         return None
-    return (*form_languages, QuestionTranslation(tag))
+    return (*translations, QuestionTranslation(language_tag))
 
 
 def move_question(fields: Sequence[PartnerField], question_id: str, position: int) -> tuple[PartnerField, ...]:

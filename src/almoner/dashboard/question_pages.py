@@ -226,7 +226,7 @@ class QuestionPages:
             entered, known = parse_question_form(form), {field.id for field in fields}
             fields = replace_question(fields, entered) if entered.id in known else (*fields, entered)
             shown, language = replace(shown, partner_fields=fields), visitor.form_value("shown_in")
-        return self._render(account, shown, self._context.pages.language(language), "questions")
+        return self._render(account, shown, self._context.pages.language_for_tag(language), "questions")
 
     async def _store(self, visitor: SignedInRequest, record: Record, fields: Sequence[PartnerField]) -> _Refusal | None:
         """Store the questions if they changed; None unless they were refused."""

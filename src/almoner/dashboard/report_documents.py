@@ -12,7 +12,7 @@ from almoner.kit import language as languages
 from almoner.kit.time import iso_timestamp
 from almoner.platform.pages import formats
 from almoner.platform.pages.csv_files import csv_line
-from almoner.platform.pages.pdf import PdfRenderer, directional_text
+from almoner.platform.pages.pdf import PdfRenderer, text_with_direction
 
 PRINTED_ROWS: Final = 1000
 """The most rows of one PDF; it says if there are more."""
@@ -57,22 +57,24 @@ async def render_pdf(
     totals = totals_by_currency(named.row for named in rows)
 
     def amounts(currency: str, minors: Sequence[int]) -> list[dict[str, object]]:
-        return [directional_text(formats.format_money(minor, currency, locale), rtl=rtl) for minor in minors]
+        return [
+            text_with_direction(formats.format_money(minor, currency, locale), document_is_rtl=rtl) for minor in minors
+        ]
 
     facts = {
         "lang": language.html_lang.split("-")[0],
-        "region": languages.region_of(language.html_lang),
+        "region": languages.region_of_language_tag(language.html_lang),
         "rtl": rtl,
         "plain": language.text("page.rewritten"),
         "title": texts.text(f"reports.name.{layout.name}"),
         "month": formats.format_month(report.month, locale),
-        "partner": directional_text(partner, rtl=rtl),
+        "partner": text_with_direction(partner, document_is_rtl=rtl),
         "date": [report.made_at.year, report.made_at.month, report.made_at.day],
         "about": report_header_lines(report, layout, texts),
         "columns": [texts.text("reports.nonprofit"), *(texts.text(f"reports.column.{name}") for name in names)],
         "rows": [
             {
-                "name": directional_text(named.nonprofit, rtl=rtl),
+                "name": text_with_direction(named.nonprofit, document_is_rtl=rtl),
                 "amounts": amounts(named.row.currency, named.row.amounts),
             }
             for named in rows[:PRINTED_ROWS]
@@ -84,7 +86,7 @@ async def render_pdf(
         "none": None if rows else texts.text("reports.none"),
         "more": texts.text("reports.more", count=texts.number(PRINTED_ROWS)) if len(rows) > PRINTED_ROWS else None,
     }
-    return await _press().render(facts, {}, report.made_at)
+    return await _press().render_document(facts, {}, report.made_at)
 
 
 def report_header_lines(report: MonthlyReport, layout: ReportLayout, texts: PageTexts) -> list[str]:

@@ -84,7 +84,7 @@ class SearchPages:
             personal = shared and has_scope(visitor.person.roles, PERSONAL)
             for one in SEARCHED_LISTS:
                 if has_scope(visitor.person.roles, one.scope):
-                    words = query_term_hashes(partner.id, one.id_type, entered, personal=personal)
+                    words = query_term_hashes(partner.id, one.id_type, entered, includes_personal_terms=personal)
                     ids = await store_search.find_records(tx, partner, one.id_type, words) if words else []
                     found.append((one, [tx.ids.text(one.id_type, id_) for id_ in ids]))
         return found

@@ -73,10 +73,12 @@ def record_term_hashes(record: SearchableRecord) -> list[int]:
     return sorted(list(found)[:_MOST_TERMS])
 
 
-def query_term_hashes(partner_id: UUID, record_type: str, query: str, *, personal: bool) -> list[list[int]]:
+def query_term_hashes(
+    partner_id: UUID, record_type: str, query: str, *, includes_personal_terms: bool
+) -> list[list[int]]:
     """The possible term hashes of each entered word."""
     hashed = _hasher(partner_id, record_type)
-    classes = (False, True) if personal else (False,)
+    classes = (False, True) if includes_personal_terms else (False,)
     return [
         [
             hashed(word, personal=one, beginning=beginning)
@@ -87,9 +89,9 @@ def query_term_hashes(partner_id: UUID, record_type: str, query: str, *, persona
     ]
 
 
-def query_words(entered: str) -> list[str]:
+def query_words(query: str) -> list[str]:
     """The words of a search."""
-    return list(dict.fromkeys(word[:_WORD] for word in _fold(entered).split()))[:MOST_WORDS]
+    return list(dict.fromkeys(word[:_WORD] for word in _fold(query).split()))[:MOST_WORDS]
 
 
 def _words(text: str) -> Iterator[str]:

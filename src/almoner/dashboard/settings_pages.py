@@ -78,7 +78,9 @@ class SettingsPages:
             raise NotFound
         if visitor.form:
             account = replace(account, brand_colour=parse_colour(visitor.form_value("colour").strip()))
-        return self._render(account, replace(shown, primary_color=None), self._context.pages.language(visitor.language))
+        return self._render(
+            account, replace(shown, primary_color=None), self._context.pages.language_for_tag(visitor.language)
+        )
 
     async def _apply(self, tx: Tx, visitor: SignedInRequest) -> None:
         """Store the entered settings, and record the changes in the audit log. Raises _Refused with all problems."""

@@ -79,14 +79,14 @@ async def record_export_file(
 
 
 @across_partners("sweep")
-async def next_expiry(tx: Tx) -> datetime | None:
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next file expires; None if there is none."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from csv_export")
     return found
 
 
 @across_partners("sweep")
-async def delete_expired(tx: Tx, limit: int) -> list[str | None]:
+async def delete_expired_and_return_storage_keys(tx: Tx, limit: int) -> list[str | None]:
     """Delete up to ``limit`` expired files; returns their storage keys."""
     rows = await tx.fetch(
         """

@@ -72,9 +72,9 @@ async def load_records(tx: Tx, record_type: str, ids: Sequence[UUID]) -> list[Se
     return [SearchableRecord(*row) for row in rows]
 
 
-async def replace_terms(tx: Tx, keys: Sequence[RecordKey], terms: Sequence[Sequence[int]]) -> None:
-    """Replace the terms of each record, in the order of ``keys``; a record without terms is no longer found."""
-    pairs = sorted(zip(keys, terms, strict=True), key=lambda pair: pair[0])
+async def replace_terms(tx: Tx, record_keys: Sequence[RecordKey], term_hashes: Sequence[Sequence[int]]) -> None:
+    """Replace the terms of each record, in the order of ``record_keys``; a record without terms is no longer found."""
+    pairs = sorted(zip(record_keys, term_hashes, strict=True), key=lambda pair: pair[0])
     kept, gone = [pair for pair in pairs if pair[1]], [key for key, found in pairs if not found]
     if kept:
         await tx.executemany(

@@ -11,7 +11,7 @@ class InternalEvent(Generic[T]):
     """An internal event, declared in the ``domain`` of its emitting slice.
 
     Example: ``SENT = InternalEvent("internal.x", RefundSentEvent)``. ``record``: its payload type, checked in
-    ``outbox.emit_internal`` and ``tasks.on_internal_event``.
+    ``outbox.emit_internal_event`` and ``tasks.on_internal_event``.
     """
 
     name: str

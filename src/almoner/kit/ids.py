@@ -112,9 +112,9 @@ class Uuid7:
 new_id = Uuid7()
 
 
-def moment_of_id(value: UUID) -> datetime:
+def created_at_of_id(id_: UUID) -> datetime:
     """When a UUIDv7 was made, to the millisecond."""
-    return datetime.fromtimestamp((value.int >> 80) / 1000, UTC)
+    return datetime.fromtimestamp((id_.int >> 80) / 1000, UTC)
 
 
 def lowest_id_at(moment: datetime) -> UUID:

@@ -58,7 +58,7 @@ def nearest_offered_language(tag: str, offered: Collection[str]) -> str | None:
     return None
 
 
-def region_of(tag: str) -> str | None:
+def region_of_language_tag(tag: str) -> str | None:
     """The two-letter region of a language tag in upper case: ``GB`` for ``en-GB``."""
     for part in tag.split("-")[1:]:
         if len(part) == 1:

@@ -148,7 +148,7 @@ def clean_line(text: str) -> str:
     return " ".join((text if text.isascii() and text.isprintable() else clean_text(text)).split())
 
 
-def clean_code(text: str) -> str:
+def clean_ascii_code(text: str) -> str:
     """Clean an ASCII code such as a postcode: wide letters become narrow, with single spaces."""
     plain = clean_text(text)
     return " ".join((plain if plain.isascii() else plain.translate(_PLAIN_SIGNS)).split())

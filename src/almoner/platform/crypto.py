@@ -60,35 +60,35 @@ class Vault:
         """The Ed25519 key of a purpose, for signatures that others verify."""
         return Ed25519PrivateKey.from_private_bytes(self.keyed_hash(purpose, b"ed25519"))
 
-    def encrypt(self, plain: bytes, *, context: str, binding: bytes = b"") -> bytes:
-        """AES-256-GCM under the context's key; ``binding`` (such as a row ID) is needed again to decrypt."""
+    def encrypt(self, plaintext: bytes, *, context: str, associated_data: bytes = b"") -> bytes:
+        """AES-256-GCM under the context's key; ``associated_data`` (such as a row ID) is needed again to decrypt."""
         nonce = os.urandom(_NONCE_BYTES)
-        return _FORMAT + nonce + self._cipher(context).encrypt(nonce, plain, binding)
+        return _FORMAT + nonce + self._cipher(context).encrypt(nonce, plaintext, associated_data)
 
-    def decrypt(self, sealed: bytes, *, context: str, binding: bytes = b"") -> bytes:
+    def decrypt(self, ciphertext: bytes, *, context: str, associated_data: bytes = b"") -> bytes:
         """The plain bytes. Raises DecryptionFailed if value, context or binding differ."""
-        nonce, body = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        nonce, body = ciphertext[1 : 1 + _NONCE_BYTES], ciphertext[1 + _NONCE_BYTES :]
         try:
-            if sealed[:1] != _FORMAT:
+            if ciphertext[:1] != _FORMAT:
                 raise DecryptionFailed("unknown format of a sealed value")
-            return self._cipher(context).decrypt(nonce, body, binding)
+            return self._cipher(context).decrypt(nonce, body, associated_data)
         except (InvalidTag, ValueError) as error:
             raise DecryptionFailed(
                 f"a sealed {context} cannot be opened: altered, moved, or another master key"
             ) from error
 
-    def page_token(self, purpose: str, record: UUID) -> str:
+    def page_token(self, purpose: str, record_id: UUID) -> str:
         """The token in a hosted page's link: the record ID and its MAC. Always the same, nothing is stored."""
-        return self._token(purpose, record.bytes)
+        return self._token(purpose, record_id.bytes)
 
     def read_page_token(self, purpose: str, token: str) -> UUID | None:
         """The record ID in a page token; None if the token is not ours for this purpose."""
         known = self._verified_payload(purpose, token)
         return UUID(bytes=known) if known is not None and len(known) == _ID_BYTES else None
 
-    def expiring_token(self, purpose: str, record: UUID, until: datetime) -> str:
+    def expiring_token(self, purpose: str, record_id: UUID, expires_at: datetime) -> str:
         """A page token that contains its expiry time."""
-        return self._token(purpose, record.bytes + int(until.timestamp()).to_bytes(_END_BYTES))
+        return self._token(purpose, record_id.bytes + int(expires_at.timestamp()).to_bytes(_END_BYTES))
 
     def read_expiring_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
         """The record ID and expiry (which may be past) in a token; None if the token is not ours."""

@@ -20,9 +20,9 @@ from asyncpg import Record
 from almoner.kit.errors import IdempotencyKeyInUse, IncorrectParams, OriginalCallInProgress, SameKeyDifferentData
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
-from almoner.platform.database.named import NamedStatement
+from almoner.platform.database.named import NamedParameterStatement
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
 HEADER: Final = "idempotency-key"
@@ -47,7 +47,7 @@ select :partner_id, :key_hash, :route::text, :fingerprint::bytea, :answer::bytea
 COMPLETE: Final = f"kept as ({_ANSWER} from made where :key_hash is not null)"
 """CTE that stores the response; the statement's effect must be a CTE named ``made``."""
 
-_ENTRY: Final = partial(audit.insert_entries_sql, scope=":partner_id", at=":now")
+_ENTRY: Final = partial(audit.insert_entries_sql, scope_parameter=":partner_id", time_parameter=":now")
 
 AUDIT: Final = f"audited as ({_ENTRY('from made')})"
 """CTE that writes the audit entry of the call, with ``audit.named_values``."""
@@ -58,7 +58,7 @@ OUTCOME: Final = """
 """Columns that ``IdempotencyClaim.raise_for_outcome`` reads."""
 
 
-class Replayed(Exception):
+class ResponseReplayed(Exception):
     """The request was processed before; ``body`` is the stored response."""
 
     def __init__(self, body: bytes) -> None:
@@ -95,22 +95,22 @@ class IdempotencyClaim:
         if not outcome["claim_got"]:
             raise OriginalCallInProgress
         if outcome["stored_route"] is not None:
-            self.replay_stored_response(
+            self.raise_stored_response(
                 tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_response"]
             )
 
-    def replay_stored_response(self, vault: Vault, route: str, fingerprint: bytes, encrypted_response: bytes) -> None:
+    def raise_stored_response(self, vault: Vault, route: str, fingerprint: bytes, encrypted_response: bytes) -> None:
         """Raises Replayed with the stored response, IdempotencyKeyInUse or SameKeyDifferentData."""
         if route != self.route:
             raise IdempotencyKeyInUse
         if fingerprint != self.fingerprint:
             raise SameKeyDifferentData
         assert self.key_hash is not None
-        raise Replayed(vault.decrypt(encrypted_response, context="idempotency", binding=self.key_hash))
+        raise ResponseReplayed(vault.decrypt(encrypted_response, context="idempotency", associated_data=self.key_hash))
 
 
 def _seal(vault: Vault, key_hash: bytes, body: bytes) -> bytes:
-    return vault.encrypt(body, context="idempotency", binding=key_hash)
+    return vault.encrypt(body, context="idempotency", associated_data=key_hash)
 
 
 def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
@@ -124,16 +124,22 @@ def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
 
 
 def build_claim(
-    vault: Vault, partner: Partner, key: str | None, route: str, payload: object, *, with_publishable_key: bool = False
+    vault: Vault,
+    partner: Partner,
+    idempotency_key: str | None,
+    route: str,
+    payload: object,
+    *,
+    with_publishable_key: bool = False,
 ) -> IdempotencyClaim:
     """Build the claim of a call. ``payload``: the decoded body, or the hashes of an upload.
 
     ``with_publishable_key``: made with a publishable key, which never gets the stored response of a secret key (settled
     2).
     """
-    if key is None:
+    if idempotency_key is None:
         return IdempotencyClaim(partner, route, b"", None, None)
-    key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + key.encode())
+    key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + idempotency_key.encode())
     lock = int.from_bytes(key_hash[:8], signed=True)
     whose = b"publishable\n" if with_publishable_key else b""  # no route starts like this
     return IdempotencyClaim(
@@ -141,16 +147,16 @@ def build_claim(
     )
 
 
-async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, leased: bool = False) -> None:
+async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, already_leased: bool = False) -> None:
     """Lock the key, then look for a stored response: the first statements of a write.
 
-    Does not wait for the lock, unless the call already ``leased`` its key: then an identical call holds it only
+    Does not wait for the lock, unless the call already ``already_leased`` its key: then an identical call holds it only
     briefly, to find that lease and be refused. Two statements, since the look-up must see what the lock's last holder
     committed: a statement sees only what was committed before it began.
     """
     if claim.key_hash is None:
         return
-    if leased:
+    if already_leased:
         await tx.execute("select pg_advisory_xact_lock($1)", claim.lock)
     elif not await tx.fetchval("select pg_try_advisory_xact_lock($1)", claim.lock):
         raise OriginalCallInProgress
@@ -164,19 +170,21 @@ async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, leased: bool = False
         tx.now,
     )
     if row is not None:
-        claim.replay_stored_response(tx.vault, row["route"], row["fingerprint"], row["response"])
+        claim.raise_stored_response(tx.vault, row["route"], row["fingerprint"], row["response"])
 
 
-_COMPLETE: Final = NamedStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY('from kept')}")
+_COMPLETE: Final = NamedParameterStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY('from kept')}")
 
 
-async def complete_claim(tx: Tx, claim: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
+async def complete_claim(
+    tx: Tx, claim: IdempotencyClaim, response_body: bytes, audit_entry: tuple[object, ...]
+) -> None:
     """The last statement of a write: store the response and the audit entry."""
     if claim.key_hash is None:
-        await audit.insert_entry(tx, entry)
+        await audit.insert_entry(tx, audit_entry)
         return
-    values = claim.statement_parameters(tx, body) | audit.entry_parameters(entry)
-    await tx.execute(_COMPLETE.sql, *_COMPLETE.arguments(values))
+    values = claim.statement_parameters(tx, response_body) | audit.entry_parameters(audit_entry)
+    await tx.execute(_COMPLETE.sql, *_COMPLETE.ordered_arguments(values))
 
 
 def is_claim_conflict(error: BaseException) -> bool:
@@ -217,5 +225,5 @@ async def purge_expired_responses(tx: Tx, limit: int = 1000) -> int:
     return int(removed)
 
 
-tasks: Final = Tasks()
-tasks.periodic("idempotency.purge", next_purge_at, purge_expired_responses, every=timedelta(hours=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("idempotency.purge", next_purge_at, purge_expired_responses, period=timedelta(hours=1))

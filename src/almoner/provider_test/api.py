@@ -382,7 +382,7 @@ class MerchantApi:
         saved = None
         if payment.kind != "charge" and payment.status == "succeeded" and payment.payment_method_id is not None:
             async with self.database.read() as tx:
-                saved = await store.find_any_payment_method(tx, payment.payment_method_id)
+                saved = await store.find_payment_method(tx, payment.payment_method_id)
         out = PaymentResponse(
             id=payment.id,
             kind=payment.kind,

@@ -77,7 +77,7 @@ class PaymentPages:
             cvc=_form_text(posted, "cvc"),
             name=_form_text(posted, "name"),
         )
-        card = typed.parse(self.database.deployment.clock.now())
+        card = typed.parse_card(self.database.deployment.clock.now())
         if isinstance(card, dict):
             return self._card_form(payment, status=422, typed=typed, problems=card)
         async with self.database.write() as tx:
@@ -145,7 +145,7 @@ class PaymentPages:
     ) -> Response:
         return self.pages.render_page(
             "pay.html",
-            self.pages.language(payment.language),
+            self.pages.language_for_tag(payment.language),
             status=status,
             form_targets=_FORM_TARGETS,
             payment=payment,
@@ -160,7 +160,7 @@ class PaymentPages:
     def _bank(self, payment: Payment, *, status: int = 200) -> Response:
         return self.pages.render_page(
             "challenge.html",
-            self.pages.language(payment.language),
+            self.pages.language_for_tag(payment.language),
             status=status,
             form_targets=_FORM_TARGETS,
             payment=payment,
@@ -171,7 +171,9 @@ class PaymentPages:
     def _ended(self, payment: Payment) -> Response:
         kind = "setup" if payment.kind == "setup" else "ended"
         ended = f"test_provider.{kind}.{payment.status}"
-        return self.pages.render_page("ended.html", self.pages.language(payment.language), payment=payment, ended=ended)
+        return self.pages.render_page(
+            "ended.html", self.pages.language_for_tag(payment.language), payment=payment, ended=ended
+        )
 
     def _unknown(self, request: Request) -> Response:
         return self.pages.render_message(

@@ -92,18 +92,18 @@ async def _save_card(tx: Tx, payment: Payment, card: Card) -> Payment:
 
 
 async def charge_off_session(
-    tx: Tx, charge: Payment, customer: str, key: str, fingerprint: bytes
+    tx: Tx, charge: Payment, customer_id: str, idempotency_key: str, fingerprint: bytes
 ) -> Payment | ChargeRefusal:
     """Charge a saved card once for each key; a decline is a payment that failed."""
     assert charge.payment_method_id is not None, "a charge names its card"
     assert charge.first_payment_id is not None, "a charge names the payment in which the donor agreed"
     method = await store.lock_payment_method(tx, charge.payment_method_id)
     first = await store.find_payment(tx, charge.first_payment_id)
-    if method is None or method.customer != customer:
+    if method is None or method.customer != customer_id:
         return ChargeRefusal.NO_SUCH_METHOD
     if first is None or first.status != "succeeded" or first.kind != "payment":
         return ChargeRefusal.NO_SUCH_AGREEMENT
-    created = await store.create_payment(tx, charge, key, fingerprint)
+    created = await store.create_payment(tx, charge, idempotency_key, fingerprint)
     if created is None:
         return ChargeRefusal.KEY_REUSED
     if created.id != charge.id:
@@ -118,21 +118,21 @@ async def charge_off_session(
     return ended
 
 
-async def fail_next_charge(tx: Tx, customer: str, method_id: str, reason: DeclineReason) -> bool:
+async def fail_next_charge(tx: Tx, customer_id: str, method_id: str, reason: DeclineReason) -> bool:
     """Make the next charge of a saved card fail; False if there is no such card."""
-    return await _change_method(tx, customer, method_id, fails_with=reason.value)
+    return await _change_method(tx, customer_id, method_id, fails_with=reason.value)
 
 
-async def expire_card(tx: Tx, customer: str, method_id: str) -> bool:
+async def expire_card(tx: Tx, customer_id: str, method_id: str) -> bool:
     """Expire a saved card; False if there is no such card."""
     last_month = tx.now.replace(day=1) - timedelta(days=1)
-    return await _change_method(tx, customer, method_id, expires_at=end_of_month(last_month.year, last_month.month))
+    return await _change_method(tx, customer_id, method_id, expires_at=end_of_month(last_month.year, last_month.month))
 
 
-async def renew_card(tx: Tx, customer: str, method_id: str) -> bool:
+async def renew_card(tx: Tx, customer_id: str, method_id: str) -> bool:
     """Simulate a bank that renews a saved card, and notify the merchant; False if there is no such card."""
     later = end_of_month(tx.now.year + RENEWED_FOR_YEARS, tx.now.month)
-    if not await _change_method(tx, customer, method_id, expires_at=later, renewed=True):
+    if not await _change_method(tx, customer_id, method_id, expires_at=later, renewed=True):
         return False
     method = await store.lock_payment_method(tx, method_id)
     assert method is not None, "it is locked"
@@ -153,9 +153,9 @@ async def _change_method(tx: Tx, customer: str, method_id: str, *, renewed: bool
     return True
 
 
-async def delete_payment_method(tx: Tx, customer: str, method_id: str) -> None:
+async def delete_payment_method(tx: Tx, customer_id: str, method_id: str) -> None:
     """Delete a saved card; does nothing if it does not exist."""
-    await store.delete_payment_method(tx, customer, method_id)
+    await store.delete_payment_method(tx, customer_id, method_id)
 
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
@@ -180,23 +180,23 @@ def new_refund_id() -> str:
 
 
 async def refund_payment(
-    tx: Tx, payment_id: str, amount: int, currency: str, key: str, new_id: str
+    tx: Tx, payment_id: str, amount: int, currency: str, idempotency_key: str, refund_id: str
 ) -> Refund | RefundRefusal:
     """Refund a payment, once for each key and up to the paid amount, which is tracked in the payment's row."""
     payment = await store.lock_payment(tx, payment_id)
     if payment is None:
         return RefundRefusal.NO_SUCH_PAYMENT
-    asked = Refund(new_id, payment_id, amount, currency)
-    earlier = await store.find_refund(tx, key)
+    asked = Refund(refund_id, payment_id, amount, currency)
+    earlier = await store.find_refund(tx, idempotency_key)
     if earlier is not None:
-        return earlier if replace(earlier, id=new_id) == asked else RefundRefusal.KEY_REUSED
+        return earlier if replace(earlier, id=refund_id) == asked else RefundRefusal.KEY_REUSED
     if payment.status != "succeeded" or payment.currency != currency or payment.kind == "setup":
         return RefundRefusal.TOO_MUCH
     if amount > payment.amount - await store.refunded_amount(tx, payment_id) - await store.disputed_amount(
         tx, payment_id
     ):
         return RefundRefusal.TOO_MUCH
-    await store.insert_refund(tx, asked, key)
+    await store.insert_refund(tx, asked, idempotency_key)
     await store.reduce_disputed_amount(tx, payment_id, amount)
     return asked
 
@@ -224,21 +224,23 @@ async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | Non
     return decided
 
 
-async def submit_evidence(tx: Tx, dispute_id: str, evidence: dict[str, object], key: str) -> Dispute | EvidenceRefusal:
+async def submit_evidence(
+    tx: Tx, dispute_id: str, evidence: dict[str, object], idempotency_key: str
+) -> Dispute | EvidenceRefusal:
     """Take the merchant's evidence once; an explanation that says how decides the dispute at once."""
-    found = await store.lock_dispute(tx, dispute_id)
+    found = await store.lock_dispute_and_evidence_key(tx, dispute_id)
     if found is None:
         return EvidenceRefusal.NO_SUCH_DISPUTE
     dispute, earlier = found
     if earlier is not None:
-        return dispute if earlier == key else EvidenceRefusal.SUBMITTED_BEFORE
+        return dispute if earlier == idempotency_key else EvidenceRefusal.SUBMITTED_BEFORE
     if dispute.evidence_due_at is None or dispute.evidence_due_at <= tx.now:
         return EvidenceRefusal.CLOSED
     files = evidence["files"]
     assert isinstance(files, dict), "it was parsed"
     if await store.count_files(tx, list(files.values())) != len(set(files.values())):
         return EvidenceRefusal.NO_SUCH_FILE
-    await store.store_evidence(tx, dispute_id, evidence, key)
+    await store.store_evidence(tx, dispute_id, evidence, idempotency_key)
     explanation = str(evidence["explanation"] or "")
     for word, won in ((WINNING_EVIDENCE, True), (LOSING_EVIDENCE, False)):
         if word in explanation:

@@ -98,28 +98,28 @@ async def update_payment_status(tx: Tx, payment: Payment, status: str) -> Paymen
     return None if row is None else _payment(row)
 
 
-async def insert_payment_method(tx: Tx, method: PaymentMethod) -> None:
+async def insert_payment_method(tx: Tx, payment_method: PaymentMethod) -> None:
     """Store a card that is saved once its payment succeeds."""
     await tx.execute(
         f"""insert into provider_test.payment_method ({_METHOD})
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)""",
-        *(getattr(method, field.name) for field in fields(PaymentMethod)),
+        *(getattr(payment_method, field.name) for field in fields(PaymentMethod)),
     )
 
 
-async def find_usable_payment_method(tx: Tx, customer: str, method_id: str) -> PaymentMethod | None:
+async def find_usable_payment_method(tx: Tx, customer_id: str, method_id: str) -> PaymentMethod | None:
     """A customer's saved card whose payment succeeded."""
     row = await tx.fetchrow(
         f"""select {_METHOD} from provider_test.payment_method m
             where customer = $1 and id = $2 and exists (
                 select from provider_test.payment where payment_method_id = m.id and status = 'succeeded')""",
-        customer,
+        customer_id,
         method_id,
     )
     return None if row is None else PaymentMethod(**row)
 
 
-async def find_any_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
+async def find_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
     """A saved card."""
     row = await tx.fetchrow(f"select {_METHOD} from provider_test.payment_method where id = $1", method_id)
     return None if row is None else PaymentMethod(**row)
@@ -131,22 +131,22 @@ async def lock_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
     return None if row is None else PaymentMethod(**row)
 
 
-async def update_payment_method(tx: Tx, method: PaymentMethod) -> None:
+async def update_payment_method(tx: Tx, payment_method: PaymentMethod) -> None:
     """Update a saved card."""
     await tx.execute(
         """update provider_test.payment_method set expires_at = $2, behaviour = $3, fails_with = $4, changes = $5
            where id = $1""",
-        method.id,
-        method.expires_at,
-        method.behaviour,
-        method.fails_with,
-        method.changes,
+        payment_method.id,
+        payment_method.expires_at,
+        payment_method.behaviour,
+        payment_method.fails_with,
+        payment_method.changes,
     )
 
 
-async def delete_payment_method(tx: Tx, customer: str, method_id: str) -> None:
+async def delete_payment_method(tx: Tx, customer_id: str, method_id: str) -> None:
     """Delete a customer's saved card."""
-    await tx.execute("delete from provider_test.payment_method where customer = $1 and id = $2", customer, method_id)
+    await tx.execute("delete from provider_test.payment_method where customer = $1 and id = $2", customer_id, method_id)
 
 
 async def find_refund(tx: Tx, idempotency_key: str) -> Refund | None:
@@ -194,7 +194,7 @@ async def upsert_dispute(tx: Tx, dispute: Dispute) -> Dispute:
     return Dispute(**rows[0])
 
 
-async def lock_dispute(tx: Tx, dispute_id: str) -> tuple[Dispute, str | None] | None:
+async def lock_dispute_and_evidence_key(tx: Tx, dispute_id: str) -> tuple[Dispute, str | None] | None:
     """A dispute that has opened, locked, and the key of its evidence."""
     row = await tx.fetchrow(
         f"""select {_DISPUTE}, evidence_key from provider_test.dispute
@@ -209,26 +209,26 @@ async def lock_dispute(tx: Tx, dispute_id: str) -> tuple[Dispute, str | None] | 
     return Dispute(**values), key
 
 
-async def store_evidence(tx: Tx, dispute_id: str, evidence: dict[str, object], key: str) -> None:
+async def store_evidence(tx: Tx, dispute_id: str, evidence: dict[str, object], idempotency_key: str) -> None:
     """Store the evidence for a locked dispute."""
     await tx.execute(
         """update provider_test.dispute set evidence = $2, evidence_key = $3, evidence_submitted_at = $4
            where id = $1""",
         dispute_id,
         evidence,
-        key,
+        idempotency_key,
         tx.now,
     )
 
 
-async def create_file(tx: Tx, file_id: str, key: str, media_type: str, content: bytes) -> str:
+async def create_file(tx: Tx, file_id: str, idempotency_key: str, media_type: str, content: bytes) -> str:
     """Store what is known of an uploaded file, once for each key; its id."""
     made = await tx.fetchval(
         """insert into provider_test.file (id, idempotency_key, media_type, size, sha256, created_at)
            values ($1, $2, $3, $4, $5, $6)
            on conflict (idempotency_key) do update set idempotency_key = excluded.idempotency_key returning id""",
         file_id,
-        key,
+        idempotency_key,
         media_type,
         len(content),
         sha256(content).digest(),

@@ -51,11 +51,11 @@ class SandboxClock:
             remaining = await self._background.count_outstanding(tx)
         return ClockReading(self._clock.now(), self._clock.offset, remaining)
 
-    async def advance_to(self, tx: Tx, moment: datetime) -> ClockReading:
+    async def advance_to(self, tx: Tx, target_time: datetime) -> ClockReading:
         """Move the clock to a future time."""
-        return await self.advance(tx, moment - self._clock.now())
+        return await self.advance(tx, target_time - self._clock.now())
 
-    async def advance(self, tx: Tx, by: timedelta) -> ClockReading:
+    async def advance(self, tx: Tx, duration: timedelta) -> ClockReading:
         """Advance by a duration.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
@@ -63,12 +63,12 @@ class SandboxClock:
         ends before the first date of a donation subscription that was not worked off: ``remaining`` is not 0 then.
         Raises ClockInUse, IncorrectParams, UnreleasedDatabaseCopy.
         """
-        if not timedelta() <= by <= MAX_ADVANCE:
+        if not timedelta() <= duration <= MAX_ADVANCE:
             raise IncorrectParams(f"body must move the clock forwards, by at most {MAX_ADVANCE.days} days a call")
         self._background.db.deployment.identity.ensure_active()  # else what falls due on the way would wait
         if not await business_clock.try_lock_clock(tx):
             raise ClockInUse
-        reading = await self._advance(self._clock.offset + by)
+        reading = await self._advance(self._clock.offset + duration)
         # The answer is kept, and its 21 days begin, in the time that it was given in.
         tx.now = max(tx.now, reading.now)
         return reading
@@ -120,7 +120,7 @@ class SandboxClock:
 
     async def _behind(self, version: int) -> int:
         async with self._background.db.read() as tx:
-            return await processes.count_processes_behind(tx, version)
+            return await processes.count_processes_behind_clock(tx, version)
 
     async def _wait_until_idle(self, deadline: float) -> None:
         """Do what is due, and wait for what others have in hand."""

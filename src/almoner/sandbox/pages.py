@@ -51,7 +51,7 @@ class MailboxPages:
         name = deployment.ids.text("partner", partner)
         response = RedirectResponse(f"{MAILBOX}/{name}", 303, {"Cache-Control": "no-store"})
         link_sessions.begin_link_session(deployment.vault, PURPOSE, partner, name).set_cookie(
-            response, seconds=_COOKIE_SECONDS
+            response, max_age_seconds=_COOKIE_SECONDS
         )
         return response
 
@@ -88,11 +88,11 @@ class MailboxPages:
             mails = await store.list_newest_mails(tx, scope, _SHOWN)
         return self._pages.render_page(
             "mailbox.html",
-            self._pages.language(None),
+            self._pages.language_for_tag(None),
             mails=mails,
             shown=_SHOWN,
             file_url=partial(attachment_url, self._db.deployment),
         )
 
     def _unknown(self) -> Response:
-        return self._pages.render_page("no_mailbox.html", self._pages.language(None), status=404)
+        return self._pages.render_page("no_mailbox.html", self._pages.language_for_tag(None), status=404)

@@ -35,7 +35,7 @@ from almoner.sandbox.schemas import (
     clock_response,
     mail_response,
 )
-from almoner.sandbox.simulate import Simulation, UnknownRecord
+from almoner.sandbox.simulate import SandboxRecordNotFound, Simulation
 
 _REFUSALS: Final = tuple(
     dict.fromkeys(
@@ -80,7 +80,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
             return clock_response(await clock.advance_to(call.tx, body.advance_to))
         return clock_response(await clock.advance(call.tx, timedelta(seconds=body.advance_seconds or 0)))
 
-    @routes.post("/v1/sandbox/simulate", key=SECRET, scope="sandbox", tx="around", errors=(UnknownRecord, *_REFUSALS))
+    @routes.post(
+        "/v1/sandbox/simulate", key=SECRET, scope="sandbox", tx="around", errors=(SandboxRecordNotFound, *_REFUSALS)
+    )
     async def simulate(call: ApiCall, body: SimulateBody) -> RawResponse:
         """Simulate an action on one of your records. Returns the record.
 

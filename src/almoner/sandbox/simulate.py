@@ -28,7 +28,7 @@ SimulatedActions = Mapping[tuple[str, str], SimulatedAction]
 """All actions, by ID type and action name."""
 
 
-class UnknownRecord(BadRequest):
+class SandboxRecordNotFound(BadRequest):
     code = "sandbox/record_not_found"
     message = "None of your records that support this action has this ID"
 
@@ -49,12 +49,12 @@ class Simulation:
         return found
 
     async def run_action(self, partner: Partner, body: SimulateBody) -> ResponseRecord:
-        """Run an action; returns the changed record. Raises UnknownRecord."""
+        """Run an action; returns the changed record. Raises SandboxRecordNotFound."""
         for (type_, action), move in self._moves.items():
             if action == body.action and (record_id := self._ids.parse(type_, body.id)):
                 with suppress(NotFound):
                     return await move(partner, record_id, body)
-        raise UnknownRecord(f"body.id '{body.id}' names nothing that {body.action} can be done to")
+        raise SandboxRecordNotFound(f"body.id '{body.id}' names nothing that {body.action} can be done to")
 
 
 def ensure_fields(**given: object) -> None:

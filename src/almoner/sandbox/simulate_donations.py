@@ -110,7 +110,7 @@ class _Donors:
         return replace(
             gift,
             frequency=frequency,
-            agreement=agreements.agreement_of(language, name, gift.money, frequency, today),
+            agreement=agreements.build_agreement(language, name, gift.money, frequency, today),
         )
 
     async def _transfer(self, partner: Partner, session_id: UUID, details: DonationDetails) -> ResponseRecord:
@@ -148,7 +148,7 @@ class _Donors:
             if payment is None or payment.provider_payment is None:
                 return None
             money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)
-            await bank_statements.book_sandbox_transfer(tx, money, payment.provider_payment, by=_BY)
+            await bank_statements.book_sandbox_transfer(tx, money, payment.provider_payment, booked_by=_BY)
             return donations.serialise_for_api(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:

@@ -58,6 +58,6 @@ class _SavedCards:
         saved = subscription.payment_method
         if saved is None or subscription.status == "cancelled" or not await act(saved):
             raise InvalidState(f"the donation subscription is {subscription.status} and has no saved card")
-        await donations_flows.refresh_payment_method(self._context, saved.id)
+        await donations_flows.refresh_saved_payment_method(self._context, saved.id)
         async with db.read() as tx:
             return donation_subscriptions.serialise_for_api(tx, await donation_subscriptions.get(tx, partner, plan_id))

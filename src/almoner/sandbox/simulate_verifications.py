@@ -57,7 +57,7 @@ async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: Simulat
 
 
 async def _expire(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateBody) -> MonetaryDonationVerification:
-    return await verifications.expire_now(tx, partner, verification_id)
+    return await verifications.expire_verification_now(tx, partner, verification_id)
 
 
 async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateBody) -> MonetaryDonationVerification:
@@ -70,5 +70,5 @@ async def _end_check(
     ensure_fields(type=body.type)
     assert body.type is not None, "needed says so"
     return await verifications.record_check_outcome(
-        tx, partner, verification_id, body.type, outcome, by=_EVIDENCE.decided_by
+        tx, partner, verification_id, body.type, outcome, decided_by=_EVIDENCE.decided_by
     )

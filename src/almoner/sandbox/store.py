@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 _COLUMNS: Final = "id, sender, recipient, subject, text, html, links, created_at"
 
@@ -71,7 +71,7 @@ order by id {{order}}
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, to: str | None, subject: str | None
+    tx: Tx, partner: Partner, page_: RequestedPage, to: str | None, subject: str | None
 ) -> tuple[list[SandboxMail], int]:
     """One page of the partner's emails in reading order, and the total, from one snapshot."""
     down = page_.reads_descending

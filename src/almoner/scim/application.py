@@ -155,7 +155,7 @@ class ScimApplication:
         call.rate = self._guard.check_rate_limit(caller, call.address)
         if call.rate.retry_after is not None:
             raise RateExceeded(call.rate.retry_after)
-        self._guard.record_use(caller, call.address, call.scope["almoner.route"])
+        self._guard.record_key_use(caller, call.address, call.scope["almoner.route"])
 
     async def _serve(self, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:
         assert call.caller is not None

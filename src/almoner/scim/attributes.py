@@ -43,7 +43,7 @@ class ScalarSql:
     no: str = ""
 
     @property
-    def text(self) -> str:
+    def text_sql(self) -> str:
         """The value of an identifier as text: Crockford's base32 of 130 bits, as ``kit.ids`` writes it."""
         if self.type != "uuid":
             return self.sql
@@ -129,7 +129,7 @@ class AttributeMap:
         self._model = model
 
     @property
-    def id(self) -> ScalarSql:
+    def id_sql(self) -> ScalarSql:
         """The SQL of the resource's ID."""
         return ScalarSql(
             f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type_of_resource(self.kind)]
@@ -154,7 +154,7 @@ class AttributeMap:
     def _columns(self) -> dict[str, ScalarSql]:
         row = self.alias
         found = {
-            "id": self.id,
+            "id": self.id_sql,
             "external_id": ScalarSql(f"{row}.external_id", column=True),
             "meta.resource_type": ScalarSql(f"'{self.kind}'::text"),
             "meta.created": ScalarSql(f"{row}.created_at", "timestamptz", column=True, required=True),
@@ -217,7 +217,7 @@ class AttributeMap:
         link = ScalarSql(linked, "uuid", ids=self._prefixes[type_])
         parts = {
             "value": link,
-            "ref": ScalarSql(f"('{path}/' || {link.text})"),
+            "ref": ScalarSql(f"('{path}/' || {link.text_sql})"),
             "display": ScalarSql(f"folded({name})", exact=False),
             "type": ScalarSql(f"folded('{of}')", exact=False),
         }

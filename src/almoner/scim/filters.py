@@ -217,7 +217,7 @@ def _id_comparison_sql(place: ScalarSql, op: CompareOperator, value: Any, parame
     if not isinstance(value, str):
         return _type_mismatch_sql(op)
     if op not in {CompareOperator.eq, CompareOperator.ne}:
-        return _text_comparison_sql(ScalarSql(place.text), op, value, parameters)
+        return _text_comparison_sql(ScalarSql(place.text_sql), op, value, parameters)
     known = ids.decode_uuid(value.removeprefix(place.ids)) if value.startswith(place.ids) else None
     return _type_mismatch_sql(op) if known is None else f"{place.sql} {_SIGNS[op]} {parameters.add(known, 'uuid')}"
 

@@ -17,11 +17,11 @@ from almoner.scim.filters import SqlParameters
 
 
 def sort_value_sql(
-    attribute_map: AttributeMap, binding: AttributeBinding | None, *, several_kinds: bool
+    attribute_map: AttributeMap, binding: AttributeBinding | None, *, searches_several_kinds: bool
 ) -> ScalarSql | None:
     """The SQL by which a kind of resource is sorted; None: by its ID only.
 
-    ``several_kinds``: other kinds, whose IDs have other prefixes, are searched too.
+    ``searches_several_kinds``: other kinds, whose IDs have other prefixes, are searched too.
     """
     if binding is None:
         return None
@@ -31,12 +31,12 @@ def sort_value_sql(
         assert isinstance(item, ScalarSql)
         first = f"order by coalesce({place.primary}, false) desc, {place.order} limit 1"
         return ScalarSql(
-            f"(select {item.text} from {place.rows} {first})", "text" if item.type == "uuid" else item.type
+            f"(select {item.text_sql} from {place.rows} {first})", "text" if item.type == "uuid" else item.type
         )
     assert not isinstance(place, ComplexAttributeSql)
     if place.type != "uuid":
         return place
-    return ScalarSql(f"'{place.ids}'::text") if several_kinds else None
+    return ScalarSql(f"'{place.ids}'::text") if searches_several_kinds else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class PagePosition:
         return {"d": self.direction, "v": value, "i": self.id.hex}
 
 
-def parse_position(written: Any) -> PagePosition:
+def parse_position(position_json: Any) -> PagePosition:
     """Parse a position. Raises InvalidCursorException."""
     try:
-        value, direction = written["v"], written["d"]
+        value, direction = position_json["v"], position_json["d"]
         value = datetime.fromisoformat(value["at"]) if isinstance(value, dict) else value
-        id_ = UUID(hex=str(written["i"]))
+        id_ = UUID(hex=str(position_json["i"]))
     except (TypeError, KeyError, ValueError):
         raise InvalidCursorException from None
     if direction not in {"next", "previous"} or not isinstance(value, str | bool | datetime | None):
@@ -108,12 +108,12 @@ def _check_type(value: Any, type_: str) -> Any:
     return value
 
 
-def sort_order_of(request: SearchRequest[Any], values: list[ScalarSql | None]) -> SortOrder:
+def build_sort_order(request: SearchRequest[Any], sort_expressions: list[ScalarSql | None]) -> SortOrder:
     """The sort order of a search over kinds with these values; newest first by default (settled 1.1).
 
     Paging by index while resources are added may show one twice, but skips none.
     """
     descending = request.sort_by is None or request.sort_order == SearchRequest.SortOrder.descending
-    type_ = next((value.type for value in values if value is not None), None)
-    required = all(value is not None and value.required for value in values)
+    type_ = next((value.type for value in sort_expressions if value is not None), None)
+    required = all(value is not None and value.required for value in sort_expressions)
     return SortOrder(type_, required, descending)

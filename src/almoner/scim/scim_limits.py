@@ -28,7 +28,7 @@ _LONGEST_PATH: Final = 1_000
 _LONG: Final = frozenset({"members", "groups"})
 
 
-def scim_operations_in_body(payload: Any, most: int | None = None) -> list[Any]:
+def scim_operations_in_body(payload: Any, max_operations: int | None = None) -> list[Any]:
     """The operations in a PATCH or bulk request; none if it has no list.
 
     Raises PayloadTooLargeException, InvalidSyntaxException for two lists.
@@ -39,8 +39,8 @@ def scim_operations_in_body(payload: Any, most: int | None = None) -> list[Any]:
     if len(found) > 1:
         raise InvalidSyntaxException(detail="Operations is given more than once")
     operations = found[0] if found and isinstance(found[0], list) else []
-    if most is not None and len(operations) > most:
-        raise PayloadTooLargeException(detail=f"A bulk request may hold at most {most} operations")
+    if max_operations is not None and len(operations) > max_operations:
+        raise PayloadTooLargeException(detail=f"A bulk request may hold at most {max_operations} operations")
     return operations
 
 

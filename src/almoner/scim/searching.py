@@ -46,11 +46,11 @@ class Search:
             if request.filter is not None:
                 bound = parametrize(ScimFilter, model)(str(request.filter))
                 condition = filters.filter_to_sql(bound, places, self._parameters)
-            value = ordering.sort_value_sql(places, request.sort_binding(model), several_kinds=len(models) > 1)
+            value = ordering.sort_value_sql(places, request.sort_binding(model), searches_several_kinds=len(models) > 1)
             self._searched.append(SearchTarget(kind, condition, value))
-        self._order = ordering.sort_order_of(request, [one.value for one in self._searched])
+        self._order = ordering.build_sort_order(request, [one.value for one in self._searched])
 
-    async def run(self, tx: Tx, position: PagePosition | None) -> SearchResult:
+    async def fetch_page(self, tx: Tx, position: PagePosition | None) -> SearchResult:
         """One page; ``position``: of its beginning or end, for cursors. Raises InvalidCursorException."""
         if self._request.count == 0:
             return SearchResult(await self._total(tx), [])

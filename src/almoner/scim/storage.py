@@ -94,7 +94,7 @@ class PostgresStorage(AsyncScimStorage):
         if self._tx.mode == "write" and response_parameters is None:
             await self._lock(kind, id_, resource_id)
         links = resources.includes_memberships(kind, self._model(kind), response_parameters)
-        row = await store.find(self._tx, self._partner, kind, id_, links=links)
+        row = await store.find(self._tx, self._partner, kind, id_, include_memberships=links)
         if row is None:
             raise self._unknown(kind, resource_id)
         if self._plain and response_parameters is not None and not resources.is_partial_response(response_parameters):
@@ -115,7 +115,7 @@ class PostgresStorage(AsyncScimStorage):
         """One page of matches. Raises InvalidFilterException, InvalidCursorException."""
         kinds = list(dict.fromkeys(self._kind(type_) for type_ in resource_types))
         search = Search(self._tx.ids, self._partner, {kind: self._model(kind) for kind in kinds}, search_request)
-        found = await search.run(self._tx, ordering.parse_position(position) if position is not None else None)
+        found = await search.fetch_page(self._tx, ordering.parse_position(position) if position is not None else None)
         return SearchPage(found.total, await self._loaded(found.places, search_request), found.next, found.previous)
 
     async def _loaded(self, places: list[tuple[Kind, UUID]], request: SearchRequest[Any]) -> list[Resource[Any]]:
@@ -123,7 +123,7 @@ class PostgresStorage(AsyncScimStorage):
         for kind in dict.fromkeys(kind for kind, _ in places):
             links = resources.includes_memberships(kind, self._model(kind), request)
             ids = [id_ for of, id_ in places if of == kind]
-            rows |= await store.find_many(self._tx, self._partner, kind, ids, links=links)
+            rows |= await store.find_many(self._tx, self._partner, kind, ids, include_memberships=links)
         found = [rows[id_] for _, id_ in places if id_ in rows]
         plain = self._plain and not resources.is_partial_response(request)
         make = resources.resource_json if plain else resources.build_resource
@@ -215,7 +215,7 @@ class PostgresStorage(AsyncScimStorage):
                 await self._record(kind, id_, "deleted")
             else:
                 group = await members.get_group_for_update(self._tx, self._partner, id_)
-                gone = await members.update_group(self._tx, group, members=())
+                gone = await members.update_group(self._tx, group, member_ids=())
                 await members.delete_group(self._tx, self._partner, id_)
                 details = scim_audit.group_audit_details(self._tx.ids, removed=gone.removed, role=group.role)
                 await self._record(kind, id_, "deleted", details)
@@ -234,7 +234,7 @@ class PostgresStorage(AsyncScimStorage):
     async def _change_group(self, row: StoredResource, profile: dict[str, Any], resource: Resource[Any]) -> None:
         who = resources.member_ids(self._tx.ids, resource)
         group = await members.get_group_for_update(self._tx, self._partner, row.id)
-        done = await members.update_group(self._tx, group, profile=profile, members=who)
+        done = await members.update_group(self._tx, group, profile=profile, member_ids=who)
         if done.group.version != group.version:
             names = scim_audit.changed_attributes(row.profile, profile)
             details = scim_audit.group_audit_details(
@@ -259,7 +259,7 @@ class PostgresStorage(AsyncScimStorage):
         return row
 
     async def _read(self, kind: Kind, id_: UUID) -> StoredResource:
-        row = await store.find(self._tx, self._partner, kind, id_, links=True)
+        row = await store.find(self._tx, self._partner, kind, id_, include_memberships=True)
         assert row is not None
         return row
 

@@ -54,10 +54,10 @@ def _row(kind: Kind, row: Record, *, links: bool) -> StoredResource:
     return StoredResource(kind, row["id"], row["profile"], row["version"], row["created_at"], row["updated_at"], found)
 
 
-async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, links: bool) -> StoredResource | None:
+async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, include_memberships: bool) -> StoredResource | None:
     """One user or group."""
-    row = await tx.fetchrow(f"{_SELECTS[kind, links]} = $2", partner.id, id_)
-    return _row(kind, row, links=links) if row else None
+    row = await tx.fetchrow(f"{_SELECTS[kind, include_memberships]} = $2", partner.id, id_)
+    return _row(kind, row, links=include_memberships) if row else None
 
 
 async def get_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> StoredResource | None:
@@ -67,11 +67,11 @@ async def get_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> Sto
 
 
 async def find_many(
-    tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, links: bool
+    tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, include_memberships: bool
 ) -> dict[UUID, StoredResource]:
     """Some users or groups by their ids."""
-    rows = await tx.fetch(f"{_SELECTS[kind, links]} = any($2::uuid[])", partner.id, ids)
-    return {row["id"]: _row(kind, row, links=links) for row in rows}
+    rows = await tx.fetch(f"{_SELECTS[kind, include_memberships]} = any($2::uuid[])", partner.id, ids)
+    return {row["id"]: _row(kind, row, links=include_memberships) for row in rows}
 
 
 async def list_matches(

@@ -44,7 +44,7 @@ async def measured(service: Service, *expected: str) -> None:
     """What a worker measures of them, once it has."""
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run(service.services, "server", stop))
+        group.create_task(worker.run_worker(service.services, "server", stop))
         metrics = service.services.telemetry.render_metrics
         await eventually(lambda: all(one.encode() in metrics() for one in expected), within=30)
         stop.set()

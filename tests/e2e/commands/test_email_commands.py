@@ -7,7 +7,7 @@ import pytest
 
 from almoner.giving.receipts.jobs import RECEIPT
 from almoner.kit.time import iso_timestamp
-from almoner.platform.jobs.queue import JobDone, JobRecorded
+from almoner.platform.jobs.queue import JobDone, JobResultRecorded
 from almoner.platform.outbound.mail import Mail, MailRefused
 from tests.support import emails, factories
 from tests.support.client import Client, data
@@ -40,7 +40,7 @@ async def test_a_rejected_email_is_listed_and_sent_again(service: Service, api: 
     assert row is not None
     payload = {"id": str(row["id"]), "partner": str(row["partner_id"]), "received": iso_timestamp(service.clock.now())}
     sent = await emails.send(service.db, RECEIPT, Rejecting(), payload, service.clock.now())
-    assert sent == JobRecorded(JobDone())
+    assert sent == JobResultRecorded(JobDone())
     [listed] = json.loads((await almoner("emails", "list", "--json"))[1])
     assert (listed["kind"], listed["recipient"], listed["rejected"]) == ("receipts.send", "ada@nowhere.example", "yes")
     assert "user unknown" in listed["reason"]

@@ -96,7 +96,7 @@ class AccountPages:
         events = [
             AccountEvent(EVENT_LABELS[one.action], one.at, one.address) for one in done if one.action in EVENT_LABELS
         ][:_SHOWN_EVENTS]
-        language = self._pages.language(visitor.language)
+        language = self._pages.language_for_tag(visitor.language)
         roles = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in visitor.person.roles]
         real_now = self._clock.real_now()
         ways = _account_settings(factors, sum(one.is_unexpired(real_now) for one in found), language)
@@ -114,7 +114,7 @@ class AccountPages:
         """Change the password, which ends all other sign-ins."""
         problems: dict[str, str] = {}
         if visitor.form:
-            language = self._pages.language(visitor.language)
+            language = self._pages.language_for_tag(visitor.language)
             problems = find_password_form_problems(
                 visitor.form_value("password"), visitor.form_value("again"), language
             )
@@ -175,7 +175,7 @@ class AccountPages:
             return await self._authenticator(visitor)
         if right:
             return redirect_to(f"{visitor.place.home}/recovery-codes?done=authenticator")
-        problems = {"code": self._pages.language(visitor.language).text("account.code.wrong")}
+        problems = {"code": self._pages.language_for_tag(visitor.language).text("account.code.wrong")}
         return await self._authenticator(visitor, set_up, problems)
 
     async def _remove(self, visitor: SignedInRequest) -> Response:
@@ -200,7 +200,7 @@ class AccountPages:
             "authenticator.html",
             status=422 if problems else 409 if refused else 200,
             problems=problems or {},
-            refused=refused and self._pages.language(visitor.language).text(refused),
+            refused=refused and self._pages.language_for_tag(visitor.language).text(refused),
             confirmed=factors.authenticator,
             set_up=set_up,
         )
@@ -245,7 +245,7 @@ class AccountPages:
         async with self._db.read() as tx:
             keys = await passkeys.list_by_person(tx, visitor.person)
             options = await passkeys.build_registration_options(tx, visitor.person, visitor.csrf.encode())
-        language = self._pages.language(visitor.language)
+        language = self._pages.language_for_tag(visitor.language)
         return self._show(
             visitor,
             "passkeys.html",
@@ -288,7 +288,7 @@ class AccountPages:
         return redirect_to(f"{page}?done=ended")
 
     def _show(self, visitor: SignedInRequest, template: str, **context: Any) -> Response:
-        language, done = self._pages.language(visitor.language), visitor.query.get("done", "")
+        language, done = self._pages.language_for_tag(visitor.language), visitor.query.get("done", "")
         reported = language.text(f"account.done.{done}") if done in _NOTICES else ""
         return self._gate.render_page(
             self._pages, visitor, template, language=language, **{"message": reported, **context}

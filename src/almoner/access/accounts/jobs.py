@@ -14,7 +14,7 @@ from almoner.platform.outbound.mailing import RETRY_FOR_ONE_DAY
 
 async def compose_sign_in_urls_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendSignInUrls]) -> Email | None:
     """The email with links to a person's sign-in pages; None if no account has this address."""
-    email, found = await service.find_sign_in_urls(tx, job.details.email)
+    email, found = await service.decrypt_email_and_find_sign_in_urls(tx, job.details.email)
     return Email(email, f"accounts:{job.id}", {"addresses": found}) if found else None
 
 

@@ -11,13 +11,13 @@ from almoner.access.accounts import service
 from almoner.access.accounts.account_pages import find_password_form_problems, password_error_text
 from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, UNKNOWN_PORTAL, AccountPortal
 from almoner.access.accounts.page_guard import PageGuard, delete_cookie, redirect_to, set_cookie
-from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
+from almoner.access.accounts.sign_in_context import SignInContext, read_sign_in_context
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, PasswordTooWeak, SignInOverloaded
 from almoner.access.credentials.service import passkeys
 from almoner.access.people.domain import Person
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import EmailLink, LinkClosed, Purpose, SignInFailed
+from almoner.access.sign_ins.domain import EmailLink, EmailLinkClosed, Purpose, SignInFailed
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso import service as sso
 from almoner.platform.database.transactions import Tx
@@ -64,7 +64,7 @@ class EmailLinkPages:
 
     async def request_sign_in_urls(self, request: Request) -> Response:
         """Request an email that lists all sign-in pages of an email address."""
-        entry = await open_sign_in_context(self._gate, request, UNKNOWN_PORTAL)
+        entry = await read_sign_in_context(self._gate, request, UNKNOWN_PORTAL)
         email = entry.form_value("email").strip()
         if request.method != "POST":
             return self._form(entry, "find.html", email="")
@@ -89,7 +89,7 @@ class EmailLinkPages:
     async def forgot_password(self, request: Request) -> Response:
         """Request a password reset: the response does not reveal whether the account exists."""
         place = await self._gate.portal_of_request(request)
-        entry = await open_sign_in_context(self._gate, request, place)
+        entry = await read_sign_in_context(self._gate, request, place)
         name = entry.form_value("user_name").strip()
         if request.method != "POST":
             return self._form(entry, "forgotten.html", user_name="")
@@ -122,7 +122,7 @@ class EmailLinkPages:
         """Accept an invitation with a passkey, which counts as two factors."""
         place = await self._gate.portal_of_request(request)
         entry, token = (
-            await open_sign_in_context(self._gate, request, place),
+            await read_sign_in_context(self._gate, request, place),
             request.cookies.get(place.link_cookie_name("invitation"), ""),
         )
         if not entry.is_valid_form:
@@ -136,7 +136,7 @@ class EmailLinkPages:
                 answer = entry.form_value("credential")
                 await account.add_passkey(tx, person, entry.passkey_challenge_binding, answer, "", entry.browser)
                 entered = await sign_ins.begin_sign_in(tx, person, "passkey", entry.browser)
-        except (LinkClosed, SignInFailed) as closed:
+        except (EmailLinkClosed, SignInFailed) as closed:
             return self._closed(entry, "invitation", closed)
         except PasskeyRefused:
             problems = {"passkey": "account.passkey.refused"}
@@ -149,15 +149,15 @@ class EmailLinkPages:
         if request.method == "POST" or token is None:
             return None
         if self._vault.read_page_token(purpose, token) is None:
-            entry = await open_sign_in_context(self._gate, request, portal)
-            return self._closed(entry, purpose, LinkClosed("unknown"))  # not one of our tokens
+            entry = await read_sign_in_context(self._gate, request, portal)
+            return self._closed(entry, purpose, EmailLinkClosed("unknown"))  # not one of our tokens
         response = redirect_to(f"{portal.home}/{purpose}")
-        set_cookie(response, portal.link_cookie_name(purpose), token, seconds=_LINK_SECONDS)
+        set_cookie(response, portal.link_cookie_name(purpose), token, max_age_seconds=_LINK_SECONDS)
         return response
 
     async def _choose(self, request: Request, portal: AccountPortal, purpose: Purpose) -> Response:
         entry, token = (
-            await open_sign_in_context(self._gate, request, portal),
+            await read_sign_in_context(self._gate, request, portal),
             request.cookies.get(portal.link_cookie_name(purpose), ""),
         )
         if request.method != "POST":
@@ -169,7 +169,7 @@ class EmailLinkPages:
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         try:
             person = await self._set(portal, token, purpose, chosen, entry)
-        except LinkClosed as closed:
+        except EmailLinkClosed as closed:
             return self._closed(entry, purpose, closed)
         except (PasswordTooWeak, SignInOverloaded) as error:
             problems = {"password": password_error_text(error, language)}
@@ -188,7 +188,7 @@ class EmailLinkPages:
         """Return the link of a token and its person, if both belong to this portal. Raises LinkClosed."""
         link, person = await links.get_open_link(tx, token, purpose)
         if person.realm != portal.realm:
-            raise LinkClosed("unknown")
+            raise EmailLinkClosed("unknown")
         return link, person
 
     async def _after(self, entry: SignInContext, purpose: Purpose, person: Person) -> Response:
@@ -234,7 +234,7 @@ class EmailLinkPages:
                 )
                 partner = place.realm.partner
                 provider = await sso.find_sso_option(tx, partner) if invited and partner else None
-        except LinkClosed as closed:
+        except EmailLinkClosed as closed:
             return self._closed(entry, purpose, closed)
         say = self._pages.preferred_language(entry.request).text
         return self._form(
@@ -267,8 +267,8 @@ class EmailLinkPages:
         )
         return entry.with_csrf_cookie(page)
 
-    def _closed(self, entry: SignInContext, purpose: Purpose, closed: LinkClosed | SignInFailed) -> Response:
-        why = closed.why if isinstance(closed, LinkClosed) else "unknown"
+    def _closed(self, entry: SignInContext, purpose: Purpose, closed: EmailLinkClosed | SignInFailed) -> Response:
+        why = closed.why if isinstance(closed, EmailLinkClosed) else "unknown"
         return self._beside(entry, purpose, "account.link.closed", f"account.link.{why}")
 
     def _without(self, entry: SignInContext, purpose: Purpose) -> Response:

@@ -110,9 +110,9 @@ class SignedInRequest:
         """The client's network address, for the audit log."""
         return self.browser.address
 
-    def audit_actor(self, name: str) -> audit.Actor:
-        """The person as the actor of an audit entry; ``name`` is their text ID."""
-        return audit.Actor("member" if self.realm.partner else "operator", name)
+    def audit_actor(self, actor_id: str) -> audit.Actor:
+        """The person as the actor of an audit entry; ``actor_id`` is their text ID."""
+        return audit.Actor("member" if self.realm.partner else "operator", actor_id)
 
     def audit_context(self, ids: Ids) -> AuditContext:
         """The person and their network address, for changes that are audited."""
@@ -184,7 +184,7 @@ class PageGuard:
     def protected_route(
         self,
         path: str,
-        page: VisitorHandler,
+        handler: VisitorHandler,
         *roles: Role,
         requires_reauthentication: bool = False,
         requires_second_factor: bool = True,
@@ -199,7 +199,7 @@ class PageGuard:
         ``upload``: the file that the form may contain. ``limits``: for a form without a file.
         """
 
-        @wraps(page)
+        @wraps(handler)
         async def answer(request: Request) -> Response:
             visitor = await self.require_sign_in(
                 request,
@@ -212,7 +212,7 @@ class PageGuard:
             if isinstance(visitor, Response):
                 return visitor
             try:
-                return await page(visitor)
+                return await handler(visitor)
             finally:
                 if visitor.upload is not None:
                     visitor.upload.close()
@@ -365,21 +365,24 @@ class PageGuard:
         return portal.home + (DASHBOARD_HOME if portal.realm.partner else OPERATOR_START_PAGE)
 
     def redirect_to_second_factor(
-        self, portal: AccountPortal, needed: SecondFactorRequired, next_path: str
+        self, portal: AccountPortal, pending_sign_in: SecondFactorRequired, next_path: str
     ) -> Response:
         """Redirect to the second-factor step, which then redirects to the requested page."""
         response = redirect_to(
             f"{portal.home}/sign-in/second?next={quote(portal.safe_redirect_path(next_path), safe='/')}"
         )
         set_cookie(
-            response, portal.second_factor_cookie_name, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds())
+            response,
+            portal.second_factor_cookie_name,
+            pending_sign_in.ticket,
+            max_age_seconds=int(TICKET_LIFETIME.total_seconds()),
         )
         return response
 
     def set_session_cookie(self, response: Response, portal: AccountPortal, sign_in: SignIn, secret: str) -> None:
         """Set the sign-in cookie, whose secret is replaced at each reauthentication."""
         lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
-        set_cookie(response, portal.session_cookie_name, secret, seconds=lasting)
+        set_cookie(response, portal.session_cookie_name, secret, max_age_seconds=lasting)
 
     async def portal_of_request(self, request: Request) -> AccountPortal:
         """The portal that the request's path belongs to. Raises NotFound."""
@@ -427,7 +430,7 @@ class PageGuard:
 
         Without a language it is in English.
         """
-        problems, reader = context.pop("problems", {}), language or pages.language(None)
+        problems, reader = context.pop("problems", {}), language or pages.language_for_tag(None)
         return pages.render_page(
             template,
             reader,
@@ -443,7 +446,7 @@ class PageGuard:
         self, visitor: SignedInRequest, heading: str, text: str, *, language: Language | None = None, status: int = 403
     ) -> Response:
         """Render a page that tells a signed-in visitor why an action is not allowed."""
-        reader = language or self._pages.language(None)
+        reader = language or self._pages.language_for_tag(None)
         onward = {"href": visitor.place.home, "label": reader.text("desk.link.account")}
         return self.render_page(
             self._pages,
@@ -458,14 +461,14 @@ class PageGuard:
 
     def _render_forbidden(self, visitor: SignedInRequest, roles: Sequence[Role]) -> Response:
         """The page about a missing role."""
-        language = self._pages.language(visitor.language)
+        language = self._pages.language_for_tag(visitor.language)
         names = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in roles]
         text = language.text("desk.forbidden.text", roles=formats.format_list(names, language.locale))
         return self.render_refusal(visitor, language.text("desk.forbidden.title"), text, language=language)
 
     def render_invalid_form(self, visitor: SignedInRequest) -> Response:
         """The page shown when a posted form has no valid CSRF token."""
-        language = self._pages.language(visitor.language)
+        language = self._pages.language_for_tag(visitor.language)
         return self.render_refusal(
             visitor, language.text("desk.invalid.title"), language.text("desk.invalid.text"), language=language
         )
@@ -485,7 +488,7 @@ class PageGuard:
         frame, problems = PageFrame(portal.title, portal.home), context.pop("problems", {})
         return pages.render_page(
             template,
-            language or pages.language(None),
+            language or pages.language_for_tag(None),
             status=status,
             passkeys=passkeys,
             desk=frame,
@@ -505,7 +508,7 @@ class PageGuard:
         language: Language | None = None,
     ) -> HTMLResponse:
         """A page with a heading, a text and a link to sign in, or one to ``path`` with the label ``next_path``."""
-        shown, reader = portal or UNKNOWN_PORTAL, language or self._pages.language(None)
+        shown, reader = portal or UNKNOWN_PORTAL, language or self._pages.language_for_tag(None)
         label = next_path or reader.text("desk.sign_in")
         link = {"href": f"{shown.home}{path}", "label": label} if portal else None
         return self.render_public_page(
@@ -565,7 +568,7 @@ class PageContext:
     def route(
         self,
         path: str,
-        page: VisitorHandler,
+        handler: VisitorHandler,
         *roles: Role,
         requires_reauthentication: bool = False,
         methods: Sequence[str] = ("GET", "POST"),
@@ -577,7 +580,7 @@ class PageContext:
         """
         return self.gate.protected_route(
             f"{MEMBERS_HOME}/{{partner}}{path}",
-            page,
+            handler,
             *roles,
             requires_reauthentication=requires_reauthentication,
             methods=methods,
@@ -643,14 +646,14 @@ def redirect_to(path: str) -> Response:
     return RedirectResponse(path, 303, NO_PAGE)
 
 
-def set_cookie(response: Response, name: str, value: str, *, seconds: int) -> None:
+def set_cookie(response: Response, name: str, value: str, *, max_age_seconds: int) -> None:
     """Set a ``__Host-`` cookie: secure, HTTP-only and limited to this host."""
-    response.set_cookie(name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
+    response.set_cookie(name, value, max_age=max_age_seconds, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def set_device_cookie(response: Response, portal: AccountPortal, device: str) -> None:
+def set_device_cookie(response: Response, portal: AccountPortal, cookie_value: str) -> None:
     """Set the cookie that recognises this browser at the next sign-in."""
-    set_cookie(response, portal.device_cookie_name, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
+    set_cookie(response, portal.device_cookie_name, cookie_value, max_age_seconds=int(DEVICE_LIFETIME.total_seconds()))
 
 
 def delete_cookie(response: Response, name: str) -> None:

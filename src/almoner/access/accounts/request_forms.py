@@ -50,7 +50,7 @@ def _parse(body: bytearray, limits: FormLimits) -> FormData:
     return FormData([(name, clean_field(name, value)) for name, value in fields])
 
 
-async def read_upload(request: Request, declared: UploadDeclaration) -> tuple[FormData, ReceivedUpload]:
+async def read_upload(request: Request, declaration: UploadDeclaration) -> tuple[FormData, ReceivedUpload]:
     """Read a posted form with a file: its fields, and the file or its problem.
 
     Raises HTTPException if it is too long or not valid text.
@@ -58,9 +58,11 @@ async def read_upload(request: Request, declared: UploadDeclaration) -> tuple[Fo
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         return await read_form(request), ReceivedUpload(None)
     try:
-        received = await uploads.receive_upload(request.receive, request.headers, declared)
+        received = await uploads.receive_upload(request.receive, request.headers, declaration)
     except ContentTooLarge:
-        raise HTTPException(413, f"The file is too large: at most {declared.max_bytes // 1024 // 1024} MB.") from None
+        raise HTTPException(
+            413, f"The file is too large: at most {declaration.max_bytes // 1024 // 1024} MB."
+        ) from None
     fields = received.uploaded.fields if received.uploaded else received.fields
     if not all(is_storable_text(part) for pair in fields.items() for part in pair):
         received.close()

@@ -35,10 +35,10 @@ async def request_sign_in_urls(tx: Tx, email: str) -> None:
     """Enqueue an email with the sign-in pages of this email address; takes equally long if nobody has it."""
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
     unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
-    await SEND_ADDRESSES.enqueue(tx, SendSignInUrls(sealed.hex()), unique=unique)
+    await SEND_ADDRESSES.enqueue(tx, SendSignInUrls(sealed.hex()), unique_key=unique)
 
 
-async def find_sign_in_urls(tx: Tx, encrypted_email: str) -> tuple[str, list[SignInUrl]]:
+async def decrypt_email_and_find_sign_in_urls(tx: Tx, encrypted_email: str) -> tuple[str, list[SignInUrl]]:
     """Decrypt the requested email address and find the partners' sign-in pages for it."""
     try:
         email = tx.vault.decrypt(bytes.fromhex(encrypted_email), context=_CONTEXT).decode()

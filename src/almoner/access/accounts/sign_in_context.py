@@ -45,11 +45,11 @@ class SignInContext:
 
     def with_csrf_cookie(self, response: Response) -> Response:
         """The response with the cookie that the page's forms are bound to."""
-        self.visit.set_cookie(response, seconds=_SECONDS)
+        self.visit.set_cookie(response, max_age_seconds=_SECONDS)
         return response
 
 
-async def open_sign_in_context(guard: PageGuard, request: Request, portal: AccountPortal) -> SignInContext:
+async def read_sign_in_context(guard: PageGuard, request: Request, portal: AccountPortal) -> SignInContext:
     """The context of a request to a sign-in page. Tabs share one token, so that no form becomes invalid."""
     vault = guard.db.deployment.vault
     found = link_sessions.find_link_session(request, vault, _PURPOSE, portal.realm.id, portal.name)

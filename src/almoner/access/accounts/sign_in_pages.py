@@ -9,12 +9,12 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import BUSY_SECONDS, HOMES, AccountPortal
 from almoner.access.accounts.page_guard import PageGuard, SignedInRequest, delete_cookie, redirect_to
-from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
+from almoner.access.accounts.sign_in_context import SignInContext, read_sign_in_context
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AttemptThrottled, SignInOverloaded
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, SignInFailed, TicketExpired
+from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, SecondFactorTicketExpired, SignInFailed
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import SsoOption
@@ -55,7 +55,7 @@ class SignInPages:
     async def sign_in(self, request: Request) -> Response:
         """Sign in with name and password."""
         place = await self._gate.portal_of_request(request)
-        entry = await open_sign_in_context(self._gate, request, place)
+        entry = await read_sign_in_context(self._gate, request, place)
         if request.method != "POST":
             if await self._gate.find_sign_in(request, place) is not None:
                 return redirect_to(place.safe_redirect_path(request.query_params.get("next", "")))
@@ -84,18 +84,18 @@ class SignInPages:
     async def second_factor(self, request: Request) -> Response:
         """Enter the second factor after the password or single sign-on."""
         place = await self._gate.portal_of_request(request)
-        entry = await open_sign_in_context(self._gate, request, place)
+        entry = await read_sign_in_context(self._gate, request, place)
         try:
-            needed = await sign_in_methods.get_second_factor_ticket(
+            needed = await sign_in_methods.get_pending_second_factor(
                 self._db, place.realm, request.cookies.get(place.second_factor_cookie_name, "")
             )
             return await self._second_factor_step(entry, needed)
-        except TicketExpired:
+        except SecondFactorTicketExpired:
             reported = "again" if place.second_factor_cookie_name in request.cookies else "first"
             return redirect_to(f"{place.home}/sign-in?done={reported}")
 
     async def _second_factor_step(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
-        """Show the second-factor form, or handle the posted one. Raises TicketExpired."""
+        """Show the second-factor form, or handle the posted one. Raises SecondFactorTicketExpired."""
         code = entry.form_value("code").strip()
         if entry.request.method != "POST":
             return await self._second(entry, needed)
@@ -117,7 +117,7 @@ class SignInPages:
     async def passkey(self, request: Request) -> Response:
         """Sign in with a passkey, or use it as the second factor."""
         place = await self._gate.portal_of_request(request)
-        entry = await open_sign_in_context(self._gate, request, place)
+        entry = await read_sign_in_context(self._gate, request, place)
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"passkey": "account.sign_in.expired"})
         answer, ticket = entry.form_value("credential"), request.cookies.get(place.second_factor_cookie_name, "")
@@ -255,7 +255,7 @@ class SignInPages:
         problems: dict[str, str] | None = None,
         wait: int = 0,
     ) -> Response:
-        language = self._pages.language(visitor.language)
+        language = self._pages.language_for_tag(visitor.language)
         async with self._db.read() as tx:
             factors = await credentials.get_factors(tx, visitor.person)
             options = (

@@ -142,7 +142,7 @@ def normalise_password(password: str) -> str:
     return unicodedata.normalize("NFKC", password)
 
 
-def ensure_strong_password(password: str, user_name: str, common: frozenset[str]) -> None:
+def ensure_strong_password(password: str, user_name: str, common_passwords: frozenset[str]) -> None:
     """Check that a password is long enough and not a common one (NIST 800-63B). Raises PasswordTooWeak.
 
     ``password`` is normalised. Raises PasswordTooWeak with all problems.
@@ -155,7 +155,7 @@ def ensure_strong_password(password: str, user_name: str, common: frozenset[str]
         problems.append("too_long")
     if any(name in low for name in _forbidden_names(user_name)):
         problems.append("has_user_name")
-    if not problems and (low in common or low.strip(_AROUND) in common or _is_monotonous(low)):
+    if not problems and (low in common_passwords or low.strip(_AROUND) in common_passwords or _is_monotonous(low)):
         problems.append("common")
     if problems:
         raise PasswordTooWeak(*problems)
@@ -181,28 +181,28 @@ def is_storable_text(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def clean_passkey_name(entered: str) -> str:
+def clean_passkey_name(entered_name: str) -> str:
     """The name that a person gives a passkey, on one line; ``Passkey`` if empty."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in entered).split())
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in entered_name).split())
     return line[:_LONGEST_PASSKEY_NAME].rstrip() or "Passkey"
 
 
-def parse_one_time_code(entered: str) -> str | None:
+def parse_one_time_code(entered_code: str) -> str | None:
     """The six digits of a typed one-time code, spaces removed; None if it is not such a code."""
-    signs = [sign for sign in entered if not sign.isspace() and sign != "-"]
+    signs = [sign for sign in entered_code if not sign.isspace() and sign != "-"]
     digits = [unicodedata.decimal(sign, None) for sign in signs]
     return "".join(map(str, digits)) if len(digits) == 6 and None not in digits else None
 
 
-def encode_recovery_code(random: bytes) -> str:
+def encode_recovery_code(random_bytes: bytes) -> str:
     """Ten random bytes as a recovery code: ``abcd-efgh-ijkl-mnop``."""
-    text = b32encode(random[:_CODE_BYTES]).decode().lower()
+    text = b32encode(random_bytes[:_CODE_BYTES]).decode().lower()
     return "-".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
-def parse_recovery_code(entered: str) -> str | None:
+def parse_recovery_code(entered_code: str) -> str | None:
     """The typed recovery code in canonical form, whatever its case, spaces and hyphens; None if invalid."""
-    signs = "".join(entered.replace("-", "").split()).lower().translate(_CODE_SIGNS)
+    signs = "".join(entered_code.replace("-", "").split()).lower().translate(_CODE_SIGNS)
     if len(signs) != 16 or not signs.isascii() or not signs.isalnum():
         return None
     return "-".join(signs[at : at + 4] for at in range(0, 16, 4))

@@ -4,12 +4,12 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.access.credentials.service import login_attempts
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
-tasks: Final = Tasks()
-tasks.periodic(
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
     "credentials.delete_expired",
     login_attempts.next_deletion_at,
     login_attempts.delete_expired,
-    every=timedelta(hours=1),
+    period=timedelta(hours=1),
 )

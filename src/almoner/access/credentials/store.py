@@ -33,7 +33,7 @@ async def find_factors(tx: Tx, person: Person) -> AuthenticationFactors:
     return AuthenticationFactors(**row) if row else NO_FACTORS
 
 
-async def find_password(tx: Tx, realm: Realm, person_id: UUID) -> str | None:
+async def find_password_hash(tx: Tx, realm: Realm, person_id: UUID) -> str | None:
     """A person's password hash."""
     found: str | None = await tx.fetchval(
         "select w.hash from password w join person p on p.id = w.person_id where p.realm = $1 and p.id = $2",
@@ -49,7 +49,7 @@ async def normalise_user_name(tx: Tx, name: str) -> str:
     return found
 
 
-async def set_password(tx: Tx, person: Person, hash_: str) -> None:
+async def set_password_hash(tx: Tx, person: Person, password_hash: str) -> None:
     """Replace a person's password hash."""
     await tx.execute(
         """
@@ -57,7 +57,7 @@ async def set_password(tx: Tx, person: Person, hash_: str) -> None:
         on conflict (person_id) do update set hash = excluded.hash, set_at = excluded.set_at
         """,
         person.id,
-        hash_,
+        password_hash,
         tx.real_now,
     )
 
@@ -121,22 +121,22 @@ async def delete_authenticator(tx: Tx, person: Person) -> bool:
     return bool(gone)
 
 
-async def replace_recovery_codes(tx: Tx, person: Person, hashes: Sequence[bytes]) -> None:
+async def replace_recovery_codes(tx: Tx, person: Person, code_hashes: Sequence[bytes]) -> None:
     """Replace all recovery codes of a person."""
     await tx.execute("delete from recovery_code where person_id = $1", person.id)
     await tx.execute(
         "insert into recovery_code (person_id, hash) select $1, hash from unnest($2::bytea[]) as hash",
         person.id,
-        hashes,
+        code_hashes,
     )
 
 
-async def consume_recovery_code(tx: Tx, person: Person, hash_: bytes) -> bool:
+async def consume_recovery_code(tx: Tx, person: Person, code_hash: bytes) -> bool:
     """Use up a recovery code; False if it does not exist or was used."""
     used = await tx.fetchval(
         "update recovery_code set used_at = $3 where person_id = $1 and hash = $2 and used_at is null returning true",
         person.id,
-        hash_,
+        code_hash,
         tx.real_now,
     )
     return bool(used)
@@ -166,7 +166,7 @@ async def list_passkeys(tx: Tx, person: Person) -> list[Passkey]:
     return [Passkey(**row) for row in rows]
 
 
-async def find_passkey(tx: Tx, realm: Realm, credential: bytes) -> Passkey | None:
+async def find_passkey(tx: Tx, realm: Realm, credential_id: bytes) -> Passkey | None:
     """Find a passkey in the realm by its credential ID."""
     row: Record | None = await tx.fetchrow(
         f"""
@@ -174,7 +174,7 @@ async def find_passkey(tx: Tx, realm: Realm, credential: bytes) -> Passkey | Non
         where p.realm = $1 and k.credential = $2
         """,
         realm.id,
-        credential,
+        credential_id,
     )
     return Passkey(**row) if row else None
 
@@ -194,11 +194,11 @@ async def delete_passkey(tx: Tx, person: Person, passkey_id: UUID) -> None:
     await tx.execute("delete from passkey where person_id = $1 and id = $2", person.id, passkey_id)
 
 
-async def consume_challenge(tx: Tx, hash_: bytes, expires_at: datetime) -> bool:
+async def consume_challenge(tx: Tx, challenge_hash: bytes, expires_at: datetime) -> bool:
     """Use up a WebAuthn challenge; False if it was used before."""
     taken = await tx.fetchval(
         "insert into passkey_challenge (hash, expires_at) values ($1, $2) on conflict do nothing returning true",
-        hash_,
+        challenge_hash,
         expires_at,
     )
     return bool(taken)
@@ -229,7 +229,7 @@ async def find_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAtte
     return [None if row["failures"] is None else FailedAttempts(row["failures"], row["last_at"]) for row in rows]
 
 
-async def save_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequence[int]) -> None:
+async def save_attempts(tx: Tx, slots: Sequence[AttemptSlot], failure_counts: Sequence[int]) -> None:
     """Store the number of failed attempts of each slot, the last one being now."""
     await tx.execute(
         """
@@ -241,7 +241,7 @@ async def save_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequence
             do update set failures = excluded.failures, last_at = excluded.last_at
         """,
         *_slot_columns(slots),
-        failures,
+        failure_counts,
         tx.real_now,
     )
 
@@ -266,9 +266,11 @@ async def clear_attempts(tx: Tx, source_slots: Sequence[AttemptSlot], shared_slo
     )
 
 
-async def delete_attempts(tx: Tx, realm: UUID, hashes: Sequence[bytes]) -> None:
+async def delete_attempts(tx: Tx, realm: UUID, user_name_hashes: Sequence[bytes]) -> None:
     """Delete all attempts for some names in a realm, from any source."""
-    await tx.execute("delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
+    await tx.execute(
+        "delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, user_name_hashes
+    )
 
 
 async def claim_refusal_audit(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
-from almoner.kit.ids import moment_of_id
+from almoner.kit.ids import created_at_of_id
 from almoner.kit.rates import Rate, parse_rate
 
 Kind = Literal["secret", "publishable", "scim"]
@@ -240,7 +240,7 @@ class ApiRequest(NamedTuple):
     @property
     def received_at(self) -> datetime:
         """When the request was received, from its ID."""
-        return moment_of_id(self.request_id)
+        return created_at_of_id(self.request_id)
 
 
 @dataclass(frozen=True, slots=True)

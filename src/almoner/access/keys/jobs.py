@@ -4,12 +4,12 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.access.keys import service
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
-tasks: Final = Tasks()
-tasks.periodic(
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
     "keys.delete_requests",
     service.next_request_log_deletion_at,
     service.delete_expired_requests,
-    every=timedelta(days=1),
+    period=timedelta(days=1),
 )

@@ -16,7 +16,7 @@ from almoner.access.keys.domain import (
 from almoner.access.keys.store import list_by_partner as list_by_partner
 from almoner.access.keys.store import list_expiring as list_expiring
 from almoner.access.keys.store import list_rate_limits as list_rate_limits
-from almoner.access.keys.store import record_uses as record_uses
+from almoner.access.keys.store import record_key_uses as record_key_uses
 from almoner.access.keys.store_requests import count_requests as count_requests
 from almoner.access.keys.store_requests import find_request as find_request
 from almoner.access.keys.store_requests import insert_requests as insert_requests

@@ -51,7 +51,7 @@ async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
     return _key({**values, "scopes": []}) if values.pop("closed") else _key(values)
 
 
-async def insert(tx: Tx, key: ApiKey, hash_: bytes) -> None:
+async def insert(tx: Tx, key: ApiKey, secret_hash: bytes) -> None:
     """Store a new key."""
     await tx.execute(
         """
@@ -61,7 +61,7 @@ async def insert(tx: Tx, key: ApiKey, hash_: bytes) -> None:
         key.id,
         key.partner_id,
         key.kind,
-        hash_,
+        secret_hash,
         key.name,
         key.hint,
         sorted(key.scopes),
@@ -114,7 +114,7 @@ async def revoke(tx: Tx, key: ApiKey, at: datetime) -> None:
 
 
 @across_partners("held")
-async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
+async def record_key_uses(tx: Tx, key_uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
     """Store last uses as (key, at, address, route), unless a later one is stored."""
     await tx.execute(
         """
@@ -122,10 +122,10 @@ async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -
         from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) as u (id, at, address, route)
         where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)
         """,
-        [use[0] for use in uses],
-        [use[1] for use in uses],
-        [use[2] for use in uses],
-        [use[3] for use in uses],
+        [use[0] for use in key_uses],
+        [use[1] for use in key_uses],
+        [use[2] for use in key_uses],
+        [use[3] for use in key_uses],
     )
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest, ApiRequestFilter, RequestCounts
-from almoner.kit.ids import lowest_id_at, moment_of_id
+from almoner.kit.ids import created_at_of_id, lowest_id_at
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -120,7 +120,7 @@ async def count_rate_limited(tx: Tx, partner: Partner, since: datetime) -> Reque
 
 def _counts(moments: Sequence[datetime], rows: Sequence[Record], end: UUID | None) -> RequestCounts:
     counted = {row[0]: tuple(row)[1:] for row in rows}
-    return RequestCounts(moments, counted, None if end is None else moment_of_id(end))
+    return RequestCounts(moments, counted, None if end is None else created_at_of_id(end))
 
 
 def _bounds(partner: Partner, filters: ApiRequestFilter, before: UUID | None) -> tuple[object, ...]:
@@ -139,7 +139,7 @@ async def oldest_request_at(tx: Tx) -> datetime | None:
         ) as oldest order by request_id limit 1
         """
     )
-    return None if oldest is None else moment_of_id(oldest)
+    return None if oldest is None else created_at_of_id(oldest)
 
 
 @across_partners("sweep")

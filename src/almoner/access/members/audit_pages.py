@@ -21,7 +21,7 @@ from almoner.kit.ids import lowest_id_at
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.log import Entry
+from almoner.platform.audit.log import AuditEntry
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.csv_files import csv_line, stream_file_download
 
@@ -103,10 +103,12 @@ class AuditPages:
             "audit.html",
             language=texts.language,
             status=422 if problems else 200,
-            entries=[(entry, words.sentence(entry), words.details(entry)) for entry in entries],
+            entries=[(entry, words.entry_sentence(entry), words.details_text(entry)) for entry in entries],
             wanted=wanted,
-            actors=_choices({wanted.who: wanted.who} | {one.id: words.actor_choice(one) for one in actors}, texts),
-            actions=_choices({one: words.action(one) for one in filter(None, (wanted.action, *actions))}, texts),
+            actors=_choices(
+                {wanted.who: wanted.who} | {one.id: words.actor_choice_label(one) for one in actors}, texts
+            ),
+            actions=_choices({one: words.action_text(one) for one in filter(None, (wanted.action, *actions))}, texts),
             head=head,
             number=texts.number,
             moment=texts.timestamp_text,
@@ -124,7 +126,7 @@ class AuditPages:
         return await self._file(visitor, "jsonl", "application/jsonl", _json_line, b"")
 
     async def _file(
-        self, visitor: SignedInRequest, kind: str, media_type: str, line: Callable[[Entry], bytes], head: bytes
+        self, visitor: SignedInRequest, kind: str, media_type: str, line: Callable[[AuditEntry], bytes], head: bytes
     ) -> Response:
         partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
         subject = self._context.format_id("partner", partner.id)
@@ -134,7 +136,9 @@ class AuditPages:
             )
         return await stream_file_download(self._written(partner, line, head), f"audit-{subject}.{kind}", media_type)
 
-    async def _written(self, partner: Partner, line: Callable[[Entry], bytes], head: bytes) -> AsyncIterator[bytes]:
+    async def _written(
+        self, partner: Partner, line: Callable[[AuditEntry], bytes], head: bytes
+    ) -> AsyncIterator[bytes]:
         """Write entries in batches, so that no connection is held while a client reads slowly."""
         yield head
         before: UUID | None = None
@@ -181,7 +185,7 @@ def _choices(words: Mapping[str, str], texts: PageTexts) -> list[tuple[str, str]
     ]
 
 
-def _mentioned(entries: Iterable[Entry]) -> Iterator[str]:
+def _mentioned(entries: Iterable[AuditEntry]) -> Iterator[str]:
     """The texts in entries that may be IDs of people or keys."""
     for entry in entries:
         yield entry.subject
@@ -192,7 +196,7 @@ def _mentioned(entries: Iterable[Entry]) -> Iterator[str]:
                 yield from value
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _row(entry: AuditEntry) -> dict[str, object]:
     values = (
         str(entry.id),
         iso_timestamp(entry.at),
@@ -207,11 +211,11 @@ def _row(entry: Entry) -> dict[str, object]:
     return dict(zip(_COLUMNS, values, strict=True))
 
 
-def _json_line(entry: Entry) -> bytes:
+def _json_line(entry: AuditEntry) -> bytes:
     return msgspec.json.encode(_row(entry)) + b"\n"
 
 
-def _csv_row(entry: Entry) -> bytes:
+def _csv_row(entry: AuditEntry) -> bytes:
     row = _row(entry)
     row["details"] = msgspec.json.encode(entry.details).decode() if entry.details else ""
     return csv_line("" if value is None else str(value) for value in row.values())

@@ -13,7 +13,7 @@ from almoner.access.accounts.page_texts import PageTexts, mark_as_english
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
-from almoner.platform.audit.log import Actor, Entry
+from almoner.platform.audit.log import Actor, AuditEntry
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import bidi_isolated
@@ -53,21 +53,21 @@ class AuditTexts:
     home: str
     paths: Mapping[str, str]
 
-    def action(self, action: str) -> str:
+    def action_text(self, action: str) -> str:
         """The text of an action."""
         for key in (f"audit_log.action.{action}", f"account.event.{action}"):
             if self.texts.language.has(key):
                 return self.texts.text(key)
         return mark_as_english(action)
 
-    def actor(self, actor: Actor) -> str:
+    def actor_text(self, actor: Actor) -> str:
         """The actor of an entry, as text."""
         if name := self.names.get(actor.id):
             isolated = bidi_isolated(name)
             return self.texts.language.html("audit_log.key", name=isolated) if actor.kind == "key" else isolated
         return self._actor_kind(actor)
 
-    def actor_choice(self, actor: Actor) -> str:
+    def actor_choice_label(self, actor: Actor) -> str:
         """The actor as plain text for a list of choices; actors without a name are shown by ID."""
         if name := self.names.get(actor.id):
             return self.texts.text("audit_log.key", name=name) if actor.kind == "key" else name
@@ -78,15 +78,15 @@ class AuditTexts:
             "audit_log.actor.which", who=who, id=_short(actor.id) if _ID.fullmatch(actor.id) else actor.id
         )
 
-    def sentence(self, entry: Entry) -> Markup:
+    def entry_sentence(self, entry: AuditEntry) -> Markup:
         """The entry as a sentence with links to records: actor, action and subject."""
-        facts = {"who": self.actor(entry.actor), "what": self.action(entry.action)}
+        facts = {"who": self.actor_text(entry.actor), "what": self.action_text(entry.action)}
         subject = None if entry.subject == entry.actor.id else self._subject(entry.subject)
         if subject is None:
             return self.texts.language.html("audit_log.entry", **facts)
         return self.texts.language.html("audit_log.entry.subject", **facts, subject=subject)
 
-    def details(self, entry: Entry) -> str:
+    def details_text(self, entry: AuditEntry) -> str:
         """The entry's details as one line of text."""
         given = entry.details or {}
         language, currency = self.texts.language, given.get("currency")

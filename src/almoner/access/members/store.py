@@ -116,7 +116,7 @@ def _group(row: Record) -> Group:
     )
 
 
-async def insert_group(tx: Tx, partner: Partner, group: Group, people: Sequence[UUID]) -> None:
+async def insert_group(tx: Tx, partner: Partner, group: Group, person_ids: Sequence[UUID]) -> None:
     """Store a new group; people who are not members of the partner are left out."""
     await tx.execute(
         """
@@ -133,7 +133,7 @@ async def insert_group(tx: Tx, partner: Partner, group: Group, people: Sequence[
         group.id,
         group.profile,
         group.created_at,
-        people,
+        person_ids,
     )
 
 
@@ -188,7 +188,7 @@ async def list_group_members(
     return [GroupMember(*row) for row in rows]
 
 
-async def list_groups_of_people(tx: Tx, partner: Partner, people: Sequence[UUID]) -> list[tuple[UUID, Group]]:
+async def list_groups_of_people(tx: Tx, partner: Partner, person_ids: Sequence[UUID]) -> list[tuple[UUID, Group]]:
     """Each person with each of their groups."""
     rows = await tx.fetch(
         f"""
@@ -196,7 +196,7 @@ async def list_groups_of_people(tx: Tx, partner: Partner, people: Sequence[UUID]
         where m.partner_id = $1 and m.person_id = any($2::uuid[]) order by m.person_id, g.id
         """,
         partner.id,
-        people,
+        person_ids,
     )
     return [(row["person_id"], _group(row)) for row in rows]
 
@@ -205,11 +205,11 @@ async def update_group(
     tx: Tx,
     group: Group,
     profile: Profile | None,
-    people_to_add: Sequence[UUID],
+    person_ids_to_add: Sequence[UUID],
     *,
-    people_to_remove: Sequence[UUID] | None,
+    person_ids_to_remove: Sequence[UUID] | None,
 ) -> GroupChange | None:
-    """Update a locked group: its profile and its members. ``people_to_remove``: None removes all who are not added.
+    """Update a locked group: its profile and its members. ``person_ids_to_remove``: None removes all who are not added.
 
     People who are not members of the partner are left out. None if nothing changed.
     """
@@ -237,8 +237,8 @@ async def update_group(
         group.partner_id,
         group.id,
         profile,
-        people_to_add,
-        people_to_remove,
+        person_ids_to_add,
+        person_ids_to_remove,
         tx.now,
     )
     return GroupChange(_group(row), tuple(row["came"]), tuple(row["went"])) if row else None

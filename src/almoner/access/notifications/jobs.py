@@ -14,8 +14,8 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.deployment import Deployment
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Tasks
-from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobRecorded, JobRetry
+from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, TaskRegistry
+from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobResultRecorded, JobRetry
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.outbound.mail_rendering import MailRenderer
@@ -24,8 +24,10 @@ from almoner.platform.pages.translations import TranslationCatalogues
 
 T = TypeVar("T")
 
-tasks: Final = Tasks()
-tasks.periodic("emails.delete_expired", service.next_deletion_at, service.delete_expired, every=timedelta(days=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
+    "emails.delete_expired", service.next_deletion_at, service.delete_expired, period=timedelta(days=1)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,13 @@ class EmailJobDependencies:
         return partial(run_email_job, notification, mails, self.transport)
 
 
-def build_email_tasks(notifications: Sequence[Notification[Any]], mailer: EmailJobDependencies) -> BackgroundTasks:
+def build_email_tasks(
+    notifications: Sequence[Notification[Any]], dependencies: EmailJobDependencies
+) -> BackgroundTasks:
     """The jobs that send emails, and a handler for each event type that enqueues them."""
     by_event = sorted((one for one in notifications if one.event), key=lambda one: one.event or "")
     return BackgroundTasks(
-        {one.kind.name: mailer.job_handler(one) for one in notifications},
+        {one.kind.name: dependencies.job_handler(one) for one in notifications},
         tuple(
             Reaction(event or "", partial(enqueue_emails, tuple(group)))
             for event, group in groupby(by_event, key=lambda one: one.event)
@@ -89,7 +93,7 @@ async def run_email_job(
             result: DeliveryResult = "undeliverable" if isinstance(sent, MailUndeliverable) else "sent"
             await notification.record(tx, wanted.details, result)
         await context.finish(tx, [FinishedJob(job, JobDone())])
-    return JobRecorded(JobDone())
+    return JobResultRecorded(JobDone())
 
 
 async def _record_undeliverable(tx: Tx, job: Job, email: Email, found: MailUndeliverable) -> None:

@@ -4,7 +4,7 @@ A slice declares what triggers an email and how it is composed from records; ``j
 
 RECEIPT = Notification(SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, receipt_job)
 
-async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceipt]) -> Email | None: ...
+async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None: ...
 
 The template's blocks are ``subject``, ``content`` and ``why``: why the reader gets it.
 """
@@ -87,7 +87,7 @@ async def find_email_brand(tx: Tx, mails: MailRenderer, email: Email) -> MailBra
         return mails.own_brand()
     partner = await partners.get(tx, Partner(email.partner_id))
     name = email.sender or partner.name
-    return mails.partner_brand(name, partner.name, partner.brand_colour, partner.brand_logo, partner.public_links)
+    return mails.build_partner_brand(name, partner.name, partner.brand_colour, partner.brand_logo, partner.public_links)
 
 
 def render_email(
@@ -101,7 +101,7 @@ def render_email(
     """Render an email as the recipient gets it."""
     return mails.render_mail(
         template,
-        mails.language(email.language),
+        mails.language_for_tag(email.language),
         email.facts,
         brand=brand,
         key=email.key,
@@ -131,12 +131,12 @@ async def get_undeliverable(tx: Tx, email_id: UUID) -> UndeliverableEmail:
 
 async def count_undeliverable(tx: Tx, max_count: int) -> int:
     """Count undeliverable emails, up to ``max_count``."""
-    return await store.count(tx, max_count)
+    return await store.count_undeliverable(tx, max_count)
 
 
 async def resend(tx: Tx, email_id: UUID) -> None:
     """Send an undeliverable email again, composed from current data. Raises NoSuchUndeliverableEmail."""
-    if (found := await store.delete(tx, email_id)) is None:
+    if (found := await store.delete_and_return_job(tx, email_id)) is None:
         raise NoSuchUndeliverableEmail
     kind, payload = found
     await queue.enqueue_job(tx, kind, payload)
@@ -144,10 +144,10 @@ async def resend(tx: Tx, email_id: UUID) -> None:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the oldest undeliverable email is deleted."""
-    oldest = await store.oldest_at(tx)
+    oldest = await store.oldest_undeliverable_at(tx)
     return None if oldest is None else oldest + RETENTION
 
 
 async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
     """Delete old undeliverable emails; returns how many."""
-    return await store.delete_old(tx, tx.now - RETENTION, limit)
+    return await store.delete_recorded_before(tx, tx.now - RETENTION, limit)

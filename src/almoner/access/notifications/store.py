@@ -60,28 +60,28 @@ async def find(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
 
 
 @across_partners("operators")
-async def count(tx: Tx, max_count: int) -> int:
+async def count_undeliverable(tx: Tx, max_count: int) -> int:
     """Count undeliverable emails, up to ``max_count``."""
     found: int = await tx.fetchval("select count(*) from (select from undeliverable_email limit $1) counted", max_count)
     return found
 
 
 @across_partners("operators")
-async def delete(tx: Tx, email_id: UUID) -> tuple[str, Mapping[str, object]] | None:
+async def delete_and_return_job(tx: Tx, email_id: UUID) -> tuple[str, Mapping[str, object]] | None:
     """Delete an undeliverable email; returns its kind and the payload of its job."""
     row = await tx.fetchrow("delete from undeliverable_email where id = $1 returning kind, payload", email_id)
     return None if row is None else (row["kind"], row["payload"])
 
 
 @across_partners("sweep")
-async def oldest_at(tx: Tx) -> datetime | None:
+async def oldest_undeliverable_at(tx: Tx) -> datetime | None:
     """When the oldest undeliverable email was recorded."""
     found: datetime | None = await tx.fetchval("select min(created_at) from undeliverable_email")
     return found
 
 
 @across_partners("sweep")
-async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
+async def delete_recorded_before(tx: Tx, before: datetime, limit: int) -> int:
     """Delete undeliverable emails recorded by ``before``; returns how many."""
     rows = await tx.fetch(
         """

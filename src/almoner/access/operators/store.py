@@ -25,7 +25,7 @@ _APPROVAL: Final = (
 )
 
 
-async def insert_token(tx: Tx, token: OperatorToken, hash_: bytes) -> None:
+async def insert_token(tx: Tx, token: OperatorToken, secret_hash: bytes) -> None:
     """Store a new token."""
     await tx.execute(
         """
@@ -34,7 +34,7 @@ async def insert_token(tx: Tx, token: OperatorToken, hash_: bytes) -> None:
         """,
         token.id,
         token.person_id,
-        hash_,
+        secret_hash,
         token.name,
         token.hint,
         token.created_at,
@@ -129,13 +129,13 @@ async def count_invitations_since(tx: Tx, realm: Realm, person_id: UUID, since: 
     return int(found)
 
 
-async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, kind: AccessGrantKind) -> None:
+async def record_access_grant(tx: Tx, person_id: UUID, granted_by: UUID, kind: AccessGrantKind) -> None:
     """Record that one operator gave another access, so that the two are not independent for a while."""
     await tx.execute(
         "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",
         tx.new_id(),
         person_id,
-        by,
+        granted_by,
         kind,
         tx.now,
     )
@@ -155,7 +155,7 @@ async def find_two_person_approval_setting(tx: Tx) -> bool | None:
     return required
 
 
-async def set_two_person_approval(tx: Tx, by: str, *, required: bool) -> None:
+async def set_two_person_approval(tx: Tx, set_by: str, *, required: bool) -> None:
     """Store whether two operators are required."""
     await tx.execute(
         """
@@ -163,7 +163,7 @@ async def set_two_person_approval(tx: Tx, by: str, *, required: bool) -> None:
         on conflict (one) do update set required = excluded.required, set_by = excluded.set_by, set_at = excluded.set_at
         """,
         required,
-        by,
+        set_by,
         tx.now,
     )
 

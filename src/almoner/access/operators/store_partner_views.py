@@ -10,19 +10,19 @@ from almoner.platform.database.transactions import Partner, Tx
 _COLUMNS: Final = "id, partner_id, person_id, reason, started_at, expires_at, ended_at"
 
 
-async def insert(tx: Tx, new: PartnerView) -> None:
+async def insert(tx: Tx, partner_view: PartnerView) -> None:
     """Store a new view."""
     await tx.execute(
         """
         insert into partner_view (id, partner_id, person_id, reason, started_at, expires_at)
         values ($1, $2, $3, $4, $5, $6)
         """,
-        new.id,
-        new.partner_id,
-        new.person_id,
-        new.reason,
-        new.started_at,
-        new.expires_at,
+        partner_view.id,
+        partner_view.partner_id,
+        partner_view.person_id,
+        partner_view.reason,
+        partner_view.started_at,
+        partner_view.expires_at,
     )
 
 

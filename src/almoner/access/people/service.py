@@ -20,7 +20,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 COLUMNS: Final = store.COLUMNS
 """For a store that reads people with its own records: the columns of ``person p``, read by ``person_from_row``."""
-person_columns = store.person_select_list
+person_columns = store.person_columns
 person_from_row = store.person_from_row
 
 
@@ -42,9 +42,9 @@ async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
     return person
 
 
-async def find_many(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUID, Person]:
+async def find_many(tx: Tx, realm: Realm, person_ids: Iterable[UUID]) -> Mapping[UUID, Person]:
     """Those of the people who belong to the realm, by ID."""
-    return {person.id: person for person in await store.find_many(tx, realm, list(people))}
+    return {person.id: person for person in await store.find_many(tx, realm, list(person_ids))}
 
 
 async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:

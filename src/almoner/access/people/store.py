@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import AllPartners, Tx
 _NAME: Final = "person_name"
 
 
-def person_select_list(role_condition: str = "true") -> str:
+def person_columns(role_condition: str = "true") -> str:
     """The SQL select list for a person; ``role_condition`` is the SQL condition for role rows that count."""
     return f"""
         p.id, p.realm, p.profile, p.active, p.version, p.created_at, p.updated_at,
@@ -27,7 +27,7 @@ def person_select_list(role_condition: str = "true") -> str:
     """
 
 
-COLUMNS: Final = person_select_list()
+COLUMNS: Final = person_columns()
 
 
 def person_from_row(row: Record) -> Person:
@@ -75,10 +75,10 @@ async def find(tx: Tx, scope: Realm | AllPartners, person_id: UUID) -> Person | 
     return person_from_row(row) if row else None
 
 
-async def find_many(tx: Tx, realm: Realm, people: Sequence[UUID]) -> list[Person]:
+async def find_many(tx: Tx, realm: Realm, person_ids: Sequence[UUID]) -> list[Person]:
     """Those of the people who belong to the realm."""
     rows = await tx.fetch(
-        f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", realm.id, people
+        f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", realm.id, person_ids
     )
     return [person_from_row(row) for row in rows]
 

@@ -16,7 +16,7 @@ from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT, Accou
 from almoner.access.accounts.page_guard import PageGuard, browser_of_request, delete_cookie, redirect_to, set_cookie
 from almoner.access.accounts.page_texts import mark_as_english
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import LinkClosed, SecondFactorRequired
+from almoner.access.sign_ins.domain import EmailLinkClosed, SecondFactorRequired
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import STATE_LIFETIME, NoSuchProvider, SsoRefusalReason, SsoRefused
@@ -69,7 +69,7 @@ class SsoPages:
         if isinstance(started, Response):
             return started
         response = redirect_to(started.url)
-        set_cookie(response, started.cookie_name, started.kept, seconds=int(STATE_LIFETIME.total_seconds()))
+        set_cookie(response, started.cookie_name, started.kept, max_age_seconds=int(STATE_LIFETIME.total_seconds()))
         return response
 
     async def callback(self, request: Request) -> Response:
@@ -126,7 +126,7 @@ class SsoPages:
                 try:
                     async with self._db.read() as tx:
                         link, _ = await links.get_open_link(tx, token, "invitation")
-                except LinkClosed as error:
+                except EmailLinkClosed as error:
                     raise SsoRefused(SsoRefusalReason.INVITATION, "Open the link in your invitation again.") from error
                 return await self._sign_on.begin(partner, "invitation", portal.home, link.id)
             case _:

@@ -245,13 +245,18 @@ def shorten_name(name: str) -> str:
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 
 
-def build_security_email(kind: Kind, values: Mapping[str, str], detail_lines: Mapping[str, str]) -> SecurityEmail:
-    """Compose the text of an email. ``values``: ``place``, ``user_name`` and the other placeholders of this kind."""
-    words, values = _WORDS[kind], {name: shorten_name(value) for name, value in values.items()}
+def build_security_email(
+    kind: Kind, placeholder_values: Mapping[str, str], detail_lines: Mapping[str, str]
+) -> SecurityEmail:
+    """Compose the text of an email.
+
+    ``placeholder_values``: ``place``, ``user_name`` and the other placeholders of this kind.
+    """
+    words, placeholder_values = _WORDS[kind], {name: shorten_name(value) for name, value in placeholder_values.items()}
     return SecurityEmail(
-        words.subject.format_map(values),
-        words.text.format_map(values),
+        words.subject.format_map(placeholder_values),
+        words.text.format_map(placeholder_values),
         words.action,
-        words.after.format_map(values),
+        words.after.format_map(placeholder_values),
         detail_lines,
     )

@@ -53,21 +53,21 @@ async def enqueue_email(
     kind: Kind,
     *,
     link_id: UUID | None = None,
-    values: Mapping[str, str] | None = None,
+    placeholder_values: Mapping[str, str] | None = None,
     detail_lines: Mapping[str, str] | None = None,
     to_old_address: bool = False,
 ) -> None:
     """Enqueue an email to a person; does nothing if the person has no email address.
 
-    ``link_id``: the record behind an invitation or a password reset. ``values``: placeholders of this kind besides
-    place and user name. ``detail_lines``: lines such as ``Device`` and ``Network address``. ``to_old_address``: send to
-    the address before the change, without new details.
+    ``link_id``: the record behind an invitation or a password reset. ``placeholder_values``: placeholders of this kind
+    besides place and user name. ``detail_lines``: lines such as ``Device`` and ``Network address``. ``to_old_address``:
+    send to the address before the change, without new details.
     """
     if person.email is None:
         return
     before = (person.email, person.user_name, person.display_name) if to_old_address else ()
     email = SendSecurityEmail(
-        person.realm.id, person.id, kind, link_id, dict(values or {}), dict(detail_lines or {}), *before
+        person.realm.id, person.id, kind, link_id, dict(placeholder_values or {}), dict(detail_lines or {}), *before
     )
     await SEND_JOB.enqueue(tx, email)
 
@@ -80,7 +80,7 @@ async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> No
         await enqueue_email(tx, after, "deactivated")
     if before.roles != after.roles:
         roles = ", ".join(sorted(role.replace("_", " ") for role in after.roles))
-        await enqueue_email(tx, after, "roles_changed", values={"roles": roles or "none"})
+        await enqueue_email(tx, after, "roles_changed", placeholder_values={"roles": roles or "none"})
 
 
 async def compose_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendSecurityEmail]) -> Email | None:

@@ -136,11 +136,11 @@ class SignInFailed(Exception):
     """The credentials are wrong; the same error for all reasons (ASVS 6.3.8)."""
 
 
-class TicketExpired(Exception):
+class SecondFactorTicketExpired(Exception):
     """The time between the first step and the second factor ran out: sign-in must start again."""
 
 
-class LinkClosed(Exception):
+class EmailLinkClosed(Exception):
     """The emailed link no longer works; ``why`` may be shown."""
 
     def __init__(self, why: LinkClosedReason) -> None:

@@ -5,15 +5,17 @@ from typing import Final
 
 from almoner.access.sign_ins import service
 from almoner.access.sign_ins.service import links
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 
-tasks: Final = Tasks()
-tasks.periodic("sign_ins.delete_expired", service.next_deletion_at, service.delete_expired, every=timedelta(days=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
+    "sign_ins.delete_expired", service.next_deletion_at, service.delete_expired, period=timedelta(days=1)
+)
 
 
 @tasks.job(links.RESET_REQUESTED)
-async def send_password_reset(context: JobContext, job: DecodedJob[links.ResetRequest]) -> Result:
+async def send_password_reset(context: JobContext, job: DecodedJob[links.PasswordResetRequest]) -> Result:
     """Email a password reset link; a job, so that the request takes as long for unknown names."""
     async with context.db.write() as tx:
         await links.send_password_reset(tx, job.details)

@@ -49,7 +49,7 @@ def _sign_in(row: Record) -> SignIn:
     return SignIn(**{**row, "realm": Realm(row["realm"])})
 
 
-async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
+async def insert(tx: Tx, sign_in: SignIn, secret_hash: bytes) -> bool:
     """Store a new sign-in; False if the person is not active."""
     made = await tx.fetchval(
         """
@@ -62,7 +62,7 @@ async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
         sign_in.id,
         sign_in.realm.id,
         sign_in.person_id,
-        hash_,
+        secret_hash,
         sign_in.method,
         sign_in.address,
         sign_in.device,
@@ -94,13 +94,13 @@ async def find_by_hash(tx: Tx, realm: Realm, hash_: bytes) -> tuple[SignIn, Pers
     return sign_in, people.person_from_row(row)
 
 
-async def record_reauthentication(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
+async def record_reauthentication(tx: Tx, sign_in: SignIn, secret_hash: bytes) -> None:
     """Record a reauthentication and replace the sign-in's secret."""
     await tx.execute(
         "update sign_in set authenticated_at = $2, last_seen_at = $2, hash = $3 where id = $1 and ended_at is null",
         sign_in.id,
         tx.real_now,
-        hash_,
+        secret_hash,
     )
 
 

@@ -31,14 +31,14 @@ _REPORTED: Final = 300
 """Maximum number of characters shown of a provider's error message."""
 
 
-def authorization_url(provider: Provider, metadata: ProviderMetadata, state: OidcState, redirect: str) -> str:
+def authorization_url(provider: Provider, metadata: ProviderMetadata, state: OidcState, redirect_uri: str) -> str:
     """The provider's address to which the browser is redirected to sign in."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # on first use, as all that reads tokens: 3 MB
 
     asked = {
         "response_type": "code",
         "client_id": provider.client_id,
-        "redirect_uri": redirect,
+        "redirect_uri": redirect_uri,
         "scope": " ".join(provider.scopes),
         "state": state.state,
         "nonce": state.nonce,
@@ -51,7 +51,7 @@ def authorization_url(provider: Provider, metadata: ProviderMetadata, state: Oid
     return f"{metadata.authorization_endpoint}{joint}{urlencode(asked)}"
 
 
-def parse_callback(provider: Provider, metadata: ProviderMetadata, query: Mapping[str, str]) -> str:
+def parse_code_from_callback(provider: Provider, metadata: ProviderMetadata, query: Mapping[str, str]) -> str:
     """The authorization code in the provider's callback. Raises SsoRefused."""
     issuer = query.get("iss")
     if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
@@ -77,24 +77,24 @@ class TokenExchange:
         self._clock = clock
 
     async def redeem_code(
-        self, provider: Provider, secret: str | None, state: OidcState, code: str, redirect: str
+        self, provider: Provider, client_secret: str | None, state: OidcState, code: str, redirect_uri: str
     ) -> IdentityClaims:
         """Exchange a code for a verified identity. Raises SsoRefused."""
         metadata = await self._directory.get_metadata(provider)
         form = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": redirect,
+            "redirect_uri": redirect_uri,
             "code_verifier": state.verifier,
         }
         headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
-        if secret is None or metadata.secret_in_body:
+        if client_secret is None or metadata.secret_in_body:
             form["client_id"] = provider.client_id
-        if secret is not None:
+        if client_secret is not None:
             if metadata.secret_in_body:
-                form["client_secret"] = secret
+                form["client_secret"] = client_secret
             else:
-                headers["Authorization"] = _basic_authorization(provider.client_id, secret)
+                headers["Authorization"] = _basic_authorization(provider.client_id, client_secret)
         answer = await self._request(provider, metadata, form, headers)
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not isinstance(access, str):

@@ -68,7 +68,7 @@ def state_cookie_name(state: str) -> str:
 
 def encrypt_state(vault: Vault, partner: Partner, state: OidcState) -> str:
     """The encrypted cookie value, bound to the partner."""
-    sealed = vault.encrypt(msgspec.json.encode(state), context=_CONTEXT, binding=partner.id.bytes)
+    sealed = vault.encrypt(msgspec.json.encode(state), context=_CONTEXT, associated_data=partner.id.bytes)
     return urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
@@ -78,7 +78,7 @@ def decrypt_state(
     """The flow that belongs to a returned ``state`` in this browser. Raises SsoRefused."""
     try:
         sealed = urlsafe_b64decode(cookie_value + "=" * (-len(cookie_value) % 4))
-        plain = vault.decrypt(sealed, context=_CONTEXT, binding=partner.id.bytes)
+        plain = vault.decrypt(sealed, context=_CONTEXT, associated_data=partner.id.bytes)
         found = msgspec.json.decode(plain, type=OidcState)
     except (DecryptionFailed, ValueError, msgspec.DecodeError) as error:
         raise SsoRefused(SsoRefusalReason.STATE, "This sign-in was not started in this browser.") from error

@@ -158,7 +158,7 @@ async def record_identity_use(tx: Tx, partner: Partner, identity: Identity) -> N
     )
 
 
-async def consume_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> bool:
+async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, expires_at: datetime) -> bool:
     """Record that a state was returned; False if it was used before. Deletes expired states."""
     taken = await tx.fetchval(
         """
@@ -172,7 +172,7 @@ async def consume_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: date
         on conflict do nothing returning true
         """,
         partner.id,
-        hash_,
+        state_hash,
         expires_at,
         tx.real_now,
     )

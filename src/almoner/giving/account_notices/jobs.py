@@ -13,21 +13,21 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposedEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
 NOTIFY: Final = JobKind("account_notices.notify", RecordReference)
-tasks: Final = Tasks()
-contact_tasks: Final = TasksWithDependencies[NonprofitContacts]()
+tasks: Final = TaskRegistry()
+contact_tasks: Final = DependentTaskRegistry[NonprofitContacts]()
 
 
 @tasks.on_internal_event(ACCOUNT_PROPOSED)
-async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposedEvent]) -> None:
+async def on_account_proposed(tx: Tx, events: Sequence[PayeeAccountProposedEvent]) -> None:
     """Enqueue one notification job for each proposed account."""
-    reported = sorted({one.account for one in proposed})
+    reported = sorted({one.account for one in events})
     await queue.enqueue_jobs(
-        tx, [NOTIFY.new_job(RecordReference(account), unique=str(account)) for account in reported]
+        tx, [NOTIFY.build_job(RecordReference(account), unique_key=str(account)) for account in reported]
     )
 
 
@@ -60,7 +60,7 @@ async def compose_notice(
     return Email(contact.email, f"{PAGE_PURPOSE}:{account.id}", facts, page.notice.language, page.notice.partner_id)
 
 
-def notifications(contacts: NonprofitContacts) -> tuple[Notification[RecordReference], ...]:
+def account_notifications(contacts: NonprofitContacts) -> tuple[Notification[RecordReference], ...]:
     """The email, with the lookup of the nonprofit's address."""
     template = Path(__file__).parent / "mails" / "payee_account.html"
     return (Notification(service.SEND, template, partial(compose_notice, contacts)),)

@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import LinkedPages
+from almoner.platform.pages.linked_pages import RecordLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -23,7 +23,7 @@ PAGE_PURPOSE: Final = "payee-account"
 _ENDED: Final = {"denied": (200, "check"), "closed": (410, "clock")}
 
 
-class AccountNoticePages(LinkedPages):
+class AccountNoticePages(RecordLinkPages):
     """The pages for nonprofits that were notified of an account."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -53,7 +53,7 @@ class AccountNoticePages(LinkedPages):
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 
     def _page(self, tx: Tx, page: NoticePage, visit: LinkSession, *, refused: bool = False) -> Response:
-        language = self.pages.language(page.notice.language)
+        language = self.pages.language_for_tag(page.notice.language)
         state = page.state(tx.now)
         if state != "open":
             status, icon = _ENDED[state]

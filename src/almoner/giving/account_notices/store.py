@@ -7,7 +7,7 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 
-async def insert(tx: Tx, new: PayeeAccountNotice) -> bool:
+async def insert(tx: Tx, notice: PayeeAccountNotice) -> bool:
     """Store a notice of an account; False if there already is one."""
     return bool(
         await tx.fetchval(
@@ -16,10 +16,10 @@ async def insert(tx: Tx, new: PayeeAccountNotice) -> bool:
                 $4)
             on conflict (account_id) do nothing returning true
             """,
-            new.account_id,
-            new.partner_id,
-            new.language,
-            new.notified_at,
+            notice.account_id,
+            notice.partner_id,
+            notice.language,
+            notice.notified_at,
         )
     )
 

@@ -53,7 +53,7 @@ async def _email(
         return None
     partner = Partner(donation.partner_id)
     session = await sessions.get(tx, partner, donation.session_id)
-    locale = mails.language(session.language).locale
+    locale = mails.language_for_tag(session.language).locale
     opened = session.id if link == SESSION_PURPOSE else donation.id
     shown = {
         "organisation": (await hosted_page.nonprofit_profile_of(tx, partner, organisation_id)).name,
@@ -77,7 +77,7 @@ async def compose_bank_transfer_instructions(
     pay_to = accounts.get(donation.money.currency)
     if payment is None or pay_to is None:
         return None
-    transfer = bank_transfers.transfer_details(payment, donation, pay_to)
+    transfer = bank_transfers.build_awaited_transfer(payment, donation, pay_to)
     if transfer.expires_at is None:
         return None
     return await _email(
@@ -172,7 +172,7 @@ async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
 
 
 def _about(kind: JobKind[RecordReference], record_id: UUID) -> NewJob:
-    return kind.new_job(RecordReference(record_id), unique=str(record_id))
+    return kind.build_job(RecordReference(record_id), unique_key=str(record_id))
 
 
 def _reassignment_job(tx: Tx, event: Event) -> NewJob | None:

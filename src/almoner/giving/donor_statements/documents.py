@@ -1,7 +1,7 @@
 """Renders statements as PDF for donors."""
 
 from datetime import date, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -10,7 +10,7 @@ from almoner.giving.donor_statements import domain
 from almoner.giving.donor_statements.domain import DonorStatement, DonorStatementLine
 from almoner.kit import language as languages
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, directional_text
+from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, text_with_direction
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -32,34 +32,35 @@ class StatementDocuments:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    def statement_url(self, donation_id: UUID, until: datetime) -> str:
+    def statement_url(self, donation_id: UUID, expires_at: datetime) -> str:
         """The private URL of the statement; it does not identify the donor."""
         deployment = self._pages.deployment
-        token = deployment.vault.expiring_token(domain.PAGE_PURPOSE, donation_id, until)
+        token = deployment.vault.expiring_token(domain.PAGE_PURPOSE, donation_id, expires_at)
         return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
     async def render(self, statement: DonorStatement) -> bytes:
         """The PDF."""
-        language = self._pages.language(statement.opened_by.language)
+        language = self._pages.language_for_tag(statement.opened_by.language)
         public, links = build_contact_and_notice_facts(self._pages.deployment, language)
         facts = {**self._facts(statement, language), "public": public}
-        return await _press().render(facts, links, statement.as_of)
+        return await _press().render_document(facts, links, statement.as_of)
 
     def _facts(self, statement: DonorStatement, language: Language) -> Facts:
         """The template's input."""
         rtl, locale = language.direction == "rtl", language.locale
         by = statement.opened_by
+        stated = partial(text_with_direction, document_is_rtl=rtl)
         return {
             "lang": language.html_lang.split("-")[0],
-            "region": languages.region_of(language.html_lang),
+            "region": languages.region_of_language_tag(language.html_lang),
             "rtl": rtl,
             "plain": language.text("page.rewritten"),
             "title": language.text("statement.title"),
             "date": _day(self._pages.deployment.issuer_day_at(statement.as_of)),
             "test": _test(language) if self._pages.deployment.sandbox else None,
-            "issuer": directional_text(statement.issuer, rtl=rtl),
+            "issuer": stated(statement.issuer),
             "donor_label": language.text("receipt.donor"),
-            "donor": directional_text(formats.full_name(by.first_name, by.last_name, locale), rtl=rtl),
+            "donor": stated(formats.full_name(by.first_name, by.last_name, locale)),
             "gifts": language.text(
                 "statement.gifts",
                 first=bidi_isolated_plain_text(formats.format_day(statement.period.first, locale), language.direction),
@@ -73,7 +74,7 @@ class StatementDocuments:
                     "rows": [
                         {
                             "label": language.text(f"statement.{name}"),
-                            "value": directional_text(formats.format_money(minor, total.currency, locale), rtl=rtl),
+                            "value": stated(formats.format_money(minor, total.currency, locale)),
                         }
                         for name, minor in (
                             ("given", total.given_minor),
@@ -110,11 +111,11 @@ class StatementDocuments:
             value = bidi_isolated_plain_text(back, language.direction)
             stated.append(language.text("page.fact", label=language.text("statement.back"), value=value))
         return {
-            "date": directional_text(self._pages.format_day(receipt.received_at, language), rtl=rtl),
-            "number": directional_text(receipt.display_number, rtl=rtl),
-            "organisation": directional_text(receipt.organisation, rtl=rtl),
-            "amount": directional_text(
-                formats.format_money(receipt.money.minor, receipt.money.currency, locale), rtl=rtl
+            "date": text_with_direction(self._pages.format_day(receipt.received_at, language), document_is_rtl=rtl),
+            "number": text_with_direction(receipt.display_number, document_is_rtl=rtl),
+            "organisation": text_with_direction(receipt.organisation, document_is_rtl=rtl),
+            "amount": text_with_direction(
+                formats.format_money(receipt.money.minor, receipt.money.currency, locale), document_is_rtl=rtl
             ),
             "void": line.is_fully_refunded,
             "said": stated,

@@ -48,29 +48,29 @@ class StatementPeriod:
     @property
     def uses_london_time(self) -> bool:
         """Whether its days are those of London."""
-        return self == uk_tax_year(self.first.year)
+        return self == uk_tax_year_period(self.first.year)
 
     @property
     def _zone(self) -> tzinfo:
         return _LONDON if self.uses_london_time else self.zone
 
 
-def calendar_year(year: int, zone: tzinfo) -> StatementPeriod:
+def calendar_year_period(year: int, zone: tzinfo) -> StatementPeriod:
     """The period from January to December."""
     return StatementPeriod(date(year, 1, 1), date(year, 12, 31), zone)
 
 
-def uk_tax_year(year: int) -> StatementPeriod:
+def uk_tax_year_period(year: int) -> StatementPeriod:
     """The UK tax year from 6 April of a year."""
     return StatementPeriod(date(year, 4, 6), date(year + 1, 4, 5), _LONDON)
 
 
-def parse_period(first: str | None, last: str | None, now: datetime, zone: tzinfo) -> StatementPeriod:
+def parse_period(first_day: str | None, last_day: str | None, now: datetime, zone: tzinfo) -> StatementPeriod:
     """Parse the period between two days as a browser sends them; by default this year. Raises InvalidPeriod."""
-    if first is None and last is None:
-        return calendar_year(now.astimezone(zone).year, zone)
+    if first_day is None and last_day is None:
+        return calendar_year_period(now.astimezone(zone).year, zone)
     try:
-        chosen = StatementPeriod(date.fromisoformat(first or ""), date.fromisoformat(last or ""), zone)
+        chosen = StatementPeriod(date.fromisoformat(first_day or ""), date.fromisoformat(last_day or ""), zone)
     except ValueError:
         raise InvalidPeriod from None
     if not 2000 <= chosen.first.year <= chosen.last.year < 2200 or not chosen.first <= chosen.last <= _latest_end(
@@ -86,7 +86,7 @@ def _latest_end(chosen: StatementPeriod) -> date:
 
 
 @dataclass(frozen=True, slots=True)
-class DonationSpan:
+class DonationDateRange:
     """The time from a donor's first to their last donation; ``pounds``: some are in GBP."""
 
     first: datetime
@@ -94,14 +94,16 @@ class DonationSpan:
     pounds: bool
 
 
-def available_periods(span: DonationSpan | None, zone: tzinfo) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
+def available_calendar_and_uk_tax_years(
+    span: DonationDateRange | None, zone: tzinfo
+) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
     """The calendar years with donations, newest first, and the UK tax years with donations in GBP."""
     if span is None:
         return [], []
     first, last = span.first.astimezone(zone).year, span.last.astimezone(zone).year
-    taxed = [uk_tax_year(year) for year in range(span.last.year, span.first.year - 2, -1)]
+    taxed = [uk_tax_year_period(year) for year in range(span.last.year, span.first.year - 2, -1)]
     taxed = [one for one in taxed if one.since <= span.last and span.first < one.until]
-    years = [calendar_year(year, zone) for year in range(last, first - 1, -1)]
+    years = [calendar_year_period(year, zone) for year in range(last, first - 1, -1)]
     return years[:_MAX_OFFERED_YEARS], taxed[:_MAX_OFFERED_YEARS] if span.pounds else []
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from almoner.access.notifications.service import Email, Notification
 from almoner.giving.donor_statements import domain, service
 from almoner.giving.donor_statements.documents import StatementDocuments
-from almoner.giving.donor_statements.service import SEND, SendStatementLink
+from almoner.giving.donor_statements.service import SEND, SendStatementLinkJob
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
@@ -16,7 +16,9 @@ from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
 
-async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendStatementLink]) -> Email | None:
+async def compose_statement_link_email(
+    tx: Tx, mails: MailRenderer, job: DecodedJob[SendStatementLinkJob]
+) -> Email | None:
     """The email with the statement link; None after a day (real time) or if the donor was erased."""
     link_id, donation_id = job.details.link, job.details.donation
     asked = await requested_emails.requested_at(tx, link_id)
@@ -27,7 +29,7 @@ async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendStatemen
         to = await service.donor_email_of(tx, donation_id)
     except NotFound:
         return None
-    locale = mails.language(receipt.language).locale
+    locale = mails.language_for_tag(receipt.language).locale
     facts = {
         "issuer": await service.issuer_name_of(tx, receipt),
         "name": formats.greeting_name(receipt.first_name, receipt.last_name, locale),
@@ -37,5 +39,7 @@ async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendStatemen
 
 
 notifications: Final = (
-    Notification(SEND, Path(__file__).parent / "mails" / "statement.html", compose_link, retry=RETRY_FOR_HOURS),
+    Notification(
+        SEND, Path(__file__).parent / "mails" / "statement.html", compose_statement_link_email, retry=RETRY_FOR_HOURS
+    ),
 )

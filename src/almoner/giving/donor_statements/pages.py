@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from almoner.giving.donor_statements import domain, service
 from almoner.giving.donor_statements.documents import PDF, StatementDocuments
-from almoner.giving.donor_statements.domain import DonationSpan, DonorStatement, InvalidPeriod, StatementPeriod
+from almoner.giving.donor_statements.domain import DonationDateRange, DonorStatement, InvalidPeriod, StatementPeriod
 from almoner.giving.receipts import domain as receipts_domain
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
@@ -77,7 +77,7 @@ class StatementPages:
             return await self._offer(donation_id, visit, status=403)
         async with self._db.write() as tx:
             receipt = await service.get_receipt(tx, donation_id)
-            sent = await service.request_link(tx, donation_id)
+            sent = await service.request_statement_link(tx, donation_id)
             if sent:
                 name, where = request.path_params["id"], request.client.host if request.client else None
                 await audit.record_entry(
@@ -89,7 +89,7 @@ class StatementPages:
                     ip_address=where,
                 )
         kind, status, icon = ("statement.sent", 200, "mail") if sent else ("statement.later", 429, "info")
-        return self.pages.render_message(kind, self.pages.language(receipt.language), status=status, icon=icon)
+        return self.pages.render_message(kind, self.pages.language_for_tag(receipt.language), status=status, icon=icon)
 
     @with_error_pages
     async def open_link(self, request: Request) -> Response:
@@ -101,7 +101,7 @@ class StatementPages:
         name = self._ids.text("donation", donation_id)
         response = RedirectResponse(f"/statement/{name}", 303, NO_PAGE)
         visit = link_sessions.begin_link_session(self._vault, domain.PAGE_PURPOSE, donation_id, name, until)
-        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         return response
 
     @with_error_pages
@@ -114,11 +114,13 @@ class StatementPages:
                 period = self._period(request, tx.now)
             except InvalidPeriod:
                 period, problem = (
-                    domain.calendar_year(self._db.deployment.issuer_day_at(tx.now).year, self._db.deployment.time_zone),
+                    domain.calendar_year_period(
+                        self._db.deployment.issuer_day_at(tx.now).year, self._db.deployment.time_zone
+                    ),
                     "statement.problem",
                 )
             statement = await service.build_statement(tx, donation_id, period)
-            span = await service.donation_span(tx, donation_id)
+            span = await service.find_donation_date_range(tx, donation_id)
         return self._page(request, statement, span, problem)
 
     @with_error_pages
@@ -182,7 +184,7 @@ class StatementPages:
             issuer = await service.issuer_name_of(tx, receipt)
         return self.pages.render_page(
             "statement_offer.html",
-            self.pages.language(receipt.language),
+            self.pages.language_for_tag(receipt.language),
             status=status,
             issuer=issuer,
             csrf=visit.csrf,
@@ -191,10 +193,10 @@ class StatementPages:
         )
 
     def _page(
-        self, request: Request, statement: DonorStatement, span: DonationSpan | None, problem: str | None
+        self, request: Request, statement: DonorStatement, span: DonationDateRange | None, problem: str | None
     ) -> Response:
-        language = self.pages.language(statement.opened_by.language)
-        years, tax_years = domain.available_periods(span, self._db.deployment.time_zone)
+        language = self.pages.language_for_tag(statement.opened_by.language)
+        years, tax_years = domain.available_calendar_and_uk_tax_years(span, self._db.deployment.time_zone)
         called = [(one, formats.localise_digits(str(one.first.year), language.locale)) for one in years]
         taxed = [
             (one, f"{formats.format_day(one.first, language.locale)} – {formats.format_day(one.last, language.locale)}")

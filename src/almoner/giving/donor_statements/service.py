@@ -13,7 +13,12 @@ from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.donor_statements import domain, store
-from almoner.giving.donor_statements.domain import DonationSpan, DonorStatement, DonorStatementLine, StatementPeriod
+from almoner.giving.donor_statements.domain import (
+    DonationDateRange,
+    DonorStatement,
+    DonorStatementLine,
+    StatementPeriod,
+)
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
 from almoner.giving.requested_emails import service as requested_emails
@@ -22,14 +27,14 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class SendStatementLink(msgspec.Struct, frozen=True):
+class SendStatementLinkJob(msgspec.Struct, frozen=True):
     """The link to email, and the donation of its donor."""
 
     link: UUID
     donation: UUID
 
 
-SEND: Final = JobKind("donor_statements.send", SendStatementLink)
+SEND: Final = JobKind("donor_statements.send", SendStatementLinkJob)
 
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
@@ -46,14 +51,14 @@ async def donor_email_of(tx: Tx, donation_id: UUID) -> str:
     return email
 
 
-async def request_link(tx: Tx, donation_id: UUID) -> bool:
+async def request_statement_link(tx: Tx, donation_id: UUID) -> bool:
     """Email a statement link to a donation's donor; False if the limit was reached. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
     link_id = await requested_emails.record_email_request(tx, partner, "statement", email)
     if link_id is None:
         return False
-    await SEND.enqueue(tx, SendStatementLink(link_id, donation_id), unique=str(link_id))
+    await SEND.enqueue(tx, SendStatementLinkJob(link_id, donation_id), unique_key=str(link_id))
     return True
 
 
@@ -63,17 +68,23 @@ async def issuer_name_of(tx: Tx, receipt: Receipt) -> str:
     return await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name
 
 
-async def donation_span(tx: Tx, donation_id: UUID) -> DonationSpan | None:
+async def find_donation_date_range(tx: Tx, donation_id: UUID) -> DonationDateRange | None:
     """The time from a donor's first to last donation. Raises NotFound."""
     donation = await donations.get(tx, ALL_PARTNERS, donation_id)
-    return await store.donation_span(tx, Partner(donation.partner_id), donation.email) if donation.email else None
+    return (
+        await store.find_donation_date_range(tx, Partner(donation.partner_id), donation.email)
+        if donation.email
+        else None
+    )
 
 
 async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) -> DonorStatement:
     """Build the statement of a donation's donor (same partner and email address) for a period. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
-    found = await store.donations_of_donor(tx, partner, email, period.since, period.until, domain.MAX_LINES + 1)
+    found = await store.list_receipted_donations_of_donor(
+        tx, partner, email, period.since, period.until, domain.MAX_LINES + 1
+    )
     listed = found[: domain.MAX_LINES]
     issued = await receipts.receipts_by_donation(tx, partner, [gift[0] for gift in listed])
     lines = [DonorStatementLine(issued[gift], refunded, now, moved) for gift, refunded, now, moved in listed]

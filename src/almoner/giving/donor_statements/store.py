@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.donor_statements.domain import DonationSpan
+from almoner.giving.donor_statements.domain import DonationDateRange
 from almoner.platform.database.transactions import Partner, Tx
 
 _OF_DONOR: Final = (
@@ -19,14 +19,17 @@ order by r.received_at, r.number limit $5
 """
 
 
-async def donations_of_donor(
-    tx: Tx, partner: Partner, email: str, since: datetime, until: datetime, limit: int
+async def list_receipted_donations_of_donor(
+    tx: Tx, partner: Partner, donor_email: str, received_since: datetime, received_before: datetime, limit: int
 ) -> list[tuple[UUID, int, UUID, bool]]:
     """Donations with a receipt that were received in a period, oldest first.
 
     Returns for each: ID, refunded amount in minor units, current nonprofit, and whether it was reassigned.
     """
-    return [tuple(row) for row in await tx.fetch(_DONATIONS_OF_DONOR, partner.id, email, since, until, limit)]
+    return [
+        tuple(row)
+        for row in await tx.fetch(_DONATIONS_OF_DONOR, partner.id, donor_email, received_since, received_before, limit)
+    ]
 
 
 _DONATION_SPAN: Final = f"""
@@ -35,7 +38,7 @@ from donation d join receipt r on r.donation_id = d.id where {_OF_DONOR}
 """
 
 
-async def donation_span(tx: Tx, partner: Partner, email: str) -> DonationSpan | None:
+async def find_donation_date_range(tx: Tx, partner: Partner, email: str) -> DonationDateRange | None:
     """The time from a donor's first to last donation."""
     row = await tx.fetchrow(_DONATION_SPAN, partner.id, email)
-    return DonationSpan(row["first"], row["last"], row["pounds"]) if row and row["first"] else None
+    return DonationDateRange(row["first"], row["last"], row["pounds"]) if row and row["first"] else None

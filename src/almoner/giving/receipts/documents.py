@@ -11,7 +11,7 @@ from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Attachment
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, directional_text
+from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, text_with_direction
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -37,7 +37,7 @@ class ReceiptDocuments:
 
         ``manage_url``: the page to change or cancel a regular donation. It is not in the PDF, which may be forwarded.
         """
-        language = self._pages.language(receipt.language)
+        language = self._pages.language_for_tag(receipt.language)
         facts = {
             "receipt": receipt,
             "amount": formats.format_money(receipt.money.minor, receipt.money.currency, language.locale),
@@ -60,10 +60,10 @@ class ReceiptDocuments:
 
     async def render(self, receipt: Receipt) -> bytes:
         """The PDF; identical bytes until the donation is refunded or reassigned."""
-        language = self._pages.language(receipt.language)
+        language = self._pages.language_for_tag(receipt.language)
         public, links = build_contact_and_notice_facts(self._pages.deployment, language)
         facts = {**self._facts(receipt, language), "public": public}
-        return await _press().render(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
+        return await _press().render_document(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
 
     def status_url(self, receipt: Receipt) -> str:
         """The private URL of the donation's status page."""
@@ -90,7 +90,7 @@ class ReceiptDocuments:
             *(back if receipt.refunded else ()),
             ("issuer", receipt.issuer),
             *(
-                (("donee", donee.legal_name), ("ein", donee.shown_ein), ("address", donee.address))
+                (("donee", donee.legal_name), ("ein", donee.formatted_ein), ("address", donee.address))
                 if (donee := receipt.donee)
                 else ()
             ),
@@ -117,7 +117,7 @@ class ReceiptDocuments:
         if receipt.donee is None:
             return [*stated, language.text("receipt.confirmation", organisation=own(receipt.current_nonprofit_name))]
         key = "receipt.deductible" if stated else "receipt.acknowledgement"
-        statements = [language.text(key), self._pages.language("en").text(key)]  # tax offices read English
+        statements = [language.text(key), self._pages.language_for_tag("en").text(key)]  # tax offices read English
         return [*stated, *dict.fromkeys(statements)]
 
     def _facts(self, receipt: Receipt, language: Language) -> Facts:
@@ -143,23 +143,23 @@ class ReceiptDocuments:
             notes.insert(0, language.text("gift.reassigned", **stated))
         return {
             "lang": language.html_lang.split("-")[0],
-            "region": languages.region_of(language.html_lang),
+            "region": languages.region_of_language_tag(language.html_lang),
             "rtl": rtl,
             "plain": language.text("page.rewritten"),
             "title": title,
             "date": _day(self._pages.deployment.issuer_day_at(receipt.issued_at)),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.is_fully_refunded else None,
-            "issuer": directional_text(receipt.issuer, rtl=rtl),
-            "organisation": directional_text(receipt.current_nonprofit_name, rtl=rtl),
+            "issuer": text_with_direction(receipt.issuer, document_is_rtl=rtl),
+            "organisation": text_with_direction(receipt.current_nonprofit_name, document_is_rtl=rtl),
             "greeting": language.text("receipt.greeting", name=bidi_isolated_plain_text(name, language.direction)),
             "text": language.text("receipt.text"),
             "amount_label": language.text("receipt.amount"),
-            "amount": directional_text(
-                formats.format_money(receipt.money.minor, receipt.money.currency, language.locale), rtl=rtl
+            "amount": text_with_direction(
+                formats.format_money(receipt.money.minor, receipt.money.currency, language.locale), document_is_rtl=rtl
             ),
             "rows": [
-                {"label": language.text(label), "value": directional_text(value, rtl=rtl)}
+                {"label": language.text(label), "value": text_with_direction(value, document_is_rtl=rtl)}
                 for label, value in self._rows(receipt, language)
             ],
             "notes": notes,

@@ -47,7 +47,7 @@ class Donee:
         return "proposed" if self.approved_at is None else "approved"
 
     @property
-    def shown_ein(self) -> str:
+    def formatted_ein(self) -> str:
         """The EIN for display: ``12-3456789``."""
         return f"{self.ein[:2]}-{self.ein[2:]}"
 
@@ -163,7 +163,7 @@ _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.disp
 """Message keys for why a donation waits at any stage."""
 
 
-def pending_refund_or_dispute(donation: Donation) -> str | None:
+def refund_or_dispute_reason(donation: Donation) -> str | None:
     """Why a received donation waits, such as a dispute or a pending refund."""
     if donation.status != "RECEIVED_PAYMENT":
         return None
@@ -184,15 +184,15 @@ def progress_of_donation(receipt: Receipt, donation: Donation) -> list[ProgressS
     return [ProgressStep(stage, at, stage is waited_for) for stage, at in moments.items()]
 
 
-def waiting_message_key(steps: list[ProgressStep], reason: str | None) -> str | None:
+def waiting_message_key(steps: list[ProgressStep], waiting_reason: str | None) -> str | None:
     """The catalogue key that says why a donation waits; None once it is disbursed."""
     for step in steps:
         if step.current:
-            if reason in _STANDS_STILL:
-                return _STANDS_STILL[reason]
+            if waiting_reason in _STANDS_STILL:
+                return _STANDS_STILL[waiting_reason]
             return (
-                _WAITS[reason]
-                if reason in _WAITS and step.stage is DonationStage.SENT
+                _WAITS[waiting_reason]
+                if waiting_reason in _WAITS and step.stage is DonationStage.SENT
                 else f"gift.next.{step.stage.value}"
             )
     return None

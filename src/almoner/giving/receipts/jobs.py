@@ -28,7 +28,7 @@ class _PaidDonation(msgspec.Struct):
     type: str
 
 
-class SendReceipt(msgspec.Struct, frozen=True):
+class SendReceiptJob(msgspec.Struct, frozen=True):
     """The donation, and when its payment was received."""
 
     id: UUID
@@ -36,8 +36,8 @@ class SendReceipt(msgspec.Struct, frozen=True):
     received: datetime
 
 
-SEND: Final = JobKind("receipts.send", SendReceipt)
-RESEND: Final = JobKind("receipts.resend", SendReceipt)
+SEND: Final = JobKind("receipts.send", SendReceiptJob)
+RESEND: Final = JobKind("receipts.resend", SendReceiptJob)
 
 
 def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
@@ -46,10 +46,10 @@ def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
     donation_id = tx.ids.parse("donation", paid.id)
     if event.partner_id is None or donation_id is None or paid.type != "hosted":
         return None
-    return SEND.new_job(SendReceipt(donation_id, event.partner_id, event.created_at), unique=str(donation_id))
+    return SEND.build_job(SendReceiptJob(donation_id, event.partner_id, event.created_at), unique_key=str(donation_id))
 
 
-async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceipt]) -> Email | None:
+async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:
     """The receipt, issued if needed; None if the donation gets none or the donor was erased."""
     partner, donation_id = Partner(job.details.partner), job.details.id
     issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
@@ -61,7 +61,7 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendRecei
     return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 
 
-async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceipt]) -> Email | None:
+async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:
     """The receipt as issued, in a new email: mail programs hide a message with a known Message-ID."""
     email = await compose_receipt(tx, mails, job)
     return None if email is None else replace(email, key=f"{email.key}:{job.id}")
@@ -70,11 +70,11 @@ async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[Se
 def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
     """The job that resends a receipt."""
     requested = decode_event_data(event, RECEIPT_RESEND_REQUESTED.record)
-    details = SendReceipt(requested.donation, requested.partner, event.created_at)
-    return RESEND.new_job(details, unique=str(requested.donation))
+    details = SendReceiptJob(requested.donation, requested.partner, event.created_at)
+    return RESEND.build_job(details, unique_key=str(requested.donation))
 
 
-async def record_delivery(tx: Tx, job_details: SendReceipt, result: DeliveryResult) -> None:
+async def record_delivery(tx: Tx, job_details: SendReceiptJob, result: DeliveryResult) -> None:
     """Record the receipt's delivery on the donation."""
     await donations.record_receipt_delivery(tx, job_details.id, result)
 

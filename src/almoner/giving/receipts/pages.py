@@ -53,7 +53,7 @@ class DonationStatusPages:
         name = self._db.deployment.ids.text("donation", donation_id)
         response = RedirectResponse(f"/gift/{name}", 303, NO_PAGE)
         link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, donation_id, name).set_cookie(
-            response, seconds=_COOKIE_SECONDS
+            response, max_age_seconds=_COOKIE_SECONDS
         )
         return response
 
@@ -105,7 +105,7 @@ class DonationStatusPages:
         receipt = followed.receipt
         return self._pages.render_page(
             "gift_now.html",
-            self._pages.language(receipt.language),
+            self._pages.language_for_tag(receipt.language),
             receipt=receipt,
             donation=followed.donation,
             organisation=followed.organisation,

@@ -143,7 +143,7 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
     organisation = await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)
     steps = domain.progress_of_donation(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
-    reason = domain.pending_refund_or_dispute(donation)
+    reason = domain.refund_or_dispute_reason(donation)
     if reason is None and on_its_way:
         reason = await disbursements.donation_waiting_reason(tx, partner, donation, rules)
     returned_at = await disbursements.last_returned_at(tx, partner, donation_id) if on_its_way else None
@@ -152,27 +152,27 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
     return DonationProgress(receipt, donation, organisation, steps, waiting, returned_at, links)
 
 
-async def update_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str | None) -> Issuer:
+async def update_issuer(tx: Tx, partner: Partner, issuer_name: str | None, number_prefix: str | None) -> Issuer:
     """Change the issuer of future receipts. Numbers continue, and issued receipts do not change.
 
     None keeps what is set; an empty name is the partner's own, an empty prefix none. Raises ValueError for a name or
     prefix that receipts cannot carry.
     """
-    if name is not None and len(name.strip()) > 255:
+    if issuer_name is not None and len(issuer_name.strip()) > 255:
         raise ValueError("a name has at most 255 characters")
-    if prefix and not _PREFIX.fullmatch(prefix):
+    if number_prefix and not _PREFIX.fullmatch(number_prefix):
         raise ValueError("a prefix has 1 to 12 capital letters, digits and hyphens, with no hyphen at its ends")
     issuer = await store.lock_issuer(tx, partner)
-    if name is not None:
-        issuer = replace(issuer, name=name.strip() or None)
-    if prefix is not None:
-        issuer = replace(issuer, prefix=prefix)
+    if issuer_name is not None:
+        issuer = replace(issuer, name=issuer_name.strip() or None)
+    if number_prefix is not None:
+        issuer = replace(issuer, prefix=number_prefix)
     await store.update_issuer(tx, partner, issuer)
     return issuer
 
 
 async def propose_donee(
-    tx: Tx, partner: Partner, *, legal_name: str, ein: str, address: str, note: str, by: str
+    tx: Tx, partner: Partner, *, legal_name: str, ein: str, address: str, note: str, proposed_by: str
 ) -> Donee:
     """Propose who legally receives the partner's donations; another operator approves it. Raises DoneeProblem."""
     name, place = to_one_line(legal_name).strip(), to_one_line(address).strip()
@@ -180,42 +180,42 @@ async def propose_donee(
         raise DoneeProblem("A name has 1 to 255 characters, an address 1 to 500, a note 1 to 2,000.")
     if (number := parse_number_key(_EIN_REGISTRY, ein)) is None:
         raise DoneeProblem(f"{ein} is not an EIN: it has nine digits, such as 12-3456789.")
-    donee = Donee(tx.new_id(), partner.id, name, number, place, by, note, tx.now)
+    donee = Donee(tx.new_id(), partner.id, name, number, place, proposed_by, note, tx.now)
     if not await store.insert_donee(tx, partner, donee):
         raise DoneeProblem("A donee is proposed already. Approve or end it first.")
     return donee
 
 
-async def get_donee(tx: Tx, donee_id: UUID) -> Donee:
+async def get_donee_for_update(tx: Tx, donee_id: UUID) -> Donee:
     """One donee, locked until the transaction ends. Raises DoneeProblem."""
     if (donee := await store.lock_donee(tx, donee_id)) is None:
         raise DoneeProblem("There is no such donee.")
     return donee
 
 
-async def approve_donee(tx: Tx, donee: Donee, *, ein: str, note: str, by: str) -> Donee:
+async def approve_donee(tx: Tx, donee: Donee, *, entered_ein: str, note: str, approved_by: str) -> Donee:
     """Approve a donee: receipts name it from now on, in place of the former one.
 
-    ``ein``: typed again from the evidence. Raises DoneeProblem.
+    ``entered_ein``: typed again from the evidence. Raises DoneeProblem.
     """
     if donee.status != "proposed":
         raise DoneeProblem(f"This donee is {donee.status}.")
-    if donee.proposed_by == by:
+    if donee.proposed_by == approved_by:
         raise DoneeProblem("Another operator must approve it.")
-    if parse_number_key(_EIN_REGISTRY, ein) != donee.ein:
+    if parse_number_key(_EIN_REGISTRY, entered_ein) != donee.ein:
         raise DoneeProblem("The EIN differs from the proposed one.")
     if not 1 <= len(note) <= 2000:
         raise DoneeProblem("A note has 1 to 2,000 characters.")
-    await store.end_current_donee(tx, Partner(donee.partner_id), by)
-    approved = replace(donee, approved_by=by, approved_note=note, approved_at=tx.now)
+    await store.end_current_donee(tx, Partner(donee.partner_id), approved_by)
+    approved = replace(donee, approved_by=approved_by, approved_note=note, approved_at=tx.now)
     await store.update_donee(tx, approved)
     return approved
 
 
-async def end_donee(tx: Tx, donee: Donee, *, by: str) -> Donee:
+async def end_or_withdraw_donee(tx: Tx, donee: Donee, *, ended_by: str) -> Donee:
     """End a donee, or withdraw its proposal: receipts no longer name it. Raises DoneeProblem."""
     if donee.status == "ended":
         raise DoneeProblem("This donee has ended already.")
-    ended = replace(donee, ended_by=by, ended_at=tx.now)
+    ended = replace(donee, ended_by=ended_by, ended_at=tx.now)
     await store.update_donee(tx, ended)
     return ended

@@ -163,7 +163,7 @@ async def insert_donee(tx: Tx, partner: Partner, donee: Donee) -> bool:
     )
 
 
-async def end_current_donee(tx: Tx, partner: Partner, by: str) -> None:
+async def end_current_donee(tx: Tx, partner: Partner, ended_by: str) -> None:
     """End the approved donee, if there is one."""
     await tx.execute(
         """
@@ -171,7 +171,7 @@ async def end_current_donee(tx: Tx, partner: Partner, by: str) -> None:
         where partner_id = $1 and approved_at is not null and ended_at is null
         """,
         partner.id,
-        by,
+        ended_by,
         tx.now,
     )
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from almoner.giving.requested_emails import service
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
-tasks: Final = Tasks()
-tasks.periodic("requested_emails.delete_expired", service.next_deletion_at, service.delete_expired)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("requested_emails.delete_expired", service.next_deletion_at, service.delete_expired_requests)

@@ -16,7 +16,7 @@ async def record_email_request(tx: Tx, partner: Partner, purpose: EmailPurpose, 
     recipient_hash = tx.vault.keyed_hash("requested-email", partner.id.bytes + email.lower().encode())
     await store.lock_recipient(tx, recipient_hash)
     since = tx.real_now - domain.EMAILS_WITHIN
-    if await store.count_since(tx, partner, purpose, recipient_hash, since) >= domain.MAX_EMAILS:
+    if await store.count_requests_since(tx, partner, purpose, recipient_hash, since) >= domain.MAX_EMAILS:
         return None
     return await store.insert(tx, partner, purpose, recipient_hash)
 
@@ -29,10 +29,10 @@ async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next records are a day old and due for deletion."""
-    oldest = await store.oldest_at(tx)
+    oldest = await store.oldest_requested_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - domain.EMAILS_WITHIN else None
 
 
-async def delete_expired(tx: Tx, limit: int = _BATCH) -> int:
+async def delete_expired_requests(tx: Tx, limit: int = _BATCH) -> int:
     """Delete records that are a day old; returns how many."""
-    return await store.delete_old(tx, tx.real_now - domain.EMAILS_WITHIN, limit)
+    return await store.delete_old_requests(tx, tx.real_now - domain.EMAILS_WITHIN, limit)

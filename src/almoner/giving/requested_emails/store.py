@@ -13,7 +13,9 @@ async def lock_recipient(tx: Tx, recipient_hash: bytes) -> None:
     await tx.execute("select pg_advisory_xact_lock($1)", int.from_bytes(recipient_hash[:8], signed=True))
 
 
-async def count_since(tx: Tx, partner: Partner, purpose: EmailPurpose, recipient_hash: bytes, since: datetime) -> int:
+async def count_requests_since(
+    tx: Tx, partner: Partner, purpose: EmailPurpose, recipient_hash: bytes, since: datetime
+) -> int:
     """Count the emails of a purpose that were requested since a given real time."""
     return int(
         await tx.fetchval(
@@ -54,14 +56,14 @@ async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
 
 
 @across_partners("sweep")
-async def oldest_at(tx: Tx) -> datetime | None:
+async def oldest_requested_at(tx: Tx) -> datetime | None:
     """When the oldest stored email was requested (real time)."""
     found: datetime | None = await tx.fetchval("select min(requested_at) from requested_email")
     return found
 
 
 @across_partners("sweep")
-async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
+async def delete_old_requests(tx: Tx, requested_before: datetime, limit: int) -> int:
     """Delete requests up to that time; returns how many."""
     return int(
         await tx.fetchval(
@@ -72,7 +74,7 @@ async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
                 ) returning 1
             ) select count(*) from gone
             """,
-            before,
+            requested_before,
             limit,
         )
     )

@@ -119,9 +119,9 @@ def ordered_sub_tags(codes: Iterable[str]) -> list[SubTag]:
     return [SUB_TAGS[code] for code in sorted((code for code in codes if code in _PLACES), key=_PLACES.__getitem__)]
 
 
-def assigned_tags_of(rules: Mapping[str, str]) -> AssignedTags:
+def build_assigned_tags(rules_by_sub_tag: Mapping[str, str]) -> AssignedTags:
     """The tags to store for these sub-tags and rules."""
-    stored = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
+    stored = {sub.code: rules_by_sub_tag[sub.code] for sub in ordered_sub_tags(rules_by_sub_tag)}
     ids: dict[UUID, None] = {}
     for code in stored:
         sub = SUB_TAGS[code]

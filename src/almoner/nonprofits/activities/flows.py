@@ -25,7 +25,11 @@ _BATCH: Final = 5_000
 
 
 async def retag_organisations(
-    db: Database, *, batch: int = _BATCH, report: ReportProgress | None = None, record: RecordAudit | None = None
+    db: Database,
+    *,
+    batch_size: int = _BATCH,
+    on_progress: ReportProgress | None = None,
+    record_audit: RecordAudit | None = None,
 ) -> RetaggingRun:
     """Apply the current rules to every published organisation, in batches; can be resumed.
 
@@ -38,7 +42,7 @@ async def retag_organisations(
     after: UUID | None = None
     while True:
         async with db.write() as tx:
-            organisations = await store.lock_organisations_page(tx, after, batch)
+            organisations = await store.lock_organisations_page(tx, after, batch_size)
             changed = await _retag_batch(tx, organisations, loads)
             application = replace(
                 application,
@@ -49,15 +53,15 @@ async def retag_organisations(
                 application = replace(application, completed_at=tx.now)
             await store.update_retagging_progress(tx, application)
             if not organisations:
-                await outbox.emit_internal(
+                await outbox.emit_internal_event(
                     tx, RETAGGING_COMPLETED, RetaggingCompletedEvent(application.id, application.changed)
                 )
-                if record is not None:
-                    await record(tx, application)
+                if record_audit is not None:
+                    await record_audit(tx, application)
                 return application
             after = organisations[-1].id
-        if report is not None:
-            report(application)
+        if on_progress is not None:
+            on_progress(application)
 
 
 async def _retag_batch(tx: Tx, organisations: list[TaggedOrganisation], loads: dict[UUID, UUID]) -> int:
@@ -68,7 +72,7 @@ async def _retag_batch(tx: Tx, organisations: list[TaggedOrganisation], loads: d
     for body, _ in differ:
         if body.registry_id not in loads:
             loads[body.registry_id] = tx.new_id()
-            await store.insert_retagging_load(tx, loads[body.registry_id], body.registry_id)
+            await store.insert_retagging_import(tx, loads[body.registry_id], body.registry_id)
     if differ:
         await store.update_organisation_tags(tx, [(body, now, loads[body.registry_id]) for body, now in differ])
     return len(differ)

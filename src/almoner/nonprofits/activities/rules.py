@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from almoner.nonprofits.activities import domain
-from almoner.nonprofits.activities.domain import NO_TAGS, AssignedTags, assigned_tags_of, load_data_file
+from almoner.nonprofits.activities.domain import NO_TAGS, AssignedTags, build_assigned_tags, load_data_file
 from almoner.nonprofits.registers.domain import RegisterEntry
 
 SubTagRules = tuple[tuple[str, str], ...]
@@ -74,7 +74,7 @@ def _tags_of_irs_codes(
     if ntee:
         codes, rule = sub_tags_of_ntee(ntee)
         if codes:
-            return assigned_tags_of(dict.fromkeys(codes, rule))
+            return build_assigned_tags(dict.fromkeys(codes, rule))
     given = [(code, f"foundation:{foundation}") for code in _FOUNDATION.get(foundation, ())]
     digits = [(digit, _CLASSIFICATION.get(f"{subsection}:{digit}", [])) for digit in classification]
     given += [(code, f"classification:{subsection}:{digit}") for digit, codes in digits[:1] for code in codes]
@@ -100,7 +100,7 @@ def _assign(given: SubTagRules) -> AssignedTags:
     rules: dict[str, str] = {}
     for code, rule in given:
         rules.setdefault(code, rule)
-    return assigned_tags_of(rules) if rules else NO_TAGS
+    return build_assigned_tags(rules) if rules else NO_TAGS
 
 
 def _tags_of_irs_entry(entry: RegisterEntry) -> AssignedTags:

@@ -96,7 +96,7 @@ async def list_retagging_runs(tx: Tx, limit: int) -> list[RetaggingRun]:
     return [RetaggingRun(**row) for row in rows]
 
 
-async def insert_retagging_load(tx: Tx, load_id: UUID, registry_id: UUID) -> None:
+async def insert_retagging_import(tx: Tx, import_id: UUID, registry_id: UUID) -> None:
     """Store the load under which the tag changes of one registry are recorded."""
     await tx.execute(
         """
@@ -104,7 +104,7 @@ async def insert_retagging_load(tx: Tx, load_id: UUID, registry_id: UUID) -> Non
             id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced, status
         ) values ($1, $2, $3, date_trunc('day', $4::timestamptz, 'UTC'), $4, 0, 0, 0, 0, 0, false, 'loaded')
         """,
-        load_id,
+        import_id,
         registry_id,
         SOURCE,
         tx.now,

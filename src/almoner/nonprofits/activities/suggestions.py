@@ -154,19 +154,19 @@ def load_model_weights() -> ModelWeights:
     return parse_model_weights(json.loads(gzip.decompress(packed)))
 
 
-def parse_model_weights(read: Mapping[str, Any]) -> ModelWeights:
+def parse_model_weights(data: Mapping[str, Any]) -> ModelWeights:
     """Parse a file of model weights: integers over ``scale``, in pairs of sub-tag and weight.
 
     Positions are stored as differences to the previous one.
     """
-    codes, scale = read["codes"], read["scale"]
+    codes, scale = data["codes"], data["scale"]
     of = {
         feature: dict(
             zip((codes[place] for place in accumulate(row[::2])), (w / scale for w in row[1::2]), strict=True)
         )
-        for feature, row in read["features"].items()
+        for feature, row in data["features"].items()
     }
-    return ModelWeights(read["threshold"], dict(zip(codes, read["before"], strict=True)), read["rarity"], of)
+    return ModelWeights(data["threshold"], dict(zip(codes, data["before"], strict=True)), data["rarity"], of)
 
 
 def suggest_sub_tags(

@@ -25,37 +25,39 @@ class BrandingChange:
     colour: str | None = None
 
 
-async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange) -> tuple[UUID, BrandingContent]:
+async def update_branding_of_principal_record(
+    tx: Tx, organisation_id: UUID, branding_change: BrandingChange
+) -> tuple[UUID, BrandingContent]:
     """Change the branding; returns the principal record's ID and the result.
 
     Raises NotFound, InvalidBranding. Records of one organisation in several registers share one branding.
     """
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     before = await store.get_for_update(tx, principal.id)
-    name = domain.normalise_text("name", change.display_name, domain.MAX_NAME_LENGTH)
-    description = domain.normalise_text("description", change.description, domain.MAX_DESCRIPTION_LENGTH)
+    name = domain.normalise_text("name", branding_change.display_name, domain.MAX_NAME_LENGTH)
+    description = domain.normalise_text("description", branding_change.description, domain.MAX_DESCRIPTION_LENGTH)
     if name is not None and "\n" in name:
         raise domain.InvalidBranding("the name has more than one line")
     shown = replace(
         before,
-        display_name=before.display_name if change.display_name is None else name,
-        description=before.description if change.description is None else description,
+        display_name=before.display_name if branding_change.display_name is None else name,
+        description=before.description if branding_change.description is None else description,
         primary_color=before.primary_color
-        if change.colour is None
-        else colours.css_colour(colours.parse_colour(change.colour)),
+        if branding_change.colour is None
+        else colours.css_colour(colours.parse_colour(branding_change.colour)),
     )
-    if change.logo is not None:
-        shown = replace(shown, logo=await _store_image(tx, "logo", change.logo, domain.MAX_LOGO_BYTES))
-    if change.images is not None:
-        if len(change.images) > domain.MAX_IMAGES:
-            raise domain.InvalidBranding(f"there are {len(change.images)} images, at most {domain.MAX_IMAGES}")
-        keys = [await _store_image(tx, "image", image, domain.MAX_IMAGE_BYTES) for image in change.images]
+    if branding_change.logo is not None:
+        shown = replace(shown, logo=await _store_image(tx, "logo", branding_change.logo, domain.MAX_LOGO_BYTES))
+    if branding_change.images is not None:
+        if len(branding_change.images) > domain.MAX_IMAGES:
+            raise domain.InvalidBranding(f"there are {len(branding_change.images)} images, at most {domain.MAX_IMAGES}")
+        keys = [await _store_image(tx, "image", image, domain.MAX_IMAGE_BYTES) for image in branding_change.images]
         shown = replace(shown, images=tuple(keys))
     await _save_branding(tx, principal.id, before, shown)
     return principal.id, shown
 
 
-async def reset_branding(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingContent]:
+async def reset_branding_of_principal_record(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingContent]:
     """Remove all branding. Raises NotFound."""
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingContent()

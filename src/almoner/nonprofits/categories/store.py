@@ -8,7 +8,7 @@ from asyncpg import Record
 from almoner.nonprofits.categories.domain import Category
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 _COLUMNS = "id, name, attributes, image_key, created_at"
 
@@ -71,7 +71,7 @@ async def delete(tx: Tx, partner: Partner, category_id: UUID) -> bool:
     return bool(removed)
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
+async def list_page(tx: Tx, partner: Partner, page_: RequestedPage) -> tuple[list[Category], int]:
     """One page of the partner's categories in reading order, and the total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
@@ -148,7 +148,7 @@ async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organ
 
 
 @across_partners("followers")
-async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def follower_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",

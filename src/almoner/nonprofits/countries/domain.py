@@ -29,7 +29,7 @@ ALPHA3_BY_ALPHA2: Final[Mapping[str, str]] = {row["code2"]: row["code"] for row 
 """Three-letter country codes by two-letter code."""
 
 
-def currency_of(country_code: str) -> str | None:
+def currency_of_country(country_code: str) -> str | None:
     """The country's currency, None for an unknown country."""
     country = COUNTRIES.get(country_code)
     return country.currency if country else None

@@ -13,5 +13,5 @@ routes = Routes("Countries")
 @routes.get("/v1/countries", key=PUBLISHABLE, scope="registries:read")
 async def list_countries(call: ApiCall, query: CountriesQuery) -> ListResponse[CountryResponse]:
     """List all countries in the order of their codes, in one page."""
-    rows = await service.list_all(call.tx, query.has_registry)
+    rows = await service.list_countries(call.tx, query.has_registry)
     return call.unpaged_list_response(rows, country_response, query)

@@ -15,7 +15,7 @@ class CountryListing:
     has_registry: bool
 
 
-async def list_all(tx: Tx, has_registry: bool | None) -> list[CountryListing]:
+async def list_countries(tx: Tx, has_registry: bool | None) -> list[CountryListing]:
     """All countries in the order of their codes, or those with (without) a registry."""
     known = await registries.list_country_codes(tx)
     listed = [CountryListing(country, country.code in known) for country in COUNTRIES.values()]

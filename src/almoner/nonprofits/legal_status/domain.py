@@ -81,14 +81,14 @@ class LegalStatus:
         return not any(reason.step in _DECISIVE and reason.verdict == "fail" for reason in self.reasons)
 
     @property
-    def status_override(self) -> OverrideReason | None:
+    def override_reason(self) -> OverrideReason | None:
         """What another list reports against the register's listing, such as a revocation; None if nothing."""
         failed = {reason.step for reason in self.reasons if reason.verdict == "fail"}
         if "revocation" in failed:
             return "revoked"
         return "terminated" if "terminated" in failed else None
 
-    def reason_for(self, step: Step) -> LegalStatusReason | None:
+    def result_of_step(self, step: Step) -> LegalStatusReason | None:
         """The result of one step; None if it was not run."""
         return next((reason for reason in self.reasons if reason.step == step), None)
 
@@ -105,9 +105,9 @@ class NumberStatus:
     legal_status: LegalStatus
 
 
-def status_of_listed_organisation(reported: SourceReport) -> LegalStatus:
+def status_of_listed_organisation(report: SourceReport) -> LegalStatus:
     """The status of an organisation whose register states it directly."""
-    return LegalStatus((_check_listing(reported),))
+    return LegalStatus((_check_listing(report),))
 
 
 def status_of_us_organisation(

@@ -69,7 +69,7 @@ async def list_numbers_with_newer_data(tx: Tx, registry_id: UUID, source: str, p
     return await store.list_overridable_numbers(tx, source, list(parts), codes)
 
 
-async def iterate_changed_status_overrides(
+async def iterate_changed_override_reasons(
     tx: Tx, registry_id: UUID, numbers: Collection[str] | None
 ) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
     """Status overrides of organisations, in batches; None as a value removes one.
@@ -83,7 +83,7 @@ async def iterate_changed_status_overrides(
         return
     async for subjects in _override_candidates(tx, registry_id, codes, numbers):
         found = [
-            (subject, domain.status_of_us_organisation(_reports_of(subject, sources)).status_override)
+            (subject, domain.status_of_us_organisation(_reports_of(subject, sources)).override_reason)
             for subject in subjects
         ]
         yield {subject.id: overruled for subject, overruled in found if overruled != subject.status_override}

@@ -60,14 +60,14 @@ class PrincipalCandidate:
     number_key: str
 
 
-def resolve_successors(steps: Iterable[Succession]) -> dict[UUID, Successor]:
+def resolve_successors(successions: Iterable[Succession]) -> dict[UUID, Successor]:
     """The final successor of each organisation.
 
     Of several successions of one body the newest counts, and among equals the one with the lowest ID. Bodies in a cycle
     have no successor, since none is known to remain. A chain into a cycle ends where it enters it.
     """
     chosen: dict[UUID, Succession] = {}
-    for step in steps:
+    for step in successions:
         if step.organisation_id != step.successor_id:
             known = chosen.get(step.organisation_id)
             if known is None or _recency(step) > _recency(known):

@@ -9,10 +9,12 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import ImportScope, RegistryNumber, SuccessionKind
-from almoner.nonprofits.merges.store import FieldChange, KeyedRegisterLink, StatusOverride
+from almoner.nonprofits.merges.store import FieldChange, ResolvedRegisterLink, StatusOverride
 from almoner.nonprofits.merges.store import count_ambiguous_links as count_ambiguous_links
 from almoner.nonprofits.merges.store import has_links as has_links
-from almoner.nonprofits.merges.store import revert_links_of_load as revert_links_of_load
+from almoner.nonprofits.merges.store import (
+    revert_links_and_list_affected_numbers as revert_links_and_list_affected_numbers,
+)
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent, RegisterLink
 from almoner.nonprofits.registries import domain as registries_domain
@@ -23,8 +25,13 @@ from almoner.platform.events import outbox
 _ENDINGS: Final[tuple[SuccessionKind, ...]] = ("merged", "reregistered")
 
 
-async def replace_links(
-    tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequence[RegisterLink], complete_parts: Collection[str]
+async def replace_links_and_list_affected_numbers(
+    tx: Tx,
+    source: str,
+    import_id: UUID,
+    data_date: datetime,
+    links: Sequence[RegisterLink],
+    complete_parts: Collection[str],
 ) -> set[RegistryNumber]:
     """Replace a source's links by those of a load, part by part; returns the affected numbers.
 
@@ -35,14 +42,14 @@ async def replace_links(
     parts = {*complete_parts, *(link.part for link in links)}
     if not parts:
         return set()
-    ids = {registry.code: registry.id for registry in await registries.list_all(tx)}
+    ids = {registry.code: registry.id for registry in await registries.list_registries(tx)}
     rows = []
     for link in links:
         one, other = _key(link.registry_code, link.number), _key(link.to_registry_code, link.to_number)
         of, to = ids.get(link.registry_code), ids.get(link.to_registry_code)
         if one and other and of and to and (of, one) != (to, other):
-            rows.append(KeyedRegisterLink(link.part, link.kind, of, one, to, other, link.at))
-    return await store.replace_links(tx, source, load_id, day, sorted(parts), rows)
+            rows.append(ResolvedRegisterLink(link.part, link.kind, of, one, to, other, link.at))
+    return await store.replace_links_and_list_changed_numbers(tx, source, import_id, data_date, sorted(parts), rows)
 
 
 def _key(registry_code: str, number: str) -> str | None:
@@ -50,12 +57,16 @@ def _key(registry_code: str, number: str) -> str | None:
 
 
 async def apply_links_to_organisations(
-    tx: Tx, load_id: UUID, day: datetime, scope: ImportScope, relinked: Collection[RegistryNumber]
+    tx: Tx,
+    import_id: UUID,
+    data_date: datetime,
+    scope: ImportScope,
+    numbers_with_changed_links: Collection[RegistryNumber],
 ) -> None:
     """Update organisations' successors and principal records after a load.
 
     These and the status decide who is active; branches and merged records follow from that. Changes are recorded in the
-    load's history and followers are notified. ``relinked``: numbers whose links changed.
+    load's history and followers are notified. ``numbers_with_changed_links``: numbers whose links changed.
     """
     await store.lock_links(tx)
     await store.set_planner_join_method(tx, is_small=True)
@@ -64,24 +75,24 @@ async def apply_links_to_organisations(
         redated = await legal_status.list_numbers_with_newer_data(tx, registry_id, scope.source, scope.parts)
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
-        await store.stage_linked_numbers(tx, own | set(relinked))
-    await _apply_successors(tx, load_id, day, collected_only=narrow)
-    async for judged in legal_status.iterate_changed_status_overrides(tx, registry_id, numbers):
+        await store.stage_linked_numbers(tx, own | set(numbers_with_changed_links))
+    await _apply_successors(tx, import_id, data_date, collected_only=narrow)
+    async for judged in legal_status.iterate_changed_override_reasons(tx, registry_id, numbers):
         known = await store.list_status_overrides(tx, list(judged)) if judged else []
         changed = [
             (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
             for row in known
             if row.succeeded_by is None
         ]
-        await _apply_overrides(tx, load_id, day, changed)
+        await _apply_overrides(tx, import_id, data_date, changed)
     if narrow:
         await store.stage_affected_branches(tx, registry_id, scope.changed_groups)
     await store.set_planner_join_method(tx, is_small=narrow)
-    await store.update_branches(tx, registry_id, load_id, day, staged_only=narrow)
+    await store.update_branch_parents(tx, registry_id, import_id, data_date, staged_only=narrow)
     await store.set_planner_join_method(tx, is_small=True)
-    await _apply_principals(tx, load_id, day, collected_only=narrow)
-    await organisations.schedule_load_notifications(tx, load_id)
-    await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(registry_id, load_id))
+    await _apply_principals(tx, import_id, data_date, collected_only=narrow)
+    await organisations.enqueue_import_notifications(tx, import_id)
+    await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(registry_id, import_id))
 
 
 async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:

@@ -16,7 +16,7 @@ _LOCK: Final = 0x616C6D6C
 
 
 @dataclass(frozen=True, slots=True)
-class KeyedRegisterLink:
+class ResolvedRegisterLink:
     """A link between two normalised numbers, as one part of a source states it."""
 
     part: str
@@ -103,27 +103,27 @@ _GIVEN: Final = """
 """
 
 
-async def replace_links(
+async def replace_links_and_list_changed_numbers(
     tx: Tx,
     source: str,
-    load_id: UUID,
-    day: datetime,
+    import_id: UUID,
+    data_date: datetime,
     parts: Sequence[str],
-    rows: Sequence[KeyedRegisterLink],
+    links: Sequence[ResolvedRegisterLink],
 ) -> set[RegistryNumber]:
     """Replace the links of these parts of a source; returns the numbers of links that changed."""
     given = (
         source,
-        load_id,
-        day,
+        import_id,
+        data_date,
         list(parts),
-        [row.part for row in rows],
-        [row.kind for row in rows],
-        [row.registry_id for row in rows],
-        [row.number_key for row in rows],
-        [row.to_registry_id for row in rows],
-        [row.to_number_key for row in rows],
-        [row.at for row in rows],
+        [row.part for row in links],
+        [row.kind for row in links],
+        [row.registry_id for row in links],
+        [row.number_key for row in links],
+        [row.to_registry_id for row in links],
+        [row.to_number_key for row in links],
+        [row.at for row in links],
     )
     ended = await tx.fetch(
         f"""
@@ -161,22 +161,24 @@ def _ends(rows: Sequence[Record]) -> set[RegistryNumber]:
     return {RegistryNumber(*end) for row in rows for end in (row[:2], row[2:])}
 
 
-async def revert_links_of_load(tx: Tx, load_id: UUID, rollback_load_id: UUID) -> set[RegistryNumber]:
+async def revert_links_and_list_affected_numbers(
+    tx: Tx, import_id: UUID, rollback_import_id: UUID
+) -> set[RegistryNumber]:
     """Undo a load's changes of links; returns the affected numbers."""
     ended = await tx.fetch(
         f"""
         update register_link set valid_to = valid_from, ended_by_load_id = $2 where load_id = $1 and valid_to is null
         returning {_ENDS}
         """,
-        load_id,
-        rollback_load_id,
+        import_id,
+        rollback_import_id,
     )
     begun = await tx.fetch(
         f"""
         update register_link set valid_to = null, ended_by_load_id = null where ended_by_load_id = $1
         returning {_ENDS}
         """,
-        load_id,
+        import_id,
     )
     return _ends(ended) | _ends(begun)
 
@@ -284,7 +286,7 @@ _CARRY_BRANDING: Final = """
 
 
 async def set_principal_records(
-    tx: Tx, _: AllPartners, principal_ids: Sequence[tuple[UUID, UUID | None]], day: datetime
+    tx: Tx, _: AllPartners, principal_ids: Sequence[tuple[UUID, UUID | None]], changed_at: datetime
 ) -> None:
     """Store the principal records of duplicates.
 
@@ -308,7 +310,7 @@ async def set_principal_records(
         """,
         [one for one, _ in principal_ids],
     )
-    await tx.execute(_CARRY_BRANDING, [one for one, _ in principal_ids], day)
+    await tx.execute(_CARRY_BRANDING, [one for one, _ in principal_ids], changed_at)
     await tx.execute(
         """
         update organisation p set search_shown = coalesce(nullif(p.search_shown, ''), m.search_shown),
@@ -348,9 +350,9 @@ async def list_overridden_organisations(
 
 
 @across_partners("registers")
-async def list_status_overrides(tx: Tx, ids: Sequence[UUID]) -> list[StatusOverride]:
+async def list_status_overrides(tx: Tx, organisation_ids: Sequence[UUID]) -> list[StatusOverride]:
     """The status overrides of these organisations."""
-    rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", ids)
+    rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", organisation_ids)
     return [StatusOverride(*row) for row in rows]
 
 
@@ -371,14 +373,19 @@ async def set_status_overrides(tx: Tx, overrides: Sequence[StatusOverride]) -> N
     )
 
 
-async def insert_field_changes(tx: Tx, load_id: UUID, day: datetime, reported: Sequence[FieldChange]) -> None:
+async def insert_field_changes(
+    tx: Tx, import_id: UUID, data_date: datetime, field_changes: Sequence[FieldChange]
+) -> None:
     """Add changes to the history."""
     await tx.executemany(
         """
         insert into organisation_change (organisation_id, load_id, at, field, before, after, kind)
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
-        [(row.organisation_id, load_id, day, row.field, row.before, row.after, row.kind) for row in reported],
+        [
+            (row.organisation_id, import_id, data_date, row.field, row.before, row.after, row.kind)
+            for row in field_changes
+        ],
     )
 
 
@@ -412,7 +419,9 @@ async def stage_affected_branches(tx: Tx, registry_id: UUID, changed_groups: Col
 
 
 @across_partners("registers")
-async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, staged_only: bool) -> None:
+async def update_branch_parents(
+    tx: Tx, registry_id: UUID, import_id: UUID, data_date: datetime, *, staged_only: bool
+) -> None:
     """Update the parent organisations of branches.
 
     The register states the parent's number, or both share a group number; then the parent is the central body, of
@@ -449,7 +458,7 @@ async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetim
         where first_seen < $3 or created_at < $4 order by id
         """,
         registry_id,
-        load_id,
-        day,
+        import_id,
+        data_date,
         tx.now,
     )

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from almoner.kit.events import InternalEvent
-from almoner.nonprofits.countries.domain import currency_of
+from almoner.nonprofits.countries.domain import currency_of_country
 from almoner.nonprofits.organisations.normalisation import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
 from almoner.nonprofits.organisations.normalisation import extract_search_terms as extract_search_terms
 from almoner.nonprofits.organisations.normalisation import normalise_indexed_text as normalise_indexed_text
@@ -125,7 +125,7 @@ class Organisation:
     @property
     def currency(self) -> str | None:
         """The currency of its country."""
-        return currency_of(self.country_code)
+        return currency_of_country(self.country_code)
 
     @property
     def accepts_donations(self) -> bool:
@@ -255,7 +255,7 @@ _KINDS: Final[dict[str, ChangeKind]] = {
 
 
 def organisation_as_of(
-    organisation: Organisation, changes: Iterable[OrganisationChange], day: datetime
+    organisation: Organisation, changes: Iterable[OrganisationChange], as_of: datetime
 ) -> Organisation | None:
     """The record as of a day; None if it was not known yet.
 
@@ -263,15 +263,15 @@ def organisation_as_of(
     day, in order of loading; before the first, the value that it replaced. A rollback has the date of the load it
     reverts, so that no day shows that load.
     """
-    if day < (organisation.first_seen or organisation.created_at):
+    if as_of < (organisation.first_seen or organisation.created_at):
         return None
     stood: dict[str, object] = {}
     for change in reversed(list(changes)):
-        if change.at <= day:
+        if change.at <= as_of:
             stood[change.field] = change.after
         else:
             stood.setdefault(change.field, change.before)
-    dated = min(day, organisation.data_as_of) if organisation.data_as_of else None
+    dated = min(as_of, organisation.data_as_of) if organisation.data_as_of else None
     known = {field: _parse_stored(field, value) for field, value in stood.items() if field in _MEMBERS}
     return replace(organisation, **known, data_as_of=dated)
 
@@ -328,5 +328,5 @@ def can_receive_donations(types: tuple[OrganisationType, ...], *, active: bool) 
 
 def donation_currencies_of_country(country_code: str) -> tuple[str, ...]:
     """The country's currency first, then USD, EUR and GBP."""
-    own = currency_of(country_code)
+    own = currency_of_country(country_code)
     return tuple(dict.fromkeys((own, *WORLD_CURRENCIES) if own else WORLD_CURRENCIES))

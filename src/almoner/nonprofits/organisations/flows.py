@@ -30,22 +30,26 @@ RecordAudit = Callable[[Tx, ReindexReport], Awaitable[None]]
 
 
 async def reindex_organisations(
-    db: Database, *, batch: int = _BATCH, report: ReportProgress | None = None, record: RecordAudit | None = None
+    db: Database,
+    *,
+    batch_size: int = _BATCH,
+    on_progress: ReportProgress | None = None,
+    record_audit: RecordAudit | None = None,
 ) -> ReindexReport:
     """Check and repair the search index of all organisations; can be resumed."""
     done = ReindexReport()
     after: UUID | None = _FIRST
     while after is not None:
         async with db.write() as tx:
-            made = await store_index.repair_index_batch(tx, after, batch)
+            made = await store_index.repair_index_batch(tx, after, batch_size)
         after = made.last
         done = ReindexReport(done.organisations + made.organisations, done.repaired + made.repaired)
-        if report is not None:
-            report(done)
+        if on_progress is not None:
+            on_progress(done)
     async with db.write() as tx:
         done = ReindexReport(done.organisations, done.repaired, await store_index.rebuild_word_counts(tx))
-        if record is not None:
-            await record(tx, done)
+        if record_audit is not None:
+            await record_audit(tx, done)
     return done
 
 
@@ -53,4 +57,4 @@ async def warm_search_cache(db: Database, *, timeout_seconds: float = _WARM_SECO
     """Load the search index into memory at start, within a time limit."""
     with suppress(TimeoutError):
         async with asyncio.timeout(timeout_seconds), db.read() as tx:
-            await store_index.warm_cache(tx)
+            await store_index.warm_search_cache(tx)

@@ -7,23 +7,23 @@ from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 
-tasks: Final = TasksWithDependencies[Sequence[FollowerLookup]]()
+tasks: Final = DependentTaskRegistry[Sequence[FollowerLookup]]()
 """The tasks' parameter: lookups of followers."""
 
 
 @tasks.job(service.NOTIFY_FOLLOWERS)
-async def notify_followers_of_load(
-    followers: Sequence[FollowerLookup], context: JobContext, job: DecodedJob[service.NotifyFollowers]
+async def notify_followers_of_import(
+    followers: Sequence[FollowerLookup], context: JobContext, job: DecodedJob[service.NotifyFollowersJob]
 ) -> Result:
     """Notify all followers of a load, one batch in each transaction; resumes after an interruption."""
     load_id = job.details.load
     more = True
     while more:
         async with context.db.write() as tx:
-            more = await service.notify_followers_batch(tx, followers, load_id)
+            more = await service.notify_next_followers_batch(tx, followers, load_id)
     return JobDone()
 
 

@@ -14,21 +14,21 @@ from almoner.platform.database.transactions import Tx
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
-async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
+async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, as_of: datetime) -> Organisation:
     """The record as of a day. Raises NotFound if it does not exist or was not known then."""
     asked = await store.find_record(tx, scope, organisation_id)
     if asked is None:
         raise NotFound
-    stood = await _record_as_of(tx, asked, day) or await _earlier_principal(tx, scope, asked, day)
+    stood = await _record_as_of(tx, asked, as_of) or await _earlier_principal(tx, scope, asked, as_of)
     if stood is None:
         raise NotFound("the organisation was not in the data of that day")
     answering = stood.same_as or stood.id
     if answering != stood.id and (principal := await store.find_record(tx, scope, answering)) is not None:
         # A record loaded later, with a date before the link's, was not principal yet.
-        stood = await _record_as_of(tx, principal, day) or stood
-    shown = await _with_branding(tx, stood, day)
-    joined = await store_history.merged_records_at(tx, answering, day)
-    return await _with_sources(tx, shown, joined, day)
+        stood = await _record_as_of(tx, principal, as_of) or stood
+    shown = await _with_branding(tx, stood, as_of)
+    joined = await store_history.merged_record_ids_at(tx, answering, as_of)
+    return await _with_sources(tx, shown, joined, as_of)
 
 
 async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisation | None:

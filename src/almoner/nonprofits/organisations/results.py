@@ -15,11 +15,11 @@ from almoner.nonprofits.organisations.schemas import (
     OrganisationResponse,
     OrganisationsQuery,
     organisation_response,
-    with_explanation,
+    with_match_explanation,
 )
 from almoner.nonprofits.organisations.service import OrganisationResults
 from almoner.platform.http.calls import ApiCall
-from almoner.platform.http.paging import ListResponse, Page
+from almoner.platform.http.paging import ListResponse, RequestedPage
 
 _MAX_NUMBERED_RESULTS: Final = 1_000
 """How many results numbered pages can reach."""
@@ -66,7 +66,7 @@ async def list_by_page_number(
             call.tx, call.partner, filters, query.query, start, stop, best_first=descending
         )
     else:
-        found = await service.list_page(call.tx, call.partner, filters, Page(stop - start, descending), start)
+        found = await service.list_page(call.tx, call.partner, filters, RequestedPage(stop - start, descending), start)
     record = await _record_builder(call, found)
     return ListResponse(
         [record(row) for row in found.organisations[: stop - start]],
@@ -77,7 +77,7 @@ async def list_by_page_number(
     )
 
 
-def _result_range(page: Page) -> tuple[int, int]:
+def _result_range(page: RequestedPage) -> tuple[int, int]:
     """The results from ``start`` to ``stop`` (exclusive), one more than the page shows."""
     if page.position is None:
         return 0, page.limit
@@ -117,7 +117,7 @@ async def _record_builder(call: ApiCall, found: OrganisationResults) -> Callable
 
     def record(row: Organisation) -> OrganisationResponse:
         made = organisation_response(call.tx, row, own.get(row.id, []))
-        return with_explanation(made, found.rankings.get(row.id)) if explain else made
+        return with_match_explanation(made, found.rankings.get(row.id)) if explain else made
 
     return record
 

@@ -40,7 +40,7 @@ class OrganisationHistoryQuery(PageQuery):
     """Query parameters of an organisation's history: paging only."""
 
 
-class OrganisationMilestonesQuery(PageQuery):
+class OrganisationMilestonesPageQuery(PageQuery):
     """Query parameters of an organisation's milestones: paging only."""
 
 
@@ -124,7 +124,7 @@ async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> Organi
 async def list_organisation_milestones(
     call: ApiCall,
     id: OrganisationId,
-    query: OrganisationMilestonesQuery,
+    query: OrganisationMilestonesPageQuery,
 ) -> ListResponse[MilestoneResponse]:
     """List the goals that an organisation publishes."""
     page = call.requested_page(query)

@@ -352,7 +352,7 @@ def _source_response(tx: Tx, source: OrganisationSource) -> OrganisationSourceRe
     )
 
 
-def with_explanation(record: OrganisationResponse, ranked_result: RankedResult | None) -> OrganisationResponse:
+def with_match_explanation(response: OrganisationResponse, ranked_result: RankedResult | None) -> OrganisationResponse:
     """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
     why = (
         MatchExplanationResponse(
@@ -364,7 +364,7 @@ def with_explanation(record: OrganisationResponse, ranked_result: RankedResult |
         if ranked_result
         else MatchExplanationResponse("filters", None, None, None)
     )
-    return msgspec.structs.replace(record, explain=why)
+    return msgspec.structs.replace(response, explain=why)
 
 
 def _category_response(tx: Tx, category: Category) -> OrganisationCategoryResponse:

@@ -21,7 +21,7 @@ from almoner.nonprofits.organisations.store_search import (
     SearchMatches,
     SearchRequest,
 )
-from almoner.nonprofits.registries.domain import number_keys_with_zeros, possible_number_keys, to_ascii_digits
+from almoner.nonprofits.registries.domain import number_keys_with_restored_zeros, possible_number_keys, to_ascii_digits
 from almoner.platform.database.transactions import Tx
 
 _ENOUGH_RESULTS: Final = 5
@@ -89,7 +89,7 @@ class _Search:
     async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
         needed = spelling.required_terms(groups)
-        named, elsewhere = spelling.all_terms_query(needed, other)
+        named, elsewhere = spelling.all_terms_queries_for_names_and_elsewhere(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.repaired for group in groups) else "length"
         very_common = spelling.exceeds_count_limit(needed) and self.filters == OrganisationFilters()
         asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
@@ -146,7 +146,7 @@ def _keys_beside_a_name(text: str) -> list[str]:
 
 async def _search_numbers(search: _Search, text: str, keys: Sequence[str]) -> tuple[_Attempt | None, bool]:
     """Results with the number, else with leading zeros added; returns whether zeros were added."""
-    for tried, zeros in ((keys, False), (number_keys_with_zeros(text), True)):
+    for tried, zeros in ((keys, False), (number_keys_with_restored_zeros(text), True)):
         if tried:
             found = await store_search.match_numbers(search.tx, search.scope, search.filters, tried)
             if found.candidates:

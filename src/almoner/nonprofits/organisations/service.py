@@ -49,19 +49,19 @@ from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.jobs.queue import JobKind
 
 Scope = Partner | AllPartners
 
 
-class NotifyFollowers(msgspec.Struct, frozen=True):
+class NotifyFollowersJob(msgspec.Struct, frozen=True):
     """The import whose changes followers are notified of."""
 
     load: UUID
 
 
-NOTIFY_FOLLOWERS: Final = JobKind("organisations.notify_followers", NotifyFollowers)
+NOTIFY_FOLLOWERS: Final = JobKind("organisations.notify_followers", NotifyFollowersJob)
 """The job that notifies followers of the changes of an import."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
@@ -94,16 +94,18 @@ async def display_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]
     """Readable names of these organisations, except those that the scope cannot see."""
     if not organisation_ids:
         return {}
-    found = await store.find_many(tx, scope, list(organisation_ids))
+    found = await store.find_by_ids(tx, scope, list(organisation_ids))
     return {id_: organisation.shown_name for id_, organisation in found.items()}
 
 
-async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
+async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, as_of: datetime) -> Organisation:
     """The record as of a day. Raises NotFound if it does not exist or was not known then."""
-    return await point_in_time.get_as_of(tx, scope, organisation_id, day)
+    return await point_in_time.get_as_of(tx, scope, organisation_id, as_of)
 
 
-async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
+async def list_changes(
+    tx: Tx, scope: Scope, organisation_id: UUID, page: RequestedPage
+) -> tuple[list[OrganisationChange], int]:
     """One page of the changes of an organisation by its registers, and the total. Raises NotFound."""
     organisation = await get(tx, scope, organisation_id)
     return await store_history.list_changes_page(tx, organisation.id, page)
@@ -111,7 +113,7 @@ async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) 
 
 async def get_for_operators(tx: Tx, organisation_id: UUID) -> Organisation:
     """One organisation, including those visible to a single partner. Raises NotFound."""
-    owner = await store_unlisted.find_owner(tx, organisation_id)
+    owner = await store_unlisted.find_owner_partner_id(tx, organisation_id)
     return await get(tx, ALL_PARTNERS if owner is None else Partner(owner), organisation_id)
 
 
@@ -174,7 +176,7 @@ async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence
     published website lets agents pass. Raises NotFound, RegistryNumberTaken; after the latter the transaction is
     unusable.
     """
-    if await store_unlisted.find_owner(tx, organisation_id) is None:
+    if await store_unlisted.find_owner_partner_id(tx, organisation_id) is None:
         raise NotFound
     if not await store_unlisted.publish_organisation(tx, organisation_id, websites):
         raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")
@@ -211,7 +213,9 @@ async def get_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
     return found
 
 
-async def list_milestones(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Milestone], int]:
+async def list_milestones(
+    tx: Tx, scope: Scope, organisation_id: UUID, page: RequestedPage
+) -> tuple[list[Milestone], int]:
     """One page of an organisation's milestones, and their total. Raises NotFound."""
     if (found := await store.list_milestones_page(tx, scope, organisation_id, page)) is None:
         raise NotFound
@@ -238,12 +242,12 @@ async def resolve_filters(
     elif registry_number is not None:
         keys = tuple(registries_domain.possible_number_keys(registry_number))
     if keys and registry_ids is not None:  # the number's principal record may be in another registry
-        registry_ids = tuple({*registry_ids, *await store.registries_of_principal_records(tx, registry_ids, keys)})
+        registry_ids = tuple({*registry_ids, *await store.registry_ids_of_principal_records(tx, registry_ids, keys)})
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
 async def list_page(
-    tx: Tx, scope: Scope, filters: OrganisationFilters, page_: Page, offset: int = 0
+    tx: Tx, scope: Scope, filters: OrganisationFilters, page_: RequestedPage, offset: int = 0
 ) -> OrganisationResults:
     """One page by creation, in reading order (``page_.limit`` rows), from its position or from an offset."""
     ids, counted = await store_search.list_page(tx, scope, filters, page_, offset)
@@ -258,7 +262,7 @@ async def list_donatable_in_category(
     filters = OrganisationFilters(categories=((category_id,),), active=True, accepts_donations=True)
     if text:
         return await search_by_text(tx, scope, filters, text, start, start + limit, best_first=True)
-    found = await list_page(tx, scope, filters, Page(limit, descending=True), start)
+    found = await list_page(tx, scope, filters, RequestedPage(limit, descending=True), start)
     return replace(found, organisations=found.organisations[:limit])
 
 
@@ -274,37 +278,37 @@ async def search_by_text(
     )
 
 
-async def list_best_matches(tx: Tx, scope: Scope, text: str, count: int) -> OrganisationResults:
+async def list_best_matches(tx: Tx, scope: Scope, text: str, limit: int) -> OrganisationResults:
     """The best results for a search text among all visible organisations."""
-    return await search_by_text(tx, scope, OrganisationFilters(), text, 0, count, best_first=True)
+    return await search_by_text(tx, scope, OrganisationFilters(), text, 0, limit, best_first=True)
 
 
-async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
+async def enqueue_import_notifications(tx: Tx, import_id: UUID) -> None:
     """Enqueue the notification of partners about a load's changes."""
-    await store_history.start_notification(tx, load_id)
-    await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowers(load_id), unique=str(load_id))
+    await store_history.insert_notification_progress(tx, import_id)
+    await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowersJob(import_id), unique_key=str(import_id))
 
 
 async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:
     """Notify followers that an organisation's public details changed, such as its branding."""
-    await outbox.emit_internal(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent(organisation_id))
+    await outbox.emit_internal_event(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent(organisation_id))
 
 
-async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:
+async def notify_next_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], import_id: UUID) -> bool:
     """Notify followers of a batch of a load's changes; False when all are notified.
 
     Events and progress are one commit, so each partner is notified once per organisation even after a crash.
     """
-    telling = await store_history.lock_notification(tx, load_id)
+    telling = await store_history.lock_notification_progress(tx, import_id)
     if telling is None or telling.done:
         return False
-    changed = await store_history.records_changed_by_load(tx, load_id, telling.last_notified_id, _TOLD_AT_ONCE)
+    changed = await store_history.records_changed_by_import(tx, import_id, telling.last_notified_id, _TOLD_AT_ONCE)
     if not changed:
-        await store_history.advance_notification(tx, load_id, None)
+        await store_history.advance_notification_progress(tx, import_id, None)
         return False
-    before = await store_history.records_already_notified(tx, load_id, [record for record, _ in changed])
+    before = await store_history.record_ids_already_notified(tx, import_id, [record for record, _ in changed])
     await notify_followers(tx, followers, [principal for record, principal in changed if record not in before])
-    await store_history.advance_notification(tx, load_id, changed[-1][0])
+    await store_history.advance_notification_progress(tx, import_id, changed[-1][0])
     return True
 
 
@@ -317,7 +321,7 @@ async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisa
             for partner in partners:
                 reported.setdefault(partner, set()).add(records[record])
     shown = (
-        await store.find_many(tx, ALL_PARTNERS, list({id_ for ids in reported.values() for id_ in ids}))
+        await store.find_by_ids(tx, ALL_PARTNERS, list({id_ for ids in reported.values() for id_ in ids}))
         if reported
         else {}
     )
@@ -332,16 +336,16 @@ async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisa
         await outbox.emit_events(tx, UPDATED, events)
 
 
-async def notify_partner(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationResponse:
+async def emit_organisation_updated(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationResponse:
     """Notify one partner of an organisation, for example after a load. Raises NotFound."""
     organisation = await get(tx, partner, organisation_id)
     own = await categories.list_by_organisation(tx, partner, [organisation.id])
     shown = schemas.organisation_response(tx, organisation, own.get(organisation.id, []))
-    await outbox.emit(tx, partner.id, UPDATED, shown)
+    await outbox.emit_event(tx, partner.id, UPDATED, shown)
     return shown
 
 
 async def list_by_ids(tx: Tx, scope: Scope, ids: Sequence[UUID]) -> list[Organisation]:
     """These organisations in this order, except those that the scope cannot see."""
-    records = await store.find_many(tx, scope, list(ids)) if ids else {}
+    records = await store.find_by_ids(tx, scope, list(ids)) if ids else {}
     return [records[id_] for id_ in ids if id_ in records]

@@ -238,13 +238,13 @@ def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCoun
     ]
 
 
-def exceeds_count_limit(terms: Sequence[QueryTerm], above: int = _UNCOUNTED_OCCURRENCES) -> bool:
-    """Whether there are more results than are counted: certainly, or probably with a lower ``above``."""
-    return len(terms) == 1 and terms[0].weight > above
+def exceeds_count_limit(terms: Sequence[QueryTerm], count_limit: int = _UNCOUNTED_OCCURRENCES) -> bool:
+    """Whether there are more results than are counted: certainly, or probably with a lower ``count_limit``."""
+    return len(terms) == 1 and terms[0].weight > count_limit
 
 
-def all_terms_query(
-    terms: Sequence[QueryTerm], other: str | None = None
+def all_terms_queries_for_names_and_elsewhere(
+    terms: Sequence[QueryTerm], alternative_query: str | None = None
 ) -> tuple[QueryAlternatives, QueryAlternatives]:
     """Queries (names, elsewhere) for results with all terms in the name or in other fields."""
     rarest_first = sorted(terms, key=lambda one: one.weight)
@@ -257,7 +257,9 @@ def all_terms_query(
             (one.other_fields_query(), *(more.any_field_query() for more in rarest_first if more is not one), missing)
             for one in rarest_first
         )
-    otherwise = " | ".join([*(one.other_fields_query() for one in terms), *([other] if other else [])])
+    otherwise = " | ".join(
+        [*(one.other_fields_query() for one in terms), *([alternative_query] if alternative_query else [])]
+    )
     if not named:
         return (), ((otherwise,),) if otherwise else ()
     return (named,), ((f"({otherwise}) & {missing}",),)

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, OrganisationSource
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 Scope = Partner | AllPartners
 
@@ -138,7 +138,7 @@ async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> O
     return _organisation(row) if row else None
 
 
-async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
+async def find_by_ids(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """The organisations with these IDs that the scope can see."""
     rows = await tx.fetch(
         _RECORD + "where o.id = any($1) and (o.partner_id is null or o.partner_id = $2)",
@@ -149,7 +149,7 @@ async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> d
 
 
 @across_partners("registers")
-async def registries_of_principal_records(
+async def registry_ids_of_principal_records(
     tx: Tx, registry_ids: Sequence[UUID], number_keys: Sequence[str]
 ) -> list[UUID]:
     """The registries of the principal records of these numbers."""
@@ -200,7 +200,7 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
 
 
 async def list_milestones_page(
-    tx: Tx, scope: Scope, organisation_id: UUID, page: Page
+    tx: Tx, scope: Scope, organisation_id: UUID, page: RequestedPage
 ) -> tuple[list[Milestone], int] | None:
     """One page of an organisation's milestones in reading order, and their total; None if the scope cannot see it.
 

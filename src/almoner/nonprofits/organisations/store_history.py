@@ -11,7 +11,7 @@ from asyncpg import Record
 from almoner.nonprofits.organisations.domain import FormerName, OrganisationChange, OrganisationSource
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 # Without activities assigned by changed rules of ours, which no register reported (slice activities).
 _CHANGES: Final = """
@@ -41,7 +41,7 @@ async def list_changes(tx: Tx, organisation_id: UUID) -> list[OrganisationChange
 
 
 @across_partners("registers")
-async def list_changes_page(tx: Tx, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
+async def list_changes_page(tx: Tx, organisation_id: UUID, page: RequestedPage) -> tuple[list[OrganisationChange], int]:
     """One page of the changes of all records of an organisation in reading order, and their total."""
     comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
     rows = await tx.fetch(
@@ -75,7 +75,7 @@ _TOLD_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = s.
 
 
 @across_partners("registers")
-async def was_listed_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool | None:
+async def was_listed_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bool | None:
     """Whether its register listed an organisation as active on a day; None if no load mentioned it."""
     row = await tx.fetchrow(
         f"""
@@ -88,13 +88,13 @@ async def was_listed_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool | 
         where o.id = $1
         """,
         organisation_id,
-        day,
+        moment,
     )
     return row["listed"] if row else None
 
 
 @across_partners("registers")
-async def sources_at(tx: Tx, organisation_ids: Sequence[UUID], day: datetime) -> list[OrganisationSource]:
+async def sources_at(tx: Tx, organisation_ids: Sequence[UUID], moment: datetime) -> list[OrganisationSource]:
     """The sources of these records on a day, with the first record's listing first."""
     rows = await tx.fetch(
         f"""
@@ -116,7 +116,7 @@ async def sources_at(tx: Tx, organisation_ids: Sequence[UUID], day: datetime) ->
         order by array_position($1::uuid[], o.id), s.code is distinct from o.source, s.code
         """,
         list(organisation_ids),
-        day,
+        moment,
     )
     return [OrganisationSource(*row) for row in rows]
 
@@ -140,7 +140,7 @@ _BRANCH_OF_HELD: Final = _value_on_day("branch_of")
 
 
 @across_partners("registers")
-async def merged_records_at(tx: Tx, organisation_id: UUID, day: datetime) -> list[UUID]:
+async def merged_record_ids_at(tx: Tx, organisation_id: UUID, moment: datetime) -> list[UUID]:
     """The records that were merged into this one on a day."""
     rows = await tx.fetch(
         f"""
@@ -162,13 +162,13 @@ async def merged_records_at(tx: Tx, organisation_id: UUID, day: datetime) -> lis
         where o.id <> $1 and held.value = to_jsonb($1::uuid) order by o.id
         """,
         organisation_id,
-        day,
+        moment,
     )
     return [row["id"] for row in rows]
 
 
 @across_partners("registers")
-async def had_branches_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool:
+async def had_branches_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bool:
     """Whether the organisation had a branch on a day."""
     return bool(
         await tx.fetchval(
@@ -186,7 +186,7 @@ async def had_branches_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool:
             )
             """,
             organisation_id,
-            day,
+            moment,
         )
     )
 
@@ -216,24 +216,24 @@ class NotificationProgress:
     done: bool
 
 
-async def start_notification(tx: Tx, load_id: UUID) -> None:
+async def insert_notification_progress(tx: Tx, import_id: UUID) -> None:
     """Start to notify the followers of an import's changes."""
     await tx.execute(
-        "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id
+        "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", import_id
     )
 
 
-async def lock_notification(tx: Tx, load_id: UUID) -> NotificationProgress | None:
+async def lock_notification_progress(tx: Tx, import_id: UUID) -> NotificationProgress | None:
     """The progress of a notification, locked until the transaction ends; None if none was started."""
     row = await tx.fetchrow(
         "select last_notified_id, completed_at from organisation_change_notification "
         "where load_id = $1 for no key update",
-        load_id,
+        import_id,
     )
     return NotificationProgress(row["last_notified_id"], row["completed_at"] is not None) if row else None
 
 
-async def advance_notification(tx: Tx, load_id: UUID, last_notified_id: UUID | None) -> None:
+async def advance_notification_progress(tx: Tx, import_id: UUID, last_notified_id: UUID | None) -> None:
     """Record that followers up to this organisation were notified; None: all."""
     await tx.execute(
         """
@@ -241,7 +241,7 @@ async def advance_notification(tx: Tx, load_id: UUID, last_notified_id: UUID | N
             completed_at = case when $2::uuid is null then $3::timestamptz end
         where load_id = $1
         """,
-        load_id,
+        import_id,
         last_notified_id,
         tx.now,
     )
@@ -255,7 +255,7 @@ class ChangedRecord(NamedTuple):
 
 
 @across_partners("registers")
-async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, limit: int) -> list[ChangedRecord]:
+async def records_changed_by_import(tx: Tx, import_id: UUID, after_id: UUID | None, limit: int) -> list[ChangedRecord]:
     """Records that a load changed, after an ID, by ID.
 
     Of several records of one organisation only the one with the lowest ID.
@@ -269,15 +269,15 @@ async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, lim
         ) changed join organisation o on o.id = changed.organisation_id
         order by changed.organisation_id
         """,
-        load_id,
-        after,
+        import_id,
+        after_id,
         limit,
     )
     return [ChangedRecord(row["organisation_id"], row["principal"]) for row in rows]
 
 
 @across_partners("registers")
-async def records_already_notified(tx: Tx, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
+async def record_ids_already_notified(tx: Tx, import_id: UUID, record_ids: Sequence[UUID]) -> set[UUID]:
     """The records among these whose organisation was notified by a record with a lower ID."""
     rows = await tx.fetch(
         """
@@ -288,8 +288,8 @@ async def records_already_notified(tx: Tx, load_id: UUID, records: Sequence[UUID
             select from organisation_change c where c.load_id = $1 and c.organisation_id = other.id
         )
         """,
-        load_id,
-        list(records),
+        import_id,
+        list(record_ids),
     )
     return {row["id"] for row in rows}
 

@@ -90,6 +90,6 @@ async def rebuild_word_counts(tx: Tx) -> int:
     )
 
 
-async def warm_cache(tx: Tx) -> int:
+async def warm_search_cache(tx: Tx) -> int:
     """Load search tables into the server's cache; returns the bytes, 0 if that is not possible."""
     return int(await tx.fetchval("select prewarm_search()"))

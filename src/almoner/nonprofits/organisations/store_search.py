@@ -23,7 +23,7 @@ from almoner.nonprofits.organisations.spelling import (
 )
 from almoner.nonprofits.organisations.store import Scope, partner_id_of_scope
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 MAX_COUNTED: Final = 10_000
 MAX_RANKED: Final = 300
@@ -141,7 +141,7 @@ class _Where:
 
 
 async def list_page(
-    tx: Tx, scope: Scope, filters: OrganisationFilters, page_: Page, offset: int = 0
+    tx: Tx, scope: Scope, filters: OrganisationFilters, page_: RequestedPage, offset: int = 0
 ) -> tuple[list[UUID], int]:
     """One page of IDs by creation in reading order, and the total; ``offset``: rows to skip for numbered pages."""
     where = _Where(scope, filters)

@@ -51,7 +51,7 @@ async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
 
 
 @across_partners("registers")
-async def find_owner(tx: Tx, organisation_id: UUID) -> UUID | None:
+async def find_owner_partner_id(tx: Tx, organisation_id: UUID) -> UUID | None:
     """The partner that alone can see an organisation; None if it is published or unknown."""
     owner: UUID | None = await tx.fetchval("select partner_id from organisation where id = $1", organisation_id)
     return owner

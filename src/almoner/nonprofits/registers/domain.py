@@ -46,9 +46,9 @@ class RegisterEntry(NamedTuple):
     until: datetime | None = None
 
 
-def entry_as_of(entry: RegisterEntry, day: datetime) -> RegisterEntry:
+def entry_as_of(entry: RegisterEntry, data_date: datetime) -> RegisterEntry:
     """The entry as of the date of its data: an end announced for later is ignored."""
-    if not entry.active and entry.until is not None and entry.until > day:
+    if not entry.active and entry.until is not None and entry.until > data_date:
         return entry._replace(active=True)
     return entry
 
@@ -87,7 +87,7 @@ class RejectedRow(NamedTuple):
     lists: bool = True
 
 
-class UnnumberedRow(NamedTuple):
+class RowWithoutNumber(NamedTuple):
     """A row that the register publishes without a number on purpose.
 
     ``name``: the organisation's name. If a stored organisation with this name is missing, it lost its number here.
@@ -180,11 +180,11 @@ _EXAMPLES: Final = 3
 
 
 def add_unreadable_values(
-    columns: UnreadableColumns, column: str, rows: int, examples: Iterable[Sequence[str | int]]
+    columns: UnreadableColumns, column: str, row_count: int, examples: Iterable[Sequence[str | int]]
 ) -> None:
     """Count more rows in which a column could not be read; the first few are the examples."""
     found = columns.setdefault(column, {"rows": 0, "examples": []})
-    found["rows"] += rows
+    found["rows"] += row_count
     found["examples"] += islice(examples, _EXAMPLES - len(found["examples"]))
 
 
@@ -237,7 +237,7 @@ class ImportProgress:
     seconds_left: float | None
 
 
-FillCounts = dict[str, int]
+FilledRowCounts = dict[str, int]
 """The number of rows in which a column is filled, by column; ``rows``: of all rows."""
 
 
@@ -249,7 +249,7 @@ class FileReadResult:
     rows: int
     staged: int
     unnumbered: int
-    filled_counts: dict[str, FillCounts]
+    filled_counts: dict[str, FilledRowCounts]
     refused: str | None = None
     unreadable_values: UnreadableColumns = field(default_factory=dict)
 
@@ -316,9 +316,9 @@ class RegisterImportDecision:
     note: str
 
 
-def estimate_seconds_left(share: float, elapsed: float) -> float | None:
+def estimate_seconds_left(share_done: float, elapsed_seconds: float) -> float | None:
     """Estimate the remaining seconds at the current pace; None before 1 % is done."""
-    return elapsed / share * (1 - share) if share >= 0.01 else None
+    return elapsed_seconds / share_done * (1 - share_done) if share_done >= 0.01 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class ImportFile:
     facts: ImportedFile
 
 
-class OpenFile:
+class OpenImportFile:
     """A file that is read once."""
 
     def __init__(self, name: str, content: _Content) -> None:
@@ -65,7 +65,7 @@ class OpenFile:
         self._content.close()
 
 
-def find_files(paths: Sequence[Path]) -> list[ImportFile]:
+def find_import_files(paths: Sequence[Path]) -> list[ImportFile]:
     """The files at these paths, including those in folders and ZIP files, by name.
 
     Raises ImportRefused when one cannot be read, or when two have the same content.
@@ -119,10 +119,10 @@ def _describe_file(path: Path, member: str | None) -> ImportedFile:
 
 
 @contextmanager
-def open_file(import_file: ImportFile) -> Iterator[OpenFile]:
+def open_import_file(import_file: ImportFile) -> Iterator[OpenImportFile]:
     """Open a file for reading once."""
     with _content(import_file.path, import_file.member) as content:
-        file = OpenFile(import_file.facts.name, content)
+        file = OpenImportFile(import_file.facts.name, content)
         try:
             yield file
         finally:
@@ -141,4 +141,4 @@ def data_date_of_files(import_files: Sequence[ImportFile]) -> datetime:
 def _date_in_name(one: ImportFile) -> datetime | None:
     """The date in the file's own name, else its archive's, else its folder's; None without one."""
     names = (one.member or "", one.path.name, one.path.absolute().parent.name)
-    return next((day for name in names if (day := remote_files.date_in_name(name))), None)
+    return next((day for name in names if (day := remote_files.date_in_file_name(name))), None)

@@ -13,7 +13,7 @@ from almoner.nonprofits.registers import files, load_checks, reading, store, sto
 from almoner.nonprofits.registers.domain import (
     QUARANTINED,
     FileReadResult,
-    FillCounts,
+    FilledRowCounts,
     ImportedFile,
     ImportRefused,
     RegisterImport,
@@ -28,7 +28,7 @@ from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import declare_registry as declare_registry
 from almoner.nonprofits.registers.merging import merge_import, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
-from almoner.nonprofits.registers.reading import ImportInProgress, ProgressReporter, ReportProgress
+from almoner.nonprofits.registers.reading import AnotherImportInProgress, ProgressReporter, ReportProgress
 from almoner.nonprofits.registers.rollback import roll_back_newest_import as roll_back_newest_import
 from almoner.nonprofits.registers.store import ImportedPart
 from almoner.nonprofits.registers.store_merge import FEW_ROWS
@@ -48,18 +48,18 @@ async def import_files(
     force: bool = False,
     on_progress: ReportProgress | None = None,
     record_audit: RecordAudit | None = None,
-    max_lookups: int = FEW_ROWS,
+    max_single_row_lookups: int = FEW_ROWS,
 ) -> RegisterImport:
     """Load the files of one register as one snapshot, all or nothing.
 
     ``as_of``: the date of the data (00:00 UTC); by default the one stated in the files, else that of
     ``files.data_date_of_files``. ``force``: load despite failed load checks. ``record_audit``: called before the
     commit. Files that are already loaded are skipped unless their date is newer, which then becomes the date of the
-    data. Files read before an interruption are not read again. Up to ``max_lookups`` rows are looked up one by one,
-    more are joined with whole tables. Raises RegisterImportQuarantined when load checks fail, and ImportRefused when
-    the files cannot be read.
+    data. Files read before an interruption are not read again. Up to ``max_single_row_lookups`` rows are looked up one
+    by one, more are joined with whole tables. Raises RegisterImportQuarantined when load checks fail, and ImportRefused
+    when the files cannot be read.
     """
-    found = await asyncio.to_thread(files.find_files, paths)  # hashing gigabytes must not block the event loop
+    found = await asyncio.to_thread(files.find_import_files, paths)  # hashing gigabytes must not block the event loop
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
@@ -74,16 +74,18 @@ async def import_files(
     staging_id, pace = await reading.read_files_into_staging(db, source, fresh, day, on_progress)
     async with db.write() as tx:
         await store.lock_registry(tx, registry.id)
-        if not await store_staging.lock_reading(tx, staging_id):
-            raise ImportInProgress(source.code)
-        load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, max_lookups).finish(force=force)
+        if not await store_staging.lock_staging(tx, staging_id):
+            raise AnotherImportInProgress(source.code)
+        load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, max_single_row_lookups).finish(
+            force=force
+        )
         await store_staging.delete_staging(tx, staging_id)
         if record_audit is not None:
             await record_audit(tx, load)
     if load.status == "quarantined":
         raise RegisterImportQuarantined(load)
     async with db.write() as tx:
-        await store_merge.optimise_search(tx, load)
+        await store_merge.analyse_search_tables(tx, load)
     return load
 
 
@@ -91,7 +93,7 @@ def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> da
     if not isinstance(source, SelfDatedSource):
         return None
     with ExitStack() as stack, suppress(ImportRefused):  # the reading step reports and stores the reason
-        return source.data_date([stack.enter_context(files.open_file(one)) for one in found])
+        return source.data_date([stack.enter_context(files.open_import_file(one)) for one in found])
     return None
 
 
@@ -184,7 +186,7 @@ class _ImportRun:
         )
         if refused:
             event = RegisterQuarantinedEvent(load.source, load.data_as_of, load.reasons)
-            await outbox.emit_internal(tx, QUARANTINED, event)
+            await outbox.emit_internal_event(tx, QUARANTINED, event)
         else:
             load = await self._merge(load, parts, loaded)
         stored = await store_staging.list_rejected_rows(tx, staging_id, _KEPT_QUARANTINE)
@@ -192,7 +194,7 @@ class _ImportRun:
         return load
 
     async def _merge(
-        self, load: RegisterImport, parts: Mapping[str, FillCounts], loaded: Mapping[str, ImportedPart]
+        self, load: RegisterImport, parts: Mapping[str, FilledRowCounts], loaded: Mapping[str, ImportedPart]
     ) -> RegisterImport:
         others = [part for part in loaded if part not in parts]
         return await merge_import(
@@ -205,7 +207,7 @@ class _ImportRun:
         return await store_staging.reject_repeated_numbers(self.tx, self.staging_id)
 
     async def _parts_named_by_mistake(
-        self, parts: Mapping[str, FillCounts], loaded: Mapping[str, ImportedPart], rows: int
+        self, parts: Mapping[str, FilledRowCounts], loaded: Mapping[str, ImportedPart], rows: int
     ) -> frozenset[str]:
         """Parts that a few rows of other files name by mistake: no stored number of theirs is in those parts.
 
@@ -220,7 +222,7 @@ class _ImportRun:
             self.tx, self.staging_id, self.source.code, few
         )
 
-    async def _parts_to_remove(self, parts: Mapping[str, FillCounts]) -> set[str]:
+    async def _parts_to_remove(self, parts: Mapping[str, FilledRowCounts]) -> set[str]:
         """Parts of a replaced file that the new files lack: their organisations are removed.
 
         A file is replaced by one with its name, or by files with most of its parts; one state alone does not replace a
@@ -237,7 +239,7 @@ class _ImportRun:
     async def _summarise(
         self,
         read: Sequence[FileReadResult],
-        parts: Mapping[str, FillCounts],
+        parts: Mapping[str, FilledRowCounts],
         loaded: Mapping[str, ImportedPart],
         bad: int,
     ) -> RegisterImportSummary:
@@ -269,7 +271,7 @@ class _ImportRun:
     def _with_counts(
         self,
         place: int,
-        by_file: Mapping[int, Mapping[str, FillCounts]],
+        by_file: Mapping[int, Mapping[str, FilledRowCounts]],
         bad: Mapping[int, int],
         strays: frozenset[str],
     ) -> ImportedFile:
@@ -282,7 +284,7 @@ class _ImportRun:
 
 def _fills_by_file(
     read: Sequence[FileReadResult], again: Mapping[tuple[int, str], int]
-) -> dict[int, dict[str, FillCounts]]:
+) -> dict[int, dict[str, FilledRowCounts]]:
     """The filled columns per file and part, without rows of repeated numbers."""
     by_file = {one.position: {part: dict(fills) for part, fills in one.filled_counts.items()} for one in read}
     for (place, part), rows in again.items():
@@ -302,8 +304,8 @@ def _unreadable_columns(read: Sequence[FileReadResult]) -> UnreadableColumns:
     return columns
 
 
-def _sum_fills(by_file: Mapping[int, Mapping[str, FillCounts]]) -> dict[str, FillCounts]:
-    parts: dict[str, FillCounts] = {}
+def _sum_fills(by_file: Mapping[int, Mapping[str, FilledRowCounts]]) -> dict[str, FilledRowCounts]:
+    parts: dict[str, FilledRowCounts] = {}
     for of_file in by_file.values():
         for part, fills in of_file.items():
             total = parts.setdefault(part, {"rows": 0})

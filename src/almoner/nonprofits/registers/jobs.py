@@ -28,7 +28,7 @@ from almoner.nonprofits.registers.uploading import upload_tasks as upload_tasks
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobKind, JobRetry, Result
 from almoner.platform.jobs.refresh_schedule import retry_delay
 from almoner.platform.observability.telemetry import Telemetry
@@ -37,21 +37,21 @@ from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.fetching import FetchedFile, FetchRefused
 
 
-class RefreshSource(msgspec.Struct, frozen=True):
+class RefreshSourceJob(msgspec.Struct, frozen=True):
     """The source to refresh."""
 
     source: str
 
 
-class ReleaseQuarantinedImport(msgspec.Struct, frozen=True):
+class ReleaseQuarantinedImportJob(msgspec.Struct, frozen=True):
     """A quarantined load that an operator has released; ``by``: their text ID."""
 
     load: UUID
     by: str
 
 
-REFRESH: Final = JobKind("registers.refresh", RefreshSource)
-RELEASE: Final = JobKind("registers.release", ReleaseQuarantinedImport)
+REFRESH: Final = JobKind("registers.refresh", RefreshSourceJob)
+RELEASE: Final = JobKind("registers.release", ReleaseQuarantinedImportJob)
 _LANE: Final = "registers"
 _SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 3_600.0
@@ -73,13 +73,13 @@ class RegisterRefreshContext:
     telemetry: Telemetry
 
 
-tasks: Final = Tasks()
-refresh_tasks: Final = TasksWithDependencies[RegisterRefreshContext]()
+tasks: Final = TaskRegistry()
+refresh_tasks: Final = DependentTaskRegistry[RegisterRefreshContext]()
 
 
-@refresh_tasks.job(REFRESH, limit=LIMIT)
+@refresh_tasks.job(REFRESH, time_limit=LIMIT)
 async def refresh_source(
-    refresh_context: RegisterRefreshContext, context: JobContext, job: DecodedJob[RefreshSource]
+    refresh_context: RegisterRefreshContext, context: JobContext, job: DecodedJob[RefreshSourceJob]
 ) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = job.details.source
@@ -88,7 +88,7 @@ async def refresh_source(
         return JobDone()  # no longer in the schedule
     async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, source) or RefreshStatus(None)
-        last = await store_refresh.list_fetched_file_hashes(tx, before.load_id) if before.load_id else []
+        last = await store_refresh.list_fetched_file_hashes_and_dates(tx, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(refresh_context, context.db, planned)
@@ -106,9 +106,9 @@ async def refresh_source(
     return JobDone()
 
 
-@refresh_tasks.job(RELEASE, limit=LIMIT)
+@refresh_tasks.job(RELEASE, time_limit=LIMIT)
 async def import_released_files(
-    refresh_context: RegisterRefreshContext, context: JobContext, job: DecodedJob[ReleaseQuarantinedImport]
+    refresh_context: RegisterRefreshContext, context: JobContext, job: DecodedJob[ReleaseQuarantinedImportJob]
 ) -> Result:
     """Load a released load's files unchanged, if the publisher still provides the same ones."""
     async with context.db.read() as tx:
@@ -156,14 +156,16 @@ async def import_released_files(
     return JobDone()
 
 
-async def enqueue_release(tx: Tx, load_id: UUID, by: str) -> None:
+async def enqueue_quarantine_release(tx: Tx, import_id: UUID, released_by: str) -> None:
     """Enqueue the import of a quarantined load as it is."""
-    await RELEASE.enqueue(tx, ReleaseQuarantinedImport(load_id, by), lane=_LANE, unique=str(load_id))
+    await RELEASE.enqueue(
+        tx, ReleaseQuarantinedImportJob(import_id, released_by), lane=_LANE, unique_key=str(import_id)
+    )
 
 
 async def enqueue_refresh(tx: Tx, source: str) -> None:
     """Enqueue a refresh of a source, which is imported if its files have changed."""
-    await REFRESH.enqueue(tx, RefreshSource(source), lane=_LANE, unique=source)
+    await REFRESH.enqueue(tx, RefreshSourceJob(source), lane=_LANE, unique_key=source)
 
 
 async def _fetch(refresh_context: RegisterRefreshContext, db: Database, planned: Refresh) -> list[FetchedFile]:
@@ -247,7 +249,7 @@ async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuaranti
         facts = {"Data of": f"{reported.data_as_of:%Y-%m-%d}", "Why": "; ".join(reported.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
-                tx, person, "register_quarantined", values={"source": reported.source}, detail_lines=facts
+                tx, person, "register_quarantined", placeholder_values={"source": reported.source}, detail_lines=facts
             )
 
 
@@ -260,10 +262,10 @@ async def _enqueue(refresh_context: RegisterRefreshContext, tx: Tx) -> int:
 
     Returns 0, as it processes no record.
     """
-    await store_refresh.sync_schedule(tx, refresh_context.plan)
-    due = await store_refresh.claim_due_sources(tx)
-    await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshSource(one), lane=_LANE, unique=one) for one in due])
+    await store_refresh.store_refresh_schedule(tx, refresh_context.plan)
+    due = await store_refresh.claim_sources_due_for_refresh(tx)
+    await queue.enqueue_jobs(tx, [REFRESH.build_job(RefreshSourceJob(one), lane=_LANE, unique_key=one) for one in due])
     return 0
 
 
-refresh_tasks.periodic(REFRESH.name, _next_due_at, _enqueue)
+refresh_tasks.add_periodic_job(REFRESH.name, _next_due_at, _enqueue)

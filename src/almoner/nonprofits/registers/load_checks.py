@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from almoner.nonprofits.registers.domain import FillCounts
+from almoner.nonprofits.registers.domain import FilledRowCounts
 
 _MIN_ROW_SHARE: Final = 0.9
 """With fewer than this share of its previous rows a file is refused: it is truncated or not the whole register."""
@@ -36,8 +36,8 @@ class RegisterImportSummary:
     rows: int
     bad: int
     first_bad: tuple[str, int, str] | None
-    before: Mapping[str, FillCounts]
-    after: Mapping[str, FillCounts]
+    before: Mapping[str, FilledRowCounts]
+    after: Mapping[str, FilledRowCounts]
     numbers: int
     removed: int
     missing: Collection[str]
@@ -50,7 +50,7 @@ def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
     found = list(summary.refused)
     if summary.rows == 0 and not found:
         found.append("the files hold no rows")
-    if has_too_many_rejected(summary.rows, summary.bad) and summary.first_bad is not None:
+    if has_too_many_rejected_rows(summary.rows, summary.bad) and summary.first_bad is not None:
         name, line, reason = summary.first_bad
         found.append(
             f"{summary.bad} of {summary.rows + summary.bad} rows are bad, the first in line {line} of {name}: {reason}"
@@ -92,12 +92,12 @@ def find_missing_number_problems(number_count: int, missing_count: int) -> list[
     return [f"{reported}: they are written otherwise, or the files are of another register"]
 
 
-def has_too_many_rejected(accepted_rows: int, rejected_rows: int) -> bool:
+def has_too_many_rejected_rows(accepted_count: int, rejected_count: int) -> bool:
     """Whether a file has more bad rows than the register's known format ever has."""
-    return rejected_rows > max(_TOLERATED_REJECTED_ROWS, (accepted_rows + rejected_rows) * MAX_REJECTED_SHARE)
+    return rejected_count > max(_TOLERATED_REJECTED_ROWS, (accepted_count + rejected_count) * MAX_REJECTED_SHARE)
 
 
-def find_emptied_columns(before: Mapping[str, FillCounts], after: Mapping[str, FillCounts]) -> list[str]:
+def find_emptied_columns(before: Mapping[str, FilledRowCounts], after: Mapping[str, FilledRowCounts]) -> list[str]:
     """One sentence for every column that is much emptier than before."""
     was, now = _sum_fills(before), _sum_fills({part: fills for part, fills in after.items() if part in before})
     rows_was, rows_now = was.pop("rows", 0), now.pop("rows", 0)
@@ -111,8 +111,8 @@ def find_emptied_columns(before: Mapping[str, FillCounts], after: Mapping[str, F
     return found
 
 
-def _sum_fills(fills: Mapping[str, FillCounts]) -> FillCounts:
-    total: FillCounts = {}
+def _sum_fills(fills: Mapping[str, FilledRowCounts]) -> FilledRowCounts:
+    total: FilledRowCounts = {}
     for of_part in fills.values():
         for column, filled in of_part.items():
             total[column] = total.get(column, 0) + filled

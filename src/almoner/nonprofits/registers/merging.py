@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.merges.domain import ImportScope
 from almoner.nonprofits.registers import store, store_merge, store_staging
-from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, RegisterImport
+from almoner.nonprofits.registers.domain import FilledRowCounts, ImportRefused, RegisterImport
 from almoner.nonprofits.registers.ports import RegisterSource, RegistryDeclaringSource
 from almoner.nonprofits.registers.reading import ProgressReporter
 from almoner.nonprofits.registers.store_merge import MergeCounts, MergeRun
@@ -24,7 +24,7 @@ _STEPS: Final = 5
 
 async def registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
     """The registry of a source's numbers. Raises ImportRefused if it is not declared."""
-    for row in await registries.list_all(tx):
+    for row in await registries.list_registries(tx):
         if row.code == source.registry_code:
             return row
     raise ImportRefused(f"{source.registry_code} is not a registry: nothing of {source.code} was ever loaded")
@@ -50,45 +50,44 @@ async def merge_import(
     registry_id: UUID,
     staging_id: UUID,
     new_import: RegisterImport,
-    staged_parts: Mapping[str, FillCounts],
+    staged_parts: Mapping[str, FilledRowCounts],
     unchanged_parts: Sequence[str],
     progress: ProgressReporter,
-    max_lookups: int,
+    max_row_lookups: int,
 ) -> RegisterImport:
     """Merge the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
 
-    Up to ``max_lookups`` differing rows are looked up one by one.
+    Up to ``max_row_lookups`` differing rows are looked up one by one.
     """
-    staged = store_staging.staging_table_name(staging_id)
+    staged, day = store_staging.staging_table_name(staging_id), new_import.data_as_of
     if source.repeats_numbers:
-        staged = await store_merge.group_repeated_rows(tx, staging_id)
-    compared = new_import.rows <= max_lookups or await store_merge.has_entries(tx, source.code)
+        staged = await store_merge.create_grouped_rows_table(tx, staging_id)
+    compared = new_import.rows <= max_row_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
-        day = new_import.data_as_of
-        rows, counts = await store_merge.compare_staged_rows(
-            tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_lookups
+        rows, counts = await store_merge.create_difference_table_and_count(
+            tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_row_lookups
         )
     else:
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
     progress.report_merge_steps(1, _STEPS)
-    doing = MergeRun(
-        source.code, registry_id, new_import.id, new_import.data_as_of, rows, compared and counts.total <= max_lookups
-    )
+    doing = MergeRun(source.code, registry_id, new_import.id, day, rows, compared and counts.total <= max_row_lookups)
     if compared:
         await store_merge.end_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)
     progress.report_merge_steps(2, _STEPS)
     if source.lists_organisations:
-        await merge_organisations(tx, doing, compared=compared)
+        await merge_organisations(tx, doing, had_previous_entries=compared)
     progress.report_merge_steps(3, _STEPS)
     reported = await store_staging.list_links(tx, staging_id)
     # A single file without links states that there are none; an extract may lack their table.
     silent = () if source.reads_files_together else staged_parts.keys()
-    relinked = await merges.replace_links(tx, source.code, new_import.id, new_import.data_as_of, reported, silent)
+    relinked = await merges.replace_links_and_list_affected_numbers(
+        tx, source.code, new_import.id, day, reported, silent
+    )
     await store.upsert_parts(tx, new_import, staged_parts)
     await store.update_source_dates(tx, source.code, registry_id)
     scope = await import_scope_of(tx, doing, staged_parts)
-    await merges.apply_links_to_organisations(tx, new_import.id, new_import.data_as_of, scope, relinked)
+    await merges.apply_links_to_organisations(tx, new_import.id, day, scope, relinked)
     progress.report_merge_steps(4, _STEPS)
     added = counts.added if compared else inserted
     ambiguous = await merges.count_ambiguous_links(tx, source.code)
@@ -111,14 +110,17 @@ async def import_scope_of(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -
     """The numbers and parts that a merge affected."""
     if not merge_run.looks_up_rows:
         return ImportScope(merge_run.registry_id, merge_run.source, parts, None)
-    numbers, changed_groups = await store_merge.list_changed_numbers(tx)
+    numbers, changed_groups = await store_merge.list_changed_numbers_and_groups(tx)
     return ImportScope(merge_run.registry_id, merge_run.source, parts, numbers, changed_groups)
 
 
-async def merge_organisations(tx: Tx, merge_run: MergeRun, *, compared: bool) -> None:
-    """Update organisations from the differing entries. ``compared``: whether there were previous entries."""
+async def merge_organisations(tx: Tx, merge_run: MergeRun, *, had_previous_entries: bool) -> None:
+    """Update organisations from the differing entries.
+
+    ``had_previous_entries``: whether there were previous entries.
+    """
     await store_merge.insert_organisation_changes(tx, merge_run)
     await store_merge.update_organisations(tx, merge_run)
     await store_merge.insert_organisations(tx, merge_run)
-    if compared:
+    if had_previous_entries:
         await store_merge.deactivate_removed_organisations(tx, merge_run)

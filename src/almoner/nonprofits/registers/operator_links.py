@@ -69,7 +69,9 @@ async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[Reg
         tx.new_id(), one.registry_code, SOURCE, tx.now, tx.now, len(links), 0, 0, 0, 0, forced=False, files=()
     )
     await store.insert_import(tx, one.registry_id, load, [], {})
-    relinked = await merges.replace_links(tx, SOURCE, load.id, tx.now, links, [_part(one, other)])
+    relinked = await merges.replace_links_and_list_affected_numbers(
+        tx, SOURCE, load.id, tx.now, links, [_part(one, other)]
+    )
     scope = ImportScope(one.registry_id, SOURCE, (), [_key(one)])
     await merges.apply_links_to_organisations(tx, load.id, tx.now, scope, relinked)
 

@@ -9,12 +9,12 @@ from almoner.nonprofits.registers.domain import (
     RegisterFileRemark,
     RegisterLink,
     RejectedRow,
-    UnnumberedRow,
+    RowWithoutNumber,
     UnreadableValue,
 )
 from almoner.nonprofits.registries.domain import DeclaredRegistry
 
-SourceRow = RegisterEntry | RegisterLink | RejectedRow | UnnumberedRow | UnreadableValue | RegisterFileRemark
+SourceRow = RegisterEntry | RegisterLink | RejectedRow | RowWithoutNumber | UnreadableValue | RegisterFileRemark
 """The rows that a reader yields."""
 
 

@@ -12,18 +12,18 @@ from uuid import UUID
 from almoner.nonprofits.registers import domain, files, records, store_staging
 from almoner.nonprofits.registers.domain import (
     FileReadResult,
-    FillCounts,
+    FilledRowCounts,
     ImportProgress,
     ImportRefused,
     RegisterEntry,
     RegisterFileRemark,
     RegisterLink,
     RejectedRow,
-    UnnumberedRow,
+    RowWithoutNumber,
     UnreadableColumns,
     UnreadableValue,
 )
-from almoner.nonprofits.registers.files import ImportFile, OpenFile
+from almoner.nonprofits.registers.files import ImportFile, OpenImportFile
 from almoner.nonprofits.registers.ports import RegisterSource, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import Database, Tx
@@ -40,7 +40,7 @@ _LINKS_PART: Final = "links"
 """The part of links from a source that lists no organisations; its rows are counted and checked like others."""
 
 
-class ImportInProgress(ImportRefused):
+class AnotherImportInProgress(ImportRefused):
     """Another process is importing the same files."""
 
     def __init__(self, source: str) -> None:
@@ -82,15 +82,15 @@ async def read_files_into_staging(
     data_date: datetime,
     report: ReportProgress | None,
 ) -> tuple[UUID, ProgressReporter]:
-    """Read all files that were not read before an interruption, as data of a day. Raises ImportInProgress."""
+    """Read all files that were not read before an interruption, as data of a day. Raises AnotherImportInProgress."""
     hashes = [*(one.facts.sha256 for one in import_files), data_date.isoformat().encode()]
     async with db.write() as tx:
         if (
-            started := await store_staging.begin_or_resume_reading_files(
+            started := await store_staging.begin_or_resume_staging(
                 tx, source.code, hashes, read_together=source.reads_files_together
             )
         ) is None:
-            raise ImportInProgress(source.code)
+            raise AnotherImportInProgress(source.code)
     staging_id, done = started
     pace = ProgressReporter(sum(one.facts.bytes for one in import_files), report, db.deployment.clock.real_now)
     pace.rows = sum(one.rows for one in done)
@@ -99,8 +99,8 @@ async def read_files_into_staging(
     for place, together in _read_units(source, import_files):
         if place not in known:
             async with db.write() as tx:
-                if not await store_staging.lock_reading(tx, staging_id):
-                    raise ImportInProgress(source.code)
+                if not await store_staging.lock_staging(tx, staging_id):
+                    raise AnotherImportInProgress(source.code)
                 await _ReadUnit(tx, source, together, place, data_date, pace, before).read(staging_id)
         before += sum(one.facts.bytes for one in together)
     return staging_id, pace
@@ -162,7 +162,7 @@ class _ReadUnit:
     def _records(self) -> Iterator[tuple[Any, ...]]:
         """One record for each row that is kept."""
         with ExitStack() as stack:
-            opened = [stack.enter_context(files.open_file(one)) for one in self.found]
+            opened = [stack.enter_context(files.open_import_file(one)) for one in self.found]
             for nth, row in enumerate(self.source.read(opened)):
                 if nth % _ROWS_BETWEEN_REPORTS == 0:
                     self._report_progress(opened)
@@ -171,7 +171,7 @@ class _ReadUnit:
                     yield record
             self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
 
-    def _report_progress(self, opened: Sequence[OpenFile]) -> None:
+    def _report_progress(self, opened: Sequence[OpenImportFile]) -> None:
         self.pace.report_bytes_read(self.before + sum(file.position for file in opened))
 
     def _record(self, row: SourceRow, line: int) -> tuple[Any, ...] | None:
@@ -192,14 +192,14 @@ class _ReadUnit:
                 if not self.source.lists_organisations:
                     self._count(_LINKS_PART, ("number",), ())
                 return records.staging_row_of_link(row, self.place, line)
-            case UnnumberedRow():
+            case RowWithoutNumber():
                 self.unnumbered += 1
-                return records.staging_row_of_unnumbered_row(row, self.place + row.file)
+                return records.staging_row_of_row_without_number(row, self.place + row.file)
 
     def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
         row = domain.entry_as_of(row, self.data_date)
-        if long := records.oversized_members(row):
+        if long := records.oversized_fields(row):
             cleared: dict[str, Any] = dict.fromkeys(long)
             row = row._replace(**cleared)
             for member, text in long.items():
@@ -227,7 +227,7 @@ class _ReadUnit:
         filled[0].update(members)
         filled[1].update(facts)
 
-    def _fills(self) -> dict[str, FillCounts]:
+    def _fills(self) -> dict[str, FilledRowCounts]:
         """The fill counts; the count of numbers is that of rows, since every record has one."""
         return {
             part: {"rows": members["number"], **members, **{f"facts.{name}": n for name, n in facts.items()}}

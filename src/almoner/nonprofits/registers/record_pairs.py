@@ -36,9 +36,12 @@ class RecordPair:
         return sha256_digest(repr(sorted(repr(_compared(one)) for one in (self.one, self.other))).encode())
 
 
-async def load_pair(tx: Tx, first: UUID, second: UUID) -> RecordPair:
+async def load_pair(tx: Tx, first_organisation_id: UUID, second_organisation_id: UUID) -> RecordPair:
     """Two published records, even if they are merged. Raises NotFound."""
-    found = [await organisations.find_record(tx, ALL_PARTNERS, record) for record in (first, second)]
+    found = [
+        await organisations.find_record(tx, ALL_PARTNERS, record)
+        for record in (first_organisation_id, second_organisation_id)
+    ]
     one, other = found
     if one is None or other is None:
         raise NotFound

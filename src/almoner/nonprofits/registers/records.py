@@ -18,7 +18,7 @@ from almoner.nonprofits.registers.domain import (
     RegisterFileRemark,
     RegisterLink,
     RejectedRow,
-    UnnumberedRow,
+    RowWithoutNumber,
 )
 from almoner.nonprofits.registries.domain import parse_number_key
 
@@ -103,7 +103,7 @@ def parse_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry
     return RegisterEntry(part=register_part, **given)
 
 
-def oversized_members(entry: RegisterEntry) -> dict[str, str]:
+def oversized_fields(entry: RegisterEntry) -> dict[str, str]:
     """Optional members that are too long to index; they are omitted."""
     found = {field: getattr(entry, field) for field in _LONGEST_OPTIONAL}
     return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
@@ -115,7 +115,7 @@ def staging_row_of_entry(
     record: Mapping[str, Any],
     new_id: UUID | None,
     file_position: int,
-    line: int,
+    line_number: int,
 ) -> tuple[Any, ...] | str:
     """The staging row of an entry, or a sentence why it cannot be stored.
 
@@ -129,14 +129,14 @@ def staging_row_of_entry(
     number = entry.number
     key = parse_number_key(registry_code, number) or number
     if new_id is None:
-        return (None, file_position, line, key, entry.part, text.decode(), None, *_NO_BODY)
+        return (None, file_position, line_number, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
     tags = activities.tags_for_register_entry(registry_code, entry)
     others, description = " ".join(filter(None, (entry.secondary_name, *entry.other_names))), entry.description
     return (
         new_id,
         file_position,
-        line,
+        line_number,
         key,
         entry.part,
         text.decode(),
@@ -161,9 +161,11 @@ def _postcode_words(postcode: str | None) -> str:
     return f"{halves[1]} {halves[2]} {halves[1]}{halves[2]}"
 
 
-def staging_row_of_stored_record(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
+def staging_row_of_stored_record(
+    number_key: str, register_part: str, record: Mapping[str, Any], line_number: int
+) -> tuple[Any, ...]:
     """The staging row of a record that is stored already, for a rollback."""
-    return (None, 0, line, key, part, _encode(record).decode(), None, *_NO_BODY)
+    return (None, 0, line_number, number_key, register_part, _encode(record).decode(), None, *_NO_BODY)
 
 
 def staging_row_of_rejected_row(row: RejectedRow, file_position: int) -> tuple[Any, ...]:
@@ -186,7 +188,7 @@ def staging_row_of_file_remark(remark: RegisterFileRemark, file_position: int) -
     return (None, file_position, 0, None, NOTE, "", _without_nul(remark.text), *_NO_BODY)
 
 
-def staging_row_of_unnumbered_row(row: UnnumberedRow, file_position: int) -> tuple[Any, ...]:
+def staging_row_of_row_without_number(row: RowWithoutNumber, file_position: int) -> tuple[Any, ...]:
     """The staging row of a row without a number."""
     return (
         None,
@@ -213,9 +215,9 @@ def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-def staging_row_of_link(link: RegisterLink, file_position: int, line: int) -> tuple[Any, ...]:
+def staging_row_of_link(link: RegisterLink, file_position: int, line_number: int) -> tuple[Any, ...]:
     """The staging row of a link between numbers."""
-    return (None, file_position, line, None, None, _encode(link).decode(), None, *_NO_BODY)
+    return (None, file_position, line_number, None, None, _encode(link).decode(), None, *_NO_BODY)
 
 
 def parse_staged_link(text: str) -> RegisterLink:

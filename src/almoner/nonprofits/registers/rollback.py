@@ -8,7 +8,7 @@ from almoner.nonprofits.registers import merging, records, store, store_diff, st
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport
 from almoner.nonprofits.registers.merging import RecordAudit, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.nonprofits.registers.reading import ImportInProgress
+from almoner.nonprofits.registers.reading import AnotherImportInProgress
 from almoner.nonprofits.registers.store_merge import FEW_ROWS, MergeRun
 from almoner.platform.database.transactions import Database, Tx
 
@@ -37,19 +37,19 @@ async def roll_back_newest_import(
         if record_audit is not None:
             await record_audit(tx, made)
     async with db.write() as tx:
-        await store_merge.optimise_search(tx, made)
+        await store_merge.analyse_search_tables(tx, made)
     return made
 
 
 async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: RegisterImport) -> RegisterImport:
     load_id = tx.new_id()
-    if (started := await store_staging.begin_or_resume_reading_files(tx, source.code, [load_id.bytes])) is None:
-        raise ImportInProgress(source.code)
+    if (started := await store_staging.begin_or_resume_staging(tx, source.code, [load_id.bytes])) is None:
+        raise AnotherImportInProgress(source.code)
     staging_id, _ = started
     total = await _stage(tx, source, staging_id, newest)
     await store_staging.tune_session_for_merge(tx, staging_id, is_small=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(staging_id)
-    rows, counts = await store_merge.compare_reverted_rows(tx, source.code, staged, newest.id)
+    rows, counts = await store_merge.create_reverted_difference_table_and_count(tx, source.code, staged, newest.id)
     await store_diff.mark_import_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
     standing = await store.list_imported_parts(tx, source.code)
@@ -59,7 +59,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     await store_merge.end_entries(tx, doing)
     await store_merge.insert_entries(tx, doing)
     if source.lists_organisations:
-        await merging.merge_organisations(tx, doing, compared=True)
+        await merging.merge_organisations(tx, doing, had_previous_entries=True)
     created = RegisterImport(
         id=load_id,
         registry_code=newest.registry_code,
@@ -78,7 +78,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     )
     await store.insert_import(tx, registry_id, created, [], {})
     await store.update_source_dates(tx, source.code, registry_id)
-    relinked = await merges.revert_links_of_load(tx, newest.id, load_id)
+    relinked = await merges.revert_links_and_list_affected_numbers(tx, newest.id, load_id)
     scope = await merging.import_scope_of(tx, doing, parts)
     await merges.apply_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
     await store_staging.delete_staging(tx, staging_id)

@@ -52,20 +52,20 @@ async def undecidable_reason(tx: Tx, register_import: RegisterImport) -> str:
 
 
 async def decide_quarantined_import(
-    tx: Tx, register_import: RegisterImport, decision: Decision, by: str, note: str
+    tx: Tx, register_import: RegisterImport, decision: Decision, decided_by: str, note: str
 ) -> None:
     """Record an operator's decision about a quarantined load, once. Raises ImportRefused."""
     if reason := await undecidable_reason(tx, register_import):
         raise ImportRefused(reason)
     if not await store_status.insert_decision(
-        tx, register_import.id, RegisterImportDecision(decision, by, tx.now, note)
+        tx, register_import.id, RegisterImportDecision(decision, decided_by, tx.now, note)
     ):
         raise ImportRefused("Somebody has decided about this import.")
 
 
-async def record_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:
+async def record_fetched_files(tx: Tx, import_id: UUID, fetched_files: Sequence[FetchedFile]) -> None:
     """Record where the files of a load were fetched from."""
-    await store_refresh.insert_fetched_files(tx, load_id, fetched)
+    await store_refresh.insert_fetched_files(tx, import_id, fetched_files)
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
@@ -74,7 +74,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     for source, seconds in ages.items():
         telemetry.register_data_age.labels(source).set(seconds)
     for (source, status), count in loads.items():
-        telemetry.register_loads.set((source, status), count)
+        telemetry.register_loads.set_total((source, status), count)
 
 
 async def resolve_import(tx: Tx, source: str | None, id_or_day: UUID | datetime) -> RegisterImport:

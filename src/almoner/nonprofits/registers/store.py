@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import FillCounts, ImportedFile, RegisterImport, RejectedRow, SourceStatus
+from almoner.nonprofits.registers.domain import FilledRowCounts, ImportedFile, RegisterImport, RejectedRow, SourceStatus
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
@@ -20,7 +20,7 @@ class ImportedPart:
 
     load_id: UUID
     data_as_of: datetime
-    filled_counts: FillCounts
+    filled_counts: FilledRowCounts
 
 
 async def lock_registry(tx: Tx, registry_id: UUID) -> None:
@@ -118,7 +118,7 @@ async def insert_import(
     registry_id: UUID,
     register_import: RegisterImport,
     rejected_rows: Sequence[RejectedRow],
-    parts: Mapping[str, FillCounts],
+    parts: Mapping[str, FilledRowCounts],
 ) -> None:
     """Store a load with its files and counts. ``parts``: their counts; none if quarantined."""
     await tx.execute(
@@ -186,7 +186,7 @@ async def _insert_files(tx: Tx, register_import: RegisterImport, rejected_rows: 
     )
 
 
-async def upsert_parts(tx: Tx, load: RegisterImport, parts: Mapping[str, FillCounts]) -> None:
+async def upsert_parts(tx: Tx, register_import: RegisterImport, parts: Mapping[str, FilledRowCounts]) -> None:
     """Store the current load of each part."""
     await tx.execute(
         """
@@ -195,9 +195,9 @@ async def upsert_parts(tx: Tx, load: RegisterImport, parts: Mapping[str, FillCou
         on conflict (source, part) do update
         set load_id = excluded.load_id, data_as_of = excluded.data_as_of, rows = excluded.rows
         """,
-        load.source,
-        load.id,
-        load.data_as_of,
+        register_import.source,
+        register_import.id,
+        register_import.data_as_of,
         list(parts),
         [fills["rows"] for fills in parts.values()],
     )
@@ -325,11 +325,11 @@ class StoredRejectedRow(NamedTuple):
     content: str
 
 
-async def list_rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[StoredRejectedRow]:
+async def list_rejected_rows(tx: Tx, import_id: UUID, limit: int) -> list[StoredRejectedRow]:
     """The first rejected rows of a load."""
     rows = await tx.fetch(
         "select file_name, line, reason, content from register_quarantine where load_id = $1 order by id limit $2",
-        load_id,
+        import_id,
         limit,
     )
     return [StoredRejectedRow(row["file_name"], row["line"], row["reason"], row["content"]) for row in rows]

@@ -118,21 +118,21 @@ async def stage_ended_entries(tx: Tx, import_id: UUID) -> int:
     return int(done.split()[-1])
 
 
-async def list_ended_entries(tx: Tx, after: int, until: int) -> list[Record]:
+async def list_ended_entries(tx: Tx, after_position: int, last_position: int) -> list[Record]:
     """Some of the collected versions: number_key, part, record."""
     return await tx.fetch(
         """
         select e.number_key, e.part, e.record from register_back b join register_entry e on e.id = b.id
         where b.nth > $1 and b.nth <= $2 order by b.nth
         """,
-        after,
-        until,
+        after_position,
+        last_position,
     )
 
 
-async def restore_previous_parts(tx: Tx, source: str, load_id: UUID) -> list[str]:
+async def restore_previous_parts(tx: Tx, source: str, import_id: UUID) -> list[str]:
     """Restore a load's parts to their previous loads; returns the restored parts."""
-    await tx.execute("delete from register_part where source = $1 and load_id = $2", source, load_id)
+    await tx.execute("delete from register_part where source = $1 and load_id = $2", source, import_id)
     restored = await tx.fetch(
         """
         insert into register_part (source, part, load_id, data_as_of, rows)
@@ -144,7 +144,7 @@ async def restore_previous_parts(tx: Tx, source: str, load_id: UUID) -> list[str
         returning part
         """,
         source,
-        load_id,
+        import_id,
     )
     return [row["part"] for row in restored]
 

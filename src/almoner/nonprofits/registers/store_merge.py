@@ -87,7 +87,7 @@ class MergeCounts:
         return self.added + self.changed + self.ignored_changes + self.removed
 
 
-async def group_repeated_rows(tx: Tx, staging_id: UUID) -> str:
+async def create_grouped_rows_table(tx: Tx, staging_id: UUID) -> str:
     """Combine the rows of each number into one; returns the name of their table."""
     await tx.execute(
         f"""
@@ -133,7 +133,7 @@ _STANDING: Final = """
 """
 
 
-async def compare_staged_rows(
+async def create_difference_table_and_count(
     tx: Tx,
     source: str,
     staging_table: str,
@@ -141,7 +141,7 @@ async def compare_staged_rows(
     unchanged_parts: Sequence[str],
     ignored_columns: Iterable[str],
     data_date: datetime,
-    max_lookups: int,
+    max_single_row_lookups: int,
 ) -> tuple[str, MergeCounts]:
     """Compare staged rows with current entries in one pass; returns the different rows and their counts.
 
@@ -181,7 +181,7 @@ async def compare_staged_rows(
         is_older,
         list(unchanged_parts),
     )
-    return await _count_differences(tx, staging_table, max_lookups)
+    return await _count_differences(tx, staging_table, max_single_row_lookups)
 
 
 _LEFT_GROUP: Final = (
@@ -189,14 +189,16 @@ _LEFT_GROUP: Final = (
 )
 
 
-async def list_changed_numbers(tx: Tx) -> tuple[list[str], list[str]]:
+async def list_changed_numbers_and_groups(tx: Tx) -> tuple[list[str], list[str]]:
     """The changed numbers, and the groups whose central organisation changed."""
     rows = await tx.fetch("select number_key, left_group from register_delta")
     return [row["number_key"] for row in rows], list({row["left_group"] for row in rows if row["left_group"]})
 
 
-async def compare_reverted_rows(tx: Tx, source: str, staging_table: str, load_id: UUID) -> tuple[str, MergeCounts]:
-    """Like ``compare_staged_rows``, for staged rows from before a load."""
+async def create_reverted_difference_table_and_count(
+    tx: Tx, source: str, staging_table: str, import_id: UUID
+) -> tuple[str, MergeCounts]:
+    """Like ``create_difference_table_and_count``, for staged rows from before a load."""
     await tx.execute(
         f"""
         create temporary table register_delta on commit drop as
@@ -211,7 +213,7 @@ async def compare_reverted_rows(tx: Tx, source: str, staging_table: str, load_id
             on s.number_key = e.number_key
         """,
         source,
-        load_id,
+        import_id,
     )
     return await _count_differences(tx, staging_table, FEW_ROWS)
 
@@ -381,6 +383,8 @@ async def deactivate_removed_organisations(tx: Tx, merge: MergeRun) -> None:
     )
 
 
-async def optimise_search(tx: Tx, load: RegisterImport) -> None:
+async def analyse_search_tables(tx: Tx, register_import: RegisterImport) -> None:
     """Optimise the search tables after a load, so that the first searches are fast."""
-    await tx.execute("select analyze_organisations($1)", load.added + load.changed + load.removed)
+    await tx.execute(
+        "select analyze_organisations($1)", register_import.added + register_import.changed + register_import.removed
+    )

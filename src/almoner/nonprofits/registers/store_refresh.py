@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.fetching import FetchedFile
 
 
-async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:
+async def insert_fetched_files(tx: Tx, import_id: UUID, fetched_files: Sequence[FetchedFile]) -> None:
     """Store the sources of a load's files."""
     await tx.executemany(
         """
@@ -18,7 +18,7 @@ async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedF
         """,
         [
             (
-                load_id,
+                import_id,
                 place,
                 one.url,
                 one.path.name,
@@ -28,12 +28,12 @@ async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedF
                 one.sha256,
                 one.size,
             )
-            for place, one in enumerate(fetched)
+            for place, one in enumerate(fetched_files)
         ],
     )
 
 
-async def list_fetched_file_hashes(tx: Tx, import_id: UUID) -> list[tuple[bytes, datetime | None]]:
+async def list_fetched_file_hashes_and_dates(tx: Tx, import_id: UUID) -> list[tuple[bytes, datetime | None]]:
     """(hash, publisher's date) of the files of a load. Other fetched files may exist that were never loaded."""
     rows = await tx.fetch(
         "select sha256, last_modified from register_fetch where load_id = $1 order by position", import_id
@@ -61,9 +61,9 @@ async def next_refresh_due_at(tx: Tx, schedule: Sequence[Refresh]) -> datetime |
     return due
 
 
-async def sync_schedule(tx: Tx, plan: Sequence[Refresh]) -> None:
+async def store_refresh_schedule(tx: Tx, schedule: Sequence[Refresh]) -> None:
     """Update the table to match the schedule; new sources are due at once."""
-    await tx.execute("delete from register_refresh where source <> all($1::text[])", [one.source for one in plan])
+    await tx.execute("delete from register_refresh where source <> all($1::text[])", [one.source for one in schedule])
     await tx.execute(
         """
         insert into register_refresh (source, refresh_interval, due_at)
@@ -71,7 +71,7 @@ async def sync_schedule(tx: Tx, plan: Sequence[Refresh]) -> None:
         on conflict (source) do update set refresh_interval = excluded.refresh_interval
         where register_refresh.refresh_interval is distinct from excluded.refresh_interval
         """,
-        *_columns(plan),
+        *_columns(schedule),
         tx.now,
     )
     await tx.execute(
@@ -80,7 +80,7 @@ async def sync_schedule(tx: Tx, plan: Sequence[Refresh]) -> None:
     )
 
 
-async def claim_due_sources(tx: Tx) -> list[str]:
+async def claim_sources_due_for_refresh(tx: Tx) -> list[str]:
     """Claim the due sources; each is next due after its interval."""
     rows = await tx.fetch(
         "update register_refresh set due_at = $1 + refresh_interval where due_at <= $1 returning source", tx.now

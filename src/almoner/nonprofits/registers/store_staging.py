@@ -21,8 +21,8 @@ def staging_table_name(staging_id: UUID) -> str:
     return f"register_staged_{staging_id.hex}"
 
 
-async def begin_or_resume_reading_files(
-    tx: Tx, source: str, hashes: Sequence[bytes], *, read_together: bool = False
+async def begin_or_resume_staging(
+    tx: Tx, source: str, file_hashes: Sequence[bytes], *, read_together: bool = False
 ) -> tuple[UUID, list[FileReadResult]] | None:
     """Start or resume reading these files; None while another process reads them.
 
@@ -30,7 +30,7 @@ async def begin_or_resume_reading_files(
     transaction cannot be used.
     """
     try:
-        return await _begin_reading(tx, source, hashes, joined=read_together)
+        return await _begin_reading(tx, source, file_hashes, joined=read_together)
     except (asyncpg.LockNotAvailableError, asyncpg.UniqueViolationError):
         return None
 
@@ -97,7 +97,7 @@ async def list_read_files(tx: Tx, staging_id: UUID) -> list[FileReadResult]:
     ]
 
 
-async def lock_reading(tx: Tx, staging_id: UUID) -> bool:
+async def lock_staging(tx: Tx, staging_id: UUID) -> bool:
     """Lock a reading; False if another process has locked or finished it."""
     try:
         held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", staging_id)

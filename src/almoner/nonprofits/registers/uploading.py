@@ -11,13 +11,13 @@ from uuid import UUID
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, RegisterImportQuarantined
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.nonprofits.registers.reading import ImportInProgress
+from almoner.nonprofits.registers.reading import AnotherImportInProgress
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files import import_uploads
 from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadLost
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 
 IMPORT_UPLOAD: Final = JobKind("registers.import_upload", ImportUploadJob)
@@ -34,23 +34,23 @@ class RegisterUploadContext:
     get_source: Callable[[str], RegisterSource]
 
 
-upload_tasks: Final = TasksWithDependencies[RegisterUploadContext]()
+upload_tasks: Final = DependentTaskRegistry[RegisterUploadContext]()
 
 
-@upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
+@upload_tasks.job(IMPORT_UPLOAD, time_limit=_LIMIT)
 async def import_upload(
     upload_context: RegisterUploadContext, context: JobContext, job: DecodedJob[ImportUploadJob]
 ) -> Result:
     """Import an uploaded file and record the result."""
     async with context.db.write() as tx:
-        upload = await import_uploads.start(tx, job.details.upload)
+        upload = await import_uploads.mark_importing(tx, job.details.upload)
     if upload is None:
         return JobDone()
     try:
         with TemporaryDirectory(prefix="almoner-register-") as folder:
             path = await import_uploads.write_file(upload_context.blobs, upload, Path(folder))
             await _import(context.db, upload_context.get_source(upload.source), upload, path)
-    except (StorageUnavailable, ImportInProgress) as error:
+    except (StorageUnavailable, AnotherImportInProgress) as error:
         return JobRetry(_AGAIN, str(error))
     except (UploadLost, ImportRefused) as error:
         await import_uploads.record_refused_import(context.db, upload, str(error))
@@ -67,8 +67,8 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
 
     async def record(tx: Tx, load: RegisterImport) -> None:
         quarantined = load.status == "quarantined"
-        await import_uploads.finish(
-            tx, upload.id, "quarantined" if quarantined else "loaded", load_id=load.id, reasons=load.reasons
+        await import_uploads.record_import_result(
+            tx, upload.id, "quarantined" if quarantined else "loaded", import_id=load.id, reasons=load.reasons
         )
         action = "register.quarantined" if quarantined else "register.imported"
         details: audit.Details = {"data_of": f"{load.data_as_of:%Y-%m-%d}", "forced": upload.forced}
@@ -82,9 +82,9 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
         return  # already recorded
     if load.status == "unchanged":
         async with db.write() as tx:
-            await import_uploads.finish(tx, upload.id, "unchanged")
+            await import_uploads.record_import_result(tx, upload.id, "unchanged")
 
 
 async def enqueue_import(tx: Tx, upload_id: UUID) -> None:
     """Enqueue the import of an uploaded file."""
-    await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique=str(upload_id))
+    await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique_key=str(upload_id))

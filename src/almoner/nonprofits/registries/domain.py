@@ -17,7 +17,7 @@ from almoner.nonprofits.registries.number_formats import (
     NUMBER_FORMATS,
     format_registry_number,
     normalise_stored_number,
-    number_keys_with_zeros,
+    number_keys_with_restored_zeros,
     parse_number_key,
     parse_org_id,
     possible_number_keys,
@@ -34,17 +34,17 @@ __all__ = [
     "Registry",
     "Verdict",
     "check_registry_number",
-    "distance_of_name",
     "format_registry_number",
     "has_known_number_format",
     "missing_register_parts",
     "normalise_stored_number",
     "number_keys_one_typo_away",
-    "number_keys_with_zeros",
+    "number_keys_with_restored_zeros",
     "parse_number_key",
     "parse_org_id",
     "possible_number_keys",
     "record_page_url",
+    "registry_match_distance",
     "to_ascii_digits",
 ]
 
@@ -150,7 +150,7 @@ def has_known_number_format(registry_code: str) -> bool:
     return registry_code in NUMBER_FORMATS
 
 
-def distance_of_name(registry: Registry, text: str) -> int | None:
+def registry_match_distance(registry: Registry, text: str) -> int | None:
     """How well a text matches the registry's code or names: 0 is best, None no match."""
     if text.strip().casefold() in {
         registry.code.casefold(),

@@ -5,10 +5,10 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries import domain, store
 from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
-from almoner.nonprofits.registries.store import list_all as list_all
 from almoner.nonprofits.registries.store import list_by_country as list_by_country
 from almoner.nonprofits.registries.store import list_country_codes as list_country_codes
 from almoner.nonprofits.registries.store import list_imported_parts as list_imported_parts
+from almoner.nonprofits.registries.store import list_registries as list_registries
 from almoner.platform.database.transactions import Tx
 
 
@@ -23,7 +23,7 @@ async def insert_registry_if_new(tx: Tx, declared: DeclaredRegistry) -> bool | N
     """Store a registry unless it is known. True if it was new, None if its code belongs to another registry."""
     if await store.insert(tx, declared):
         return True
-    known = next((row for row in await store.list_all(tx) if row.code == declared.code), None)
+    known = next((row for row in await store.list_registries(tx) if row.code == declared.code), None)
     return False if known is not None and declared.matches(known) else None
 
 
@@ -39,9 +39,13 @@ async def find_registries_by_text(tx: Tx, text: str, country_code: str | None = 
     The nearest ones to the text; several if it is ambiguous, such as "Charity Commission".
     """
     registry_id = tx.ids.parse("registry", text)
-    there_are = [one for one in await store.list_all(tx) if country_code is None or one.country_code == country_code]
+    there_are = [
+        one for one in await store.list_registries(tx) if country_code is None or one.country_code == country_code
+    ]
     if registry_id is not None:
         return [one for one in there_are if one.id == registry_id]
-    distances = [(distance, one) for one in there_are if (distance := domain.distance_of_name(one, text)) is not None]
+    distances = [
+        (distance, one) for one in there_are if (distance := domain.registry_match_distance(one, text)) is not None
+    ]
     nearest = min((distance for distance, _ in distances), default=None)
     return [one for distance, one in distances if distance == nearest]

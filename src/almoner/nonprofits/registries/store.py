@@ -40,7 +40,7 @@ async def list_by_country(tx: Tx, country_code: str) -> list[Registry]:
     return [_with_sources(row) for row in rows]
 
 
-async def list_all(tx: Tx) -> list[Registry]:
+async def list_registries(tx: Tx) -> list[Registry]:
     """All registries, by country and code: a short table that is read whole."""
     rows = await tx.fetch(f"select {_COLUMNS} from registry order by country_code, code")
     return [_registry(row) for row in rows]

@@ -26,7 +26,7 @@ from almoner.platform.audit import log
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, TaskRegistry
 
 SUFFIX: Final = ".jsonl"
 _DEPLOYMENT_NAME: Final = "deployment"
@@ -80,10 +80,10 @@ class SignedHead:
         hash_, signature = self.hash.hex(), b64encode(self.signature).decode()
         return ExportedHead(scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
 
-    def is_genuine(self, ids: Ids, key: Ed25519PublicKey) -> bool:
+    def has_valid_signature(self, ids: Ids, public_key: Ed25519PublicKey) -> bool:
         """Whether the signature is valid for this key."""
         try:
-            key.verify(self.signature, self.to_exported_head(ids).signed_message())
+            public_key.verify(self.signature, self.to_exported_head(ids).signed_message())
         except InvalidSignature:
             return False
         return True
@@ -252,9 +252,11 @@ async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
     return [SignedHead(*row) for row in rows]
 
 
-tasks: Final = Tasks()
-tasks.periodic("audit.sign", next_signing_at, sign_heads, every=_EVERY)
-tasks.periodic("audit.erase_addresses", log.next_ip_erasure_at, log.erase_ip_addresses, every=timedelta(days=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("audit.sign", next_signing_at, sign_heads, period=_EVERY)
+tasks.add_periodic_job(
+    "audit.erase_addresses", log.next_ip_erasure_at, log.erase_ip_addresses, period=timedelta(days=1)
+)
 
 
 async def _next_export_at(_folder: Path, tx: Tx) -> datetime | None:
@@ -265,5 +267,5 @@ async def _export_heads(folder: Path, tx: Tx) -> int:
     return await export_signed_chain_heads(tx, folder)
 
 
-export_tasks: Final = TasksWithDependencies[Path]()
-export_tasks.periodic("audit.export", _next_export_at, _export_heads)
+export_tasks: Final = DependentTaskRegistry[Path]()
+export_tasks.add_periodic_job("audit.export", _next_export_at, _export_heads)

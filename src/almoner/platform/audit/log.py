@@ -16,7 +16,7 @@ import msgspec
 from asyncpg import Record
 
 from almoner.platform.crypto import Vault
-from almoner.platform.database.named import NamedStatement
+from almoner.platform.database.named import NamedParameterStatement
 from almoner.platform.database.transactions import Tx
 
 Kind = Literal["key", "member", "operator", "machine", "system"]
@@ -39,7 +39,7 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """One audit entry. ``at``: business time; ``details``: without personal data and secrets."""
 
     id: UUID
@@ -74,9 +74,9 @@ def encode_authenticated_fields(*written: object) -> bytes:
     return _encode(written)
 
 
-def address_hash(vault: Vault, entry: UUID, ip_address: str) -> bytes:
+def ip_address_hash(vault: Vault, entry_id: UUID, ip_address: str) -> bytes:
     """A keyed digest of a network address, different in each entry."""
-    return vault.keyed_hash("audit-address", entry.bytes + ip_address.encode())
+    return vault.keyed_hash("audit-address", entry_id.bytes + ip_address.encode())
 
 
 def entry_mac(vault: Vault, body: bytes) -> bytes:
@@ -85,7 +85,7 @@ def entry_mac(vault: Vault, body: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryContext:
+class AuditEntryContext:
     """What all audit entries of one request share: scope, actor, action and network address."""
 
     scope: UUID
@@ -97,7 +97,7 @@ class EntryContext:
     def build_entry_row(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
         """The column values of a new entry."""
         entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
-        digest = address_hash(vault, entry_id, address) if address else None
+        digest = ip_address_hash(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
         body = encode_authenticated_fields(
             entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details
@@ -109,14 +109,16 @@ class EntryContext:
 COLUMNS: Final = "id, scope, at, actor_kind, actor_id, action, subject, address, address_hash, request_id, details, mac"
 
 
-def insert_entries_sql(source: str, *, scope: str = ":entry_scope", at: str = ":entry_at") -> str:
-    """SQL for a ``NamedStatement`` that inserts an audit entry for each row of ``source``.
+def insert_entries_sql(
+    source_sql: str, *, scope_parameter: str = ":entry_scope", time_parameter: str = ":entry_at"
+) -> str:
+    """SQL for a ``NamedParameterStatement`` that inserts an audit entry for each row of ``source_sql``.
 
-    ``scope``, ``at``: the names that the statement has for the same values.
+    ``scope_parameter``, ``time_parameter``: the names that the statement has for the same values.
     """
-    named = {"scope": scope, "at": at}
+    named = {"scope": scope_parameter, "at": time_parameter}
     values = ", ".join(named.get(column, f":entry_{column}") for column in COLUMNS.split(", "))
-    return f"insert into audit_entry ({COLUMNS}) select {values} {source}"
+    return f"insert into audit_entry ({COLUMNS}) select {values} {source_sql}"
 
 
 _NAMES: Final = tuple(f"entry_{column}" for column in COLUMNS.split(", "))
@@ -127,8 +129,8 @@ def entry_parameters(entry_values: tuple[object, ...]) -> dict[str, object]:
     return dict(zip(_NAMES, entry_values, strict=True))
 
 
-INSERT: Final = NamedStatement(insert_entries_sql("")).sql
-"""Inserts one entry; its parameters are ``EntryContext.entry_values``."""
+INSERT: Final = NamedParameterStatement(insert_entries_sql("")).sql
+"""Inserts one entry; its parameters are ``AuditEntryContext.entry_values``."""
 
 
 async def record_entry(
@@ -149,18 +151,18 @@ async def record_entry(
     into ``details``, which contain no personal data and no secrets.
     """
     await insert_entry(
-        tx, EntryContext(scope, actor, action, ip_address, request_id).build_entry_row(tx, subject, details)
+        tx, AuditEntryContext(scope, actor, action, ip_address, request_id).build_entry_row(tx, subject, details)
     )
 
 
-async def insert_entry(tx: Tx, values: tuple[object, ...]) -> None:
-    """Insert an entry given as ``EntryContext.entry_values``."""
-    await tx.execute(INSERT, *values)
+async def insert_entry(tx: Tx, entry_values: tuple[object, ...]) -> None:
+    """Insert an entry given as ``AuditEntryContext.entry_values``."""
+    await tx.execute(INSERT, *entry_values)
 
 
-def entry_from_row(row: Record) -> Entry:
+def entry_from_row(row: Record) -> AuditEntry:
     """Build an entry from a row with ``COLUMNS``."""
-    return Entry(
+    return AuditEntry(
         row["id"],
         row["scope"],
         row["at"],
@@ -174,7 +176,7 @@ def entry_from_row(row: Record) -> Entry:
     )
 
 
-async def find_entry(tx: Tx, scope: UUID, entry_id: UUID) -> Entry | None:
+async def find_entry(tx: Tx, scope: UUID, entry_id: UUID) -> AuditEntry | None:
     """One entry of a scope."""
     row = await tx.fetchrow(f"select {COLUMNS} from audit_entry where scope = $1 and id = $2", scope, entry_id)
     return None if row is None else entry_from_row(row)
@@ -189,20 +191,20 @@ async def list_entries(
     actor: str | None = None,
     action: str | None = None,
     lowest_id: UUID | None = None,
-) -> list[Entry]:
+) -> list[AuditEntry]:
     """The newest entries of a scope, newest first; ``before_id``: the last entry ID seen.
 
     ``actor``: the actor's ID; ``action``: its name. None: not filtered. ``lowest_id``: the lowest ID.
     """
     given = [value for value in (actor, action) if value is not None]
-    sql = list_entries_sql(by_actor=actor is not None, by_action=action is not None)
+    sql = list_entries_sql(filter_by_actor=actor is not None, filter_by_action=action is not None)
     rows = await tx.fetch(sql, scope, before_id or _LAST, limit, lowest_id or _FIRST, *given)
     return [entry_from_row(row) for row in rows]
 
 
-def list_entries_sql(*, by_actor: bool, by_action: bool) -> str:
+def list_entries_sql(*, filter_by_actor: bool, filter_by_action: bool) -> str:
     """The SQL of ``list_page`` for one combination of filters; each has its own query plan."""
-    conditions = [*(["actor_id"] if by_actor else []), *(["action"] if by_action else [])]
+    conditions = [*(["actor_id"] if filter_by_actor else []), *(["action"] if filter_by_action else [])]
     wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 5))
     bounds = "id < $2 and id >= $4"
     return f"select {COLUMNS} from audit_entry where scope = $1 and {bounds}{wanted} order by id desc limit $3"
@@ -262,7 +264,7 @@ where scope = $1 and subject = $2 and subject ~ '(^|_)(member|operator)_' order 
 """
 
 
-async def list_entries_about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[Entry]:
+async def list_entries_about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[AuditEntry]:
     """Audit entries about a member or operator, newest first. ``person``: the text ID."""
     return [entry_from_row(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
 

@@ -11,7 +11,7 @@ import msgspec
 
 from almoner.platform.audit import verification
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, Result
 
 _LIMIT: Final = timedelta(hours=2)
@@ -36,10 +36,10 @@ class StoredChainVerification:
     proved_at: datetime
 
 
-proof_tasks: Final = TasksWithDependencies[Path]()
+proof_tasks: Final = DependentTaskRegistry[Path]()
 
 
-@proof_tasks.job(PROVE, limit=_LIMIT)
+@proof_tasks.job(PROVE, time_limit=_LIMIT)
 async def verify_and_store_chain(
     folder: Path, context: JobContext, job: DecodedJob[ChainVerificationPayload]
 ) -> Result:
@@ -68,7 +68,7 @@ async def verify_and_store_chain(
 
 async def enqueue_chain_verification(tx: Tx, scope: UUID) -> None:
     """Enqueue the verification of a scope's chain."""
-    await PROVE.enqueue(tx, ChainVerificationPayload(scope), unique=str(scope))
+    await PROVE.enqueue(tx, ChainVerificationPayload(scope), unique_key=str(scope))
 
 
 async def find_last_chain_verification(tx: Tx, scope: UUID) -> StoredChainVerification | None:

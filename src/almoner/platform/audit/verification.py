@@ -49,7 +49,7 @@ group by id, action having count(*) > 1 limit 1
 """Only needed without the primary key: a copied entry has a valid MAC."""
 
 
-class ChainBroken(Exception):
+class AuditChainBroken(Exception):
     """The audit chain was tampered with. ``sequence``: the first wrong position, if known."""
 
     def __init__(self, sequence: int | None, what: str) -> None:
@@ -66,7 +66,7 @@ class ChainVerification:
     head: bytes = GENESIS
     heads: int = 0
     waiting: int = 0
-    broken: ChainBroken | None = None
+    broken: AuditChainBroken | None = None
 
 
 async def list_audit_scopes(db: Database, export_folder: Path | None) -> list[UUID]:
@@ -94,11 +94,11 @@ async def verify_chain(
     try:
         await walk.from_the_beginning(export_folder, report)
         if must_exist and not walk.proof.entries:
-            raise ChainBroken(None, "the whole chain is missing, or was never started")
-    except ChainBroken as broken:
+            raise AuditChainBroken(None, "the whole chain is missing, or was never started")
+    except AuditChainBroken as broken:
         walk.proof.broken = broken
     except UnreadableHeads as unreadable:
-        walk.proof.broken = ChainBroken(None, str(unreadable))
+        walk.proof.broken = AuditChainBroken(None, str(unreadable))
     return walk.proof
 
 
@@ -114,7 +114,7 @@ class _ChainWalk:
         self._aged = 0
 
     async def from_the_beginning(self, folder: Path | None, report: Report | None) -> None:
-        """Verify everything. Raises ChainBroken."""
+        """Verify everything. Raises AuditChainBroken."""
         proof = self.proof
         async with self._db.read() as tx:
             started = await self._load_end(tx)
@@ -123,7 +123,7 @@ class _ChainWalk:
         old = [head.sequence for head in self._heads if head.signed_at + log.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
         if started is not None and started.sequence and not self._heads:
-            raise ChainBroken(None, "the signed heads are missing: every chain has one from its first entry on")
+            raise AuditChainBroken(None, "the signed heads are missing: every chain has one from its first entry on")
         while rows := await self._page(PLACED, proof.entries):
             for row in rows:
                 self._verify_chained_entry(row, started)
@@ -139,7 +139,7 @@ class _ChainWalk:
             last = rows[-1]["position"]
         async with self._db.read() as tx:
             if copied := await tx.fetchrow(_TWICE, proof.scope):
-                raise ChainBroken(
+                raise AuditChainBroken(
                     copied["sequence"], f"inserted: a copy of another entry ({copied['action']}, {copied['id']})"
                 )
 
@@ -157,7 +157,7 @@ class _ChainWalk:
             return None
         end = ChainEnd(row["scope"], row["last_sequence"], row["last_hash"])
         if end.mac(self._vault) != row["mac"]:
-            raise ChainBroken(None, f"the recorded end of the chain (entry {end.sequence:,}) was edited")
+            raise AuditChainBroken(None, f"the recorded end of the chain (entry {end.sequence:,}) was edited")
         return end
 
     def _verify_chained_entry(self, row: Record, started: ChainEnd | None) -> None:
@@ -165,18 +165,20 @@ class _ChainWalk:
         proof, sequence = self.proof, row["sequence"]
         expected = proof.entries + 1
         if sequence != expected:
-            raise ChainBroken(expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted")
+            raise AuditChainBroken(
+                expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted"
+            )
         body = self._verify_mac(row, sequence)
         proof.head = chained_hash(proof.head, sequence, row["position"], row["mac"], body)
         if proof.head != row["hash"]:
-            raise ChainBroken(sequence, "reordered: the entry was moved, or the entry before it was replaced")
+            raise AuditChainBroken(sequence, "reordered: the entry was moved, or the entry before it was replaced")
         proof.entries = sequence
         if started is not None and sequence == started.sequence and started.hash != proof.head:
-            raise ChainBroken(sequence, "does not match the recorded end of the chain")
+            raise AuditChainBroken(sequence, "does not match the recorded end of the chain")
         while self._heads and self._heads[0].sequence == sequence:
             signed = self._heads.pop(0)
             if signed.hash != proof.head:
-                raise ChainBroken(
+                raise AuditChainBroken(
                     sequence, f"does not match the head signed at {signed.signed_at:%Y-%m-%d %H:%M}: rewritten"
                 )
 
@@ -185,16 +187,16 @@ class _ChainWalk:
         entry = log.entry_from_row(row)
         body = entry.authenticated_bytes()
         if log.entry_mac(self._vault, body) != row["mac"]:
-            raise ChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
+            raise AuditChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
-            if log.address_hash(self._vault, entry.id, entry.address) != entry.address_hash:
-                raise ChainBroken(sequence, f"the address was edited ({entry.action}, {entry.id})")
+            if log.ip_address_hash(self._vault, entry.id, entry.address) != entry.address_hash:
+                raise AuditChainBroken(sequence, f"the address was edited ({entry.action}, {entry.id})")
         elif (
             entry.address_hash is not None
             and (sequence or self._aged + 1) > self._aged
             and entry.at + log.ADDRESS_RETENTION > self._now
         ):
-            raise ChainBroken(
+            raise AuditChainBroken(
                 sequence, f"the address was deleted less than a year after it was recorded ({entry.action}, {entry.id})"
             )
         return body
@@ -204,16 +206,16 @@ class _ChainWalk:
         entries = self.proof.entries
         if self._heads:
             signed = self._heads[-1]
-            raise ChainBroken(
+            raise AuditChainBroken(
                 entries + 1,
                 f"truncated: entry {signed.sequence:,} was signed at {signed.signed_at:%Y-%m-%d %H:%M}, but is missing",
             )
         if now is None and entries:
-            raise ChainBroken(None, "the recorded end of the chain is missing")
+            raise AuditChainBroken(None, "the recorded end of the chain is missing")
         if started is not None and entries < started.sequence:
-            raise ChainBroken(entries + 1, f"deleted, up to entry {started.sequence:,}, which was the last entry")
+            raise AuditChainBroken(entries + 1, f"deleted, up to entry {started.sequence:,}, which was the last entry")
         if now is not None and entries > now.sequence:
-            raise ChainBroken(now.sequence + 1, "inserted after the end of the chain")
+            raise AuditChainBroken(now.sequence + 1, "inserted after the end of the chain")
 
     async def _load_heads(self, folder: Path | None) -> list[SignedHead]:
         """The signed heads by position. Exported heads are in the folder, and all of those are in the table, too.
@@ -228,8 +230,8 @@ class _ChainWalk:
         async with self._db.read() as tx:
             kept_now = await heads.list_stored_heads(tx, scope)
         for head in (*kept_now, *exported):
-            if head.scope != scope or not head.is_genuine(ids, key):
-                raise ChainBroken(head.sequence, "the head was not signed by this service")
+            if head.scope != scope or not head.has_valid_signature(ids, key):
+                raise AuditChainBroken(head.sequence, "the head was not signed by this service")
         if folder is not None:
             _ensure_same_heads(stored, exported, f"from {folder}")
             _ensure_same_heads(exported, kept_now, "from the database")
@@ -240,4 +242,6 @@ def _ensure_same_heads(known: Sequence[SignedHead], there: Sequence[SignedHead],
     found = {(head.sequence, head.hash) for head in there}
     for head in known:
         if head.exported and (head.sequence, head.hash) not in found:
-            raise ChainBroken(head.sequence, f"the head signed at {head.signed_at:%Y-%m-%d %H:%M} is missing {where}")
+            raise AuditChainBroken(
+                head.sequence, f"the head signed at {head.signed_at:%Y-%m-%d %H:%M} is missing {where}"
+            )

@@ -14,16 +14,16 @@ _RELEASE_SHARE: Final = 4
 BallastStep = Literal["create", "remove"]
 
 
-def next_ballast_step(free: int, reserve: int, *, present: bool) -> BallastStep | None:
+def next_ballast_step(free_bytes: int, reserved_bytes: int, *, ballast_exists: bool) -> BallastStep | None:
     """Whether to create or remove the reserve file, given the free and reserved bytes; None for neither.
 
     It is created only if enough space stays free, and removed when a quarter of the reserve is left. A small reserve
     has no file, since removing it would allow writes again.
     """
-    wanted = reserve >= 2 * BALLAST_BYTES
-    if present:
-        return "remove" if free < reserve / _RELEASE_SHARE or not wanted else None
-    return "create" if wanted and free >= reserve * RESUME_FACTOR + BALLAST_BYTES else None
+    wanted = reserved_bytes >= 2 * BALLAST_BYTES
+    if ballast_exists:
+        return "remove" if free_bytes < reserved_bytes / _RELEASE_SHARE or not wanted else None
+    return "create" if wanted and free_bytes >= reserved_bytes * RESUME_FACTOR + BALLAST_BYTES else None
 
 
 def has_ballast(folder: Path) -> bool:

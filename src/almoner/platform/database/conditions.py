@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-class Conditions:
+class SqlConditions:
     """SQL conditions joined by AND, with their parameters numbered after ``bound`` existing ones."""
 
     def __init__(self, *fixed: str, bound: int) -> None:
@@ -21,7 +21,7 @@ class Conditions:
         self.values.append(value)
         self._conditions.append(condition.format(f"${self._bound + len(self.values)}"))
 
-    def add_fixed(self, condition: str) -> None:
+    def add_without_value(self, condition: str) -> None:
         """Add a condition without a value."""
         self._conditions.append(condition)
 

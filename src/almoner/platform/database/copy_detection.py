@@ -94,12 +94,12 @@ class DeploymentClaim:
         """Whether the database was claimed on this server and is not marked as a copy."""
         return self.intact and self.copy_reason is None and self.server_started_at == server.started_at
 
-    def outranks_copies(self, server: ServerState, real_now: datetime) -> bool:
+    def proves_other_is_copy(self, server: ServerState, real_now: datetime) -> bool:
         """Whether the claim is active on this server for long enough that any other database is the copy."""
         acts = real_now - self.generation_at < 3 * RAISE_INTERVAL and real_now - self.claimed_at >= PROMOTION_WAIT
         return acts and self.is_on_server(server)
 
-    def recent_generation(self, generations_back: int) -> DeploymentGeneration:
+    def newest_or_earlier_generation(self, generations_back: int) -> DeploymentGeneration:
         """The newest generation, or an earlier one."""
         return DeploymentGeneration(
             self.generation - generations_back, self.recent_tokens[-1 - generations_back], self.generation_at
@@ -165,7 +165,7 @@ async def detect_copy(db: Database, deployment_records: DeploymentRecords, addre
         claim, server = await find_claim(tx), await read_server_state(tx, address)
         real_now = tx.real_now
     verdict = classify_database(claim, server, outside, others)
-    if claim is not None and claim.outranks_copies(server, real_now):
+    if claim is not None and claim.proves_other_is_copy(server, real_now):
         verdict = "same"
     return CopyFinding(claim, server, outside, verdict, away)
 
@@ -261,7 +261,7 @@ async def read_server_state(tx: Tx, address: str) -> ServerState:
     return ServerState(place=name if name.startswith(EMBEDDED) else address, **given)
 
 
-async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str] = ()) -> DeploymentClaim | None:
+async def insert_claim(tx: Tx, server: ServerState, blob_key_suffixes: Sequence[str] = ()) -> DeploymentClaim | None:
     """Claim an unclaimed database; None if another process was faster."""
     deployment = uuid4()
     row = await tx.fetchrow(
@@ -274,7 +274,7 @@ async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str]
         returning {_COLUMNS}, true as intact
         """,
         deployment,
-        [*storage_marks, deployment_blob_key_suffix(deployment)],
+        [*blob_key_suffixes, deployment_blob_key_suffix(deployment)],
         uuid4(),
         tx.real_now,
         server.system_identifier,

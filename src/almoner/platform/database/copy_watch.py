@@ -117,7 +117,9 @@ class CopyWatch:
         back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
             async with asyncio.timeout(copy_detection.PATIENCE_SECONDS):
-                await self._marks.write_deployment_record(str(raised.id), raised.recent_generation(back).to_bytes())
+                await self._marks.write_deployment_record(
+                    str(raised.id), raised.newest_or_earlier_generation(back).to_bytes()
+                )
         except (StorageUnavailable, TimeoutError) as error:
             self._log("storage_waits", error)
 

@@ -57,14 +57,14 @@ def measure_free_space(folders: Iterable[Path]) -> FreeSpace | None:
     return FreeSpace(min(disk.f_bavail * disk.f_frsize for disk in found), min(inodes, default=None))
 
 
-def is_space_low(free: FreeSpace | None, reserve: int, *, was_low: bool) -> bool:
+def is_space_low(free_space: FreeSpace | None, reserved_bytes: int, *, was_low: bool) -> bool:
     """Whether writes must be refused; once refused, more than the reserve must be free again."""
-    if free is None or not reserve:
+    if free_space is None or not reserved_bytes:
         return False
     factor = RESUME_FACTOR if was_low else 1.0
-    if free.size < reserve * factor:
+    if free_space.size < reserved_bytes * factor:
         return True
-    return free.inodes is not None and free.inodes < RESERVED_INODES * factor
+    return free_space.inodes is not None and free_space.inodes < RESERVED_INODES * factor
 
 
 class DiskSpace:

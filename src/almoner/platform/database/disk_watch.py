@@ -41,7 +41,7 @@ class DiskWatch:
         if low != space.is_low:
             space.low_since = self._clock.real_now() if low else None
             self._log_change()
-        self._telemetry.disk.set(space.free, refused=low)
+        self._telemetry.disk.set_free_space(space.free, writes_refused=low)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Measure every second until ``stop`` is set."""

@@ -66,6 +66,6 @@ async def inspect_database(dsn: str, vault: Vault, clock: Clock) -> DatabaseRepo
     )
 
 
-def has_enough_connections(report: DatabaseReport, pool: int) -> bool:
+def has_enough_connections(report: DatabaseReport, pool_size: int) -> bool:
     """Whether the server has enough connections for a pool of this size, commands and another process."""
-    return report.max_connections >= pool + _CONNECTIONS_LEFT
+    return report.max_connections >= pool_size + _CONNECTIONS_LEFT

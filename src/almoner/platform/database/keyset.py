@@ -8,13 +8,13 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import Tx
 
 
-def equality_conditions(column_values: Mapping[str, object]) -> Conditions:
+def equality_conditions(column_values: Mapping[str, object]) -> SqlConditions:
     """Conditions that columns equal these values; None: not filtered."""
-    found = Conditions(bound=0)
+    found = SqlConditions(bound=0)
     for column, value in column_values.items():
         if value is not None:
             found.add(f"{column} = {{}}", value)
@@ -25,7 +25,7 @@ async def rows_after(
     tx: Tx,
     table: str,
     columns: str,
-    where: Conditions,
+    where: SqlConditions,
     after: UUID | int | None,
     limit: int,
     *,
@@ -39,7 +39,7 @@ async def rows_after(
     return await tx.fetch(sql, *where.values)
 
 
-async def count_up_to(tx: Tx, table: str, where: Conditions, max_count: int) -> int:
+async def count_up_to(tx: Tx, table: str, where: SqlConditions, max_count: int) -> int:
     """Count matching rows up to ``max_count``, and one more if there are more."""
     counted = f"select from {table} where {where.sql or 'true'} order by id limit {int(max_count) + 1}"
     sql = f"select count(*)::int from ({counted}) found"

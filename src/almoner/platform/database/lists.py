@@ -14,7 +14,7 @@ from asyncpg import Record
 
 from almoner.platform.database.counters import TOTAL
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 _LEAST: Final = UUID(int=0)
 _GREATEST: Final = UUID(int=2**128 - 1)
@@ -56,7 +56,7 @@ async def list_sorted_partner_page(
     partner: Partner,
     table: str,
     columns: str,
-    page_: Page,
+    page_: RequestedPage,
     sort_keys: Sequence[SortKey],
     *,
     extra_partner_column: str | None = None,
@@ -90,7 +90,7 @@ async def list_sorted_partner_page(
 
 
 async def list_partner_page(
-    tx: Tx, partner: Partner, table: str, columns: str, page_: Page, *, extra_partner_column: str | None = None
+    tx: Tx, partner: Partner, table: str, columns: str, page_: RequestedPage, *, extra_partner_column: str | None = None
 ) -> tuple[list[Record], int]:
     """One page of ``table`` in reading order, and its total from the list counter. ``columns`` begin with id.
 

@@ -7,7 +7,7 @@ from typing import Final
 _NAME: Final = re.compile(r"(?<!:):([a-z][a-z_]*)")
 
 
-class NamedStatement:
+class NamedParameterStatement:
     """A statement with ``:name`` parameters; ``sql`` has ``$n`` in their place."""
 
     __slots__ = ("_names", "sql")
@@ -17,6 +17,6 @@ class NamedStatement:
         self.sql = _NAME.sub(lambda found: f"${numbers.setdefault(found[1], len(numbers) + 1)}", text)
         self._names = tuple(numbers)
 
-    def arguments(self, values: Mapping[str, object]) -> list[object]:
+    def ordered_arguments(self, values_by_name: Mapping[str, object]) -> list[object]:
         """The values in parameter order. Raises KeyError for a missing one."""
-        return [values[name] for name in self._names]
+        return [values_by_name[name] for name in self._names]

@@ -61,20 +61,20 @@ _BUFFERS_SHARE, _DATA_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 4, 64 * MEBIBYTE
 _MOST_CACHED = 4096 * MEBIBYTE
 
 
-def shared_buffers_bytes(usable: int, data: int) -> int:
+def shared_buffers_bytes(usable_memory_bytes: int, data_bytes: int) -> int:
     """The shared_buffers setting for a machine with this much memory and data.
 
     A small database is also cached by the operating system, which can release this memory.
     """
-    return max(min(usable // _BUFFERS_SHARE, data // _DATA_SHARE, _MOST_BUFFERS), _LEAST_BUFFERS)
+    return max(min(usable_memory_bytes // _BUFFERS_SHARE, data_bytes // _DATA_SHARE, _MOST_BUFFERS), _LEAST_BUFFERS)
 
 
-def effective_cache_bytes(usable: int) -> int:
+def effective_cache_bytes(usable_memory_bytes: int) -> int:
     """The effective_cache_size setting for a machine with this much memory.
 
     With enough memory, the service loads all organisations into the cache at startup.
     """
-    return min(usable // 2, _MOST_CACHED)
+    return min(usable_memory_bytes // 2, _MOST_CACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def running_server(data_dir: Path, programs_folder: Path | None = None) -> Itera
     """
     try:
         cluster = Cluster.locate(data_dir, programs_folder)
-        users = cluster.start_or_attach()
+        users = cluster.start_or_attach_and_lock_usage()
     except OSError as error:
         raise unavailable_error(data_dir, f"{error.strerror}: {error.filename}") from error
     try:
@@ -113,19 +113,19 @@ def running_server(data_dir: Path, programs_folder: Path | None = None) -> Itera
 
 
 async def keep_server_running(
-    data_dir: Path, programs_folder: Path | None, stop: asyncio.Event, reserve: int = 0
+    data_dir: Path, programs_folder: Path | None, stop: asyncio.Event, reserved_bytes: int = 0
 ) -> None:
     """Restart the embedded server whenever it ends, until ``stop`` is set.
 
-    ``reserve``: bytes to keep free on its disk; if not 0, a reserve file is kept there. Raises DatabaseUnavailable if
-    it does not start again.
+    ``reserved_bytes``: bytes to keep free on its disk; if not 0, a reserve file is kept there. Raises
+    DatabaseUnavailable if it does not start again.
     """
     cluster = await asyncio.to_thread(Cluster.locate, data_dir, programs_folder)
     sockets = cluster.server().sockets
     attempts, full = 0, False
     while not stop.is_set():
         try:
-            await asyncio.to_thread(cluster.maintain_ballast, reserve)
+            await asyncio.to_thread(cluster.maintain_ballast, reserved_bytes)
             if await asyncio.to_thread(cluster.restart_if_ended, sockets):
                 _log.warning("The embedded PostgreSQL had ended and was started again")
             attempts, full = 0, False
@@ -146,7 +146,7 @@ def stop_leftover_server(data_dir: Path, programs_folder: Path | None = None) ->
     Raises DatabaseUnavailable while a process uses the server.
     """
     cluster = Cluster.locate(data_dir, programs_folder)
-    cluster.stop_leftover()
+    cluster.stop_leftover_server()
     return cluster.home
 
 
@@ -209,7 +209,7 @@ class Cluster:
         """The server's log file."""
         return self.home / "postgres.log"
 
-    def start_or_attach(self) -> int:
+    def start_or_attach_and_lock_usage(self) -> int:
         """Start the server or attach to the running one; returns the handle that marks it as in use."""
         with folder_lock(self.home):
             self._start()
@@ -217,29 +217,29 @@ class Cluster:
             fcntl.flock(users, fcntl.LOCK_SH)
             return users
 
-    def restart_if_ended(self, sockets: Path) -> bool:
+    def restart_if_ended(self, socket_folder: Path) -> bool:
         """Restart the server if it has ended; True if it had."""
-        if self._pid() is not None and self._sockets() == sockets:
+        if self._pid() is not None and self._sockets() == socket_folder:
             return False
         try:
             with folder_lock(self.home):
                 ended = self._pid() is None
                 self._start()
-                if self._sockets() != sockets:
+                if self._sockets() != socket_folder:
                     raise DatabaseUnavailable(
-                        f"The embedded PostgreSQL is no longer in {sockets}: start Almoner again."
+                        f"The embedded PostgreSQL is no longer in {socket_folder}: start Almoner again."
                     )
                 return ended
         except OSError as error:  # a full disk also refuses our own files
             raise unavailable_error(self.home, f"{error.strerror}: {error.filename}") from error
 
-    def maintain_ballast(self, reserve: int) -> None:
+    def maintain_ballast(self, reserved_bytes: int) -> None:
         """Create or remove the reserve file as needed."""
         with suppress(OSError):
-            if self._next_ballast_step(reserve) is None:
+            if self._next_ballast_step(reserved_bytes) is None:
                 return
             with folder_lock(self.home):
-                step = self._next_ballast_step(reserve)  # another process may have done it
+                step = self._next_ballast_step(reserved_bytes)  # another process may have done it
                 if step == "create":
                     ballast.create_ballast(self.home)
                     _log.info("Created the ballast file, %d MB, for a full disk", ballast.BALLAST_BYTES // MEBIBYTE)
@@ -249,7 +249,7 @@ class Cluster:
     def _next_ballast_step(self, reserve: int) -> ballast.BallastStep | None:
         free = measure_free_space([self.home])
         present = ballast.has_ballast(self.home)
-        return None if free is None else ballast.next_ballast_step(free.size, reserve, present=present)
+        return None if free is None else ballast.next_ballast_step(free.size, reserve, ballast_exists=present)
 
     def stop_if_unused(self, usage_lock: int) -> None:
         """Stop the server unless another process uses it."""
@@ -260,7 +260,7 @@ class Cluster:
             finally:
                 os.close(usage_lock)
 
-    def stop_leftover(self) -> None:
+    def stop_leftover_server(self) -> None:
         """Stop a server that nobody uses. Raises DatabaseUnavailable if somebody does."""
         with folder_lock(self.home):
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)

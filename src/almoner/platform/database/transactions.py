@@ -44,12 +44,12 @@ _Limit = _Seconds | Literal["default"]
 _limit: ContextVar[_Limit] = ContextVar("almoner_statement_limit", default="default")
 
 
-def begin_statement_timeout(seconds: _Seconds) -> "Token[_Limit]":
-    """Set the statement timeout of this task until ``end_statement_timeout``."""
-    return _limit.set(seconds)
+def set_statement_timeout(timeout_seconds: _Seconds) -> "Token[_Limit]":
+    """Set the statement timeout of this task until ``reset_statement_timeout``."""
+    return _limit.set(timeout_seconds)
 
 
-def end_statement_timeout(token: "Token[_Limit]") -> None:
+def reset_statement_timeout(token: "Token[_Limit]") -> None:
     """Restore the statement timeout from before."""
     _limit.reset(token)
 
@@ -352,7 +352,7 @@ class Database:
                     await tx.run_before_commit_steps()
             tx.run_commit_callbacks()
 
-    def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
+    def open_transaction(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
         """Open a transaction in a declared mode."""
         match mode:
             case "read":
@@ -400,19 +400,21 @@ async def advisory_lock(dsn: str, name: str) -> AsyncIterator[None]:
         await connection.close()
 
 
-async def open_database(dsn: str, deployment: Deployment, *, size: int, seconds: _Seconds = None) -> Database:
+async def open_database(
+    dsn: str, deployment: Deployment, *, pool_size: int, statement_timeout_seconds: _Seconds = None
+) -> Database:
     """Connect to the database. Raises OSError or asyncpg.PostgresError."""
-    return Database(await open_pool(dsn, size), deployment, seconds=seconds)
+    return Database(await open_pool(dsn, pool_size), deployment, seconds=statement_timeout_seconds)
 
 
 async def open_service_database(
-    dsn: str, deployment: Deployment, *, size: int, on_statement: StatementListener | None = None
+    dsn: str, deployment: Deployment, *, pool_size: int, on_statement: StatementListener | None = None
 ) -> Database:
     """Connect for a server or worker, with statement timeouts."""
-    return Database(await open_pool(dsn, size, on_statement), deployment, seconds=BACKGROUND_SECONDS)
+    return Database(await open_pool(dsn, pool_size, on_statement), deployment, seconds=BACKGROUND_SECONDS)
 
 
-async def open_pool(dsn: str, size: int, on_statement: StatementListener | None = None) -> "asyncpg.Pool[Record]":
+async def open_pool(dsn: str, pool_size: int, on_statement: StatementListener | None = None) -> "asyncpg.Pool[Record]":
     """An asyncpg pool with the service's settings. Raises OSError or asyncpg.PostgresError."""
 
     async def prepare(connection: "asyncpg.Connection[Record]") -> None:
@@ -422,9 +424,9 @@ async def open_pool(dsn: str, size: int, on_statement: StatementListener | None 
 
     return await asyncpg.create_pool(
         dsn,
-        init_size=min(2, size),
+        init_size=min(2, pool_size),
         min_size=0,  # otherwise asyncpg replaces closed idle connections
-        max_size=size,
+        max_size=pool_size,
         init=prepare,
         reset=_skip_reset,
         max_inactive_connection_lifetime=300,

@@ -90,7 +90,9 @@ class DocumentationPages:
         text = await asyncio.to_thread(_find_markdown, self._markdown, path)
         if text is None and path.strip("/"):
             raise NotFound("the documentation has no such page; `make docs` builds all of it")
-        body = self._pages.render_text("plain.html", self._pages.language(FALLBACK), text=_with_links(text or ""))
+        body = self._pages.render_text(
+            "plain.html", self._pages.language_for_tag(FALLBACK), text=_with_links(text or "")
+        )
         return Response(body, 200, self._headers(), _TYPES[".html"])
 
     def _headers(self) -> dict[str, str]:

@@ -125,18 +125,18 @@ _APPEND_PUBLIC: Final = _APPEND.format(table="event", source="values ($1, $2, $3
 _APPEND_INTERNAL: Final = _APPEND.format(table="internal_event", source="values ($1, $2, $3, $4, $5)")
 
 
-async def emit(tx: Tx, partner: UUID, event_type: str, record: object) -> UUID:
-    """Write an event in the caller's transaction; returns its ID. ``partner`` is None for internal events."""
+async def emit_event(tx: Tx, partner_id: UUID, event_type: str, record: object) -> UUID:
+    """Write an event in the caller's transaction; returns its ID. ``partner_id`` is None for internal events."""
     frozen = _prepare_public_event(tx, event_type, record)
-    await tx.execute(_APPEND_PUBLIC, frozen.id, partner, frozen.type, frozen.payload, tx.now)
+    await tx.execute(_APPEND_PUBLIC, frozen.id, partner_id, frozen.type, frozen.payload, tx.now)
     _wake(tx)
     return frozen.id
 
 
-async def emit_internal(tx: Tx, event: InternalEvent[T], record: T, *, partner: UUID | None = None) -> None:
-    """Emit an internal event in the caller's transaction. ``partner``: the partner that it concerns, if any."""
+async def emit_internal_event(tx: Tx, event: InternalEvent[T], record: T, *, partner_id: UUID | None = None) -> None:
+    """Emit an internal event in the caller's transaction. ``partner_id``: the partner that it concerns, if any."""
     frozen = _prepare_event(tx, event.name, record)
-    await tx.execute(_APPEND_INTERNAL, frozen.id, partner, frozen.type, frozen.payload, tx.now)
+    await tx.execute(_APPEND_INTERNAL, frozen.id, partner_id, frozen.type, frozen.payload, tx.now)
     _wake(tx)
 
 
@@ -208,5 +208,5 @@ async def purge_expired_events(tx: Tx, limit: int = 1000) -> int:
     """Delete events older than 90 days; returns how many."""
     removed: Any = await tx.fetchval(_PURGE, tx.now - RETENTION, limit)
     if removed < limit:
-        await event_blocks.delete_stale_blocks(tx)
+        await event_blocks.delete_stale_event_blocks(tx)
     return int(removed)

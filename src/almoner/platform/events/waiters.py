@@ -43,11 +43,11 @@ class EventWaiters:
         self._stopped = False
 
     @property
-    def waiting_count(self) -> int:
+    def waiting_call_count(self) -> int:
         """How many calls are waiting."""
         return len(self._waiting)
 
-    async def wait(self, partner: Partner, after: int, seconds: float) -> bool:
+    async def wait_for_event(self, partner: Partner, after_sequence: int, timeout_seconds: float) -> bool:
         """Wait until the partner may have an event after this sequence number; False on timeout.
 
         Raises ServiceUnavailable and TooManyWaiting when too many wait already.
@@ -58,13 +58,13 @@ class EventWaiters:
             raise TooManyWaiting(1)
         if len(self._waiting) >= _MAX_WAITING:
             raise ServiceUnavailable
-        waiter = _Waiter(partner.id, after)
+        waiter = _Waiter(partner.id, after_sequence)
         self._waiting.add(waiter)
         self._partners[partner.id] += 1
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._release_ready())
         try:
-            return await wait_until_set(waiter.released, seconds) and not self._stopped
+            return await wait_until_set(waiter.released, timeout_seconds) and not self._stopped
         finally:
             self._waiting.discard(waiter)
             self._partners[partner.id] -= 1

@@ -148,7 +148,7 @@ def record_field_name(kind: EvidenceKind) -> str:
     return first + "".join(part.title() for part in rest)
 
 
-def build_signed_json(deployment: Deployment, dossier: Dossier) -> bytes:
+def build_signed_dossier_json(deployment: Deployment, dossier: Dossier) -> bytes:
     """The dossier as signed JSON."""
     signer = Signer(deployment.vault, DOSSIERS)
     data = {

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.kit.evidence import Evaluation, EvaluationStep, EvidenceKind
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 _COLUMNS: Final = "id, steps, recorded_at, occasion, outcome, reasons, facts"
 _OF_RECORD: Final = f"select {_COLUMNS} from evidence where record_id = $1"
@@ -76,7 +76,7 @@ async def list_evaluations(tx: Tx, record_id: UUID) -> list[Evaluation]:
 
 
 @across_partners("held")
-async def list_page(tx: Tx, record_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+async def list_page(tx: Tx, record_id: UUID, page_: RequestedPage) -> tuple[list[Evaluation], int]:
     """One page of a record's evaluations in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(

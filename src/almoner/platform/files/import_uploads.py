@@ -93,7 +93,7 @@ async def insert(tx: Tx, new: NewUpload) -> UUID:
     return upload_id
 
 
-async def find(tx: Tx, kind: Kind, upload_id: UUID) -> ImportUpload | None:
+async def find_upload(tx: Tx, kind: Kind, upload_id: UUID) -> ImportUpload | None:
     """One upload."""
     row = await tx.fetchrow(f"select {_COLUMNS} from import_upload where id = $1 and kind = $2", upload_id, kind)
     return None if row is None else ImportUpload(**row)
@@ -107,7 +107,7 @@ async def list_newest(tx: Tx, kind: Kind, limit: int) -> list[ImportUpload]:
     return [ImportUpload(**row) for row in rows]
 
 
-async def start(tx: Tx, upload_id: UUID) -> ImportUpload | None:
+async def mark_importing(tx: Tx, upload_id: UUID) -> ImportUpload | None:
     """Record that a job imports an upload; None if it is finished or missing."""
     row = await tx.fetchrow(
         f"""
@@ -119,8 +119,8 @@ async def start(tx: Tx, upload_id: UUID) -> ImportUpload | None:
     return None if row is None else ImportUpload(**row)
 
 
-async def finish(
-    tx: Tx, upload_id: UUID, status: Status, *, load_id: UUID | None = None, reasons: Sequence[str] = ()
+async def record_import_result(
+    tx: Tx, upload_id: UUID, status: Status, *, import_id: UUID | None = None, reasons: Sequence[str] = ()
 ) -> None:
     """Store the result of an import."""
     await tx.execute(
@@ -130,7 +130,7 @@ async def finish(
         """,
         upload_id,
         status,
-        load_id,
+        import_id,
         "; ".join(reasons)[:_LONGEST_REASON] or None,
         tx.now,
     )
@@ -162,7 +162,7 @@ async def write_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Pa
 async def record_refused_import(db: Database, upload: ImportUpload, reason: str) -> None:
     """Store that nothing was loaded, and why."""
     async with db.write() as tx:
-        await finish(tx, upload.id, "refused", reasons=[reason])
+        await record_import_result(tx, upload.id, "refused", reasons=[reason])
 
 
 async def remove_file(blobs: BlobStore, upload: ImportUpload) -> None:

@@ -46,17 +46,17 @@ class Signer:
         return document.replace(blank, blank[:-_SIGNATURE_DIGITS] + self._key.sign(document).hex().encode())
 
 
-def has_valid_signature(document: bytes, public: bytes) -> bool:
+def has_valid_signature(document: bytes, public_key: bytes) -> bool:
     """Whether the document is exactly what the key's holder signed."""
     seals = set(_SEAL.findall(document))
     if len(seals) != 1:
         return False
     [(key_id, signature)] = seals
-    if key_id.decode() != sha256_digest(public).hex()[:_KEY_ID_DIGITS]:
+    if key_id.decode() != sha256_digest(public_key).hex()[:_KEY_ID_DIGITS]:
         return False
     unsigned = _SEAL.sub(lambda seal: seal[0][:-_SIGNATURE_DIGITS] + _UNSIGNED, document)
     try:
-        Ed25519PublicKey.from_public_bytes(public).verify(bytes.fromhex(signature.decode()), unsigned)
+        Ed25519PublicKey.from_public_bytes(public_key).verify(bytes.fromhex(signature.decode()), unsigned)
     except InvalidSignature:
         return False
     return True

@@ -151,7 +151,9 @@ class BlobStore:
                     break
                 sealed = bytes(waiting[_LENGTH : _LENGTH + length])
                 del waiting[: _LENGTH + length]
-                plain = self._vault.decrypt(sealed, context=_CONTEXT, binding=_segment_binding(key, place, ends))
+                plain = self._vault.decrypt(
+                    sealed, context=_CONTEXT, associated_data=_segment_binding(key, place, ends)
+                )
                 place, last = place + 1, ends
                 if plain:
                     yield plain
@@ -211,7 +213,7 @@ class BlobStore:
         while not ends:
             following = content.read(SEGMENT)
             ends = not following
-            sealed = self._vault.encrypt(plain, context=_CONTEXT, binding=_segment_binding(key, place, ends))
+            sealed = self._vault.encrypt(plain, context=_CONTEXT, associated_data=_segment_binding(key, place, ends))
             yield head + (len(sealed) << 1 | ends).to_bytes(_LENGTH) + sealed
             head, place, plain = b"", place + 1, following
 

@@ -84,7 +84,7 @@ class AccessGuard(Protocol):
         """Count a call against its limits; ``retry_after`` is set if it is refused."""
         ...
 
-    def record_use(self, caller: Caller, ip_address: str, route: str) -> None:
+    def record_key_use(self, caller: Caller, ip_address: str, route: str) -> None:
         """Record that the key was used; stored at most once a minute (K5)."""
         ...
 

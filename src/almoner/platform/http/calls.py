@@ -10,7 +10,15 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.caller import Caller
 from almoner.platform.http.endpoints import Endpoint
-from almoner.platform.http.paging import Cursors, ListResponse, Page, PageRows, Position, page_links, page_rows
+from almoner.platform.http.paging import (
+    CursorCodec,
+    ListResponse,
+    PageRows,
+    Position,
+    RequestedPage,
+    page_links,
+    page_rows,
+)
 from almoner.platform.http.wire import PageQuery, ResponseRecord, UnpagedQuery
 
 R = TypeVar("R")
@@ -53,7 +61,7 @@ class ApiCall:
         return self.caller.partner
 
     @property
-    def entry_context(self) -> audit.EntryContext:
+    def entry_context(self) -> audit.AuditEntryContext:
         """The audit context of the call (V8)."""
         caller = self.caller
         ids = self.db.deployment.ids
@@ -61,19 +69,21 @@ class ApiCall:
             actor = audit.Actor("member", ids.text("member", caller.key_id))
         else:
             actor = audit.Actor("key", ids.text("apikey", caller.key_id))
-        return audit.EntryContext(caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id)
+        return audit.AuditEntryContext(
+            caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id
+        )
 
-    def requested_page(self, query: PageQuery) -> Page:
+    def requested_page(self, query: PageQuery) -> RequestedPage:
         """The page that the query requests. Raises CursorError."""
         descending = query.direction == "DESC"
         if query.cursor is None:
-            return Page(query.page_size, descending)
+            return RequestedPage(query.page_size, descending)
         backwards, position = self._cursors().decode(query.cursor)
-        return Page(query.page_size, descending, position, backwards)
+        return RequestedPage(query.page_size, descending, position, backwards)
 
     def list_response(
         self,
-        page: Page,
+        page: RequestedPage,
         fetched: Sequence[R],
         total: int,
         to_response: Callable[[R], ResponseRecord],
@@ -98,7 +108,7 @@ class ApiCall:
         result: dict[str, str | None] = {"current": current, "next": None, "prev": None}
         return ListResponse([to_response(row) for row in rows], len(rows), len(rows), result)
 
-    def _cursors(self) -> Cursors:
+    def _cursors(self) -> CursorCodec:
         partner = self.identified.partner.id if self.identified else None
         filters = [(name, value) for name, value in self.parameters if name not in ("cursor", "pageSize")]
-        return Cursors(self.db.deployment.vault, partner, self.path, filters)
+        return CursorCodec(self.db.deployment.vault, partner, self.path, filters)

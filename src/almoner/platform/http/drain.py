@@ -8,23 +8,27 @@ import asyncio
 from contextlib import suppress
 
 
-class Drain:
+class ConnectionDrain:
     """Whether the server is shutting down gracefully."""
 
     def __init__(self) -> None:
         self.begun = False
 
-    async def check(self) -> str | None:
+    async def readiness_problem(self) -> str | None:
         """The readiness problem for ``/readyz`` while draining."""
         return "this server is stopping" if self.begun else None
 
     async def run(
-        self, stop_requested: asyncio.Event, cut_short: asyncio.Event, stop: asyncio.Event, seconds: float
+        self,
+        stop_requested: asyncio.Event,
+        second_stop_requested: asyncio.Event,
+        stop: asyncio.Event,
+        drain_seconds: float,
     ) -> None:
-        """Wait for the stop signal, drain for ``seconds`` or until a second signal, then stop the rest."""
+        """Wait for the stop signal, drain for ``drain_seconds`` or until a second signal, then stop the rest."""
         await stop_requested.wait()
         self.begun = True
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await cut_short.wait()
+            async with asyncio.timeout(drain_seconds):
+                await second_stop_requested.wait()
         stop.set()

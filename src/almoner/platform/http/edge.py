@@ -17,12 +17,12 @@ from almoner.kit.ids import Uuid7
 from almoner.kit.time import Clock
 from almoner.platform.database.disk_space import refuse_writes_when_low
 from almoner.platform.database.fair_queue import reset_queue_client, set_queue_client
-from almoner.platform.database.transactions import REQUEST_SECONDS, begin_statement_timeout, end_statement_timeout
+from almoner.platform.database.transactions import REQUEST_SECONDS, reset_statement_timeout, set_statement_timeout
 from almoner.platform.http import errors
 from almoner.platform.http.admission import PROBES, Admission
-from almoner.platform.http.drain import Drain
+from almoner.platform.http.drain import ConnectionDrain
 from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
-from almoner.platform.observability.telemetry import RequestLine, Telemetry
+from almoner.platform.observability.telemetry import RequestLogLine, Telemetry
 from almoner.platform.outbound.addresses import parse_client_address
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
@@ -35,14 +35,14 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 class RequestRecorder(Protocol):
     """Stores the requests that partners can read."""
 
-    def record(self, scope: Scope, line: RequestLine) -> None:
+    def record_request(self, scope: Scope, request_line: RequestLogLine) -> None:
         """Record one answered request, with or without an API key."""
         ...
 
 
-def request_id_text(value: UUID) -> str:
+def format_request_id(request_id: UUID) -> str:
     """The text of a ``Request-Id`` header."""
-    return f"req_{value.hex}"
+    return f"req_{request_id.hex}"
 
 
 class EdgeMiddleware:
@@ -56,7 +56,7 @@ class EdgeMiddleware:
         trusted_proxies: Sequence[IPv4Network | IPv6Network] = (),
         *,
         https_only: bool,
-        drain: Drain | None = None,
+        drain: ConnectionDrain | None = None,
         error_page: Callable[[Request, int], Response | None] = lambda _request, _status: None,
         statement_seconds: float = REQUEST_SECONDS,
         recorder: RequestRecorder | None = None,
@@ -66,7 +66,7 @@ class EdgeMiddleware:
         self._clock = clock
         self._proxies = tuple(trusted_proxies)
         self._https_only = https_only
-        self._drain = drain or Drain()
+        self._drain = drain or ConnectionDrain()
         self._error_page = error_page
         self._statement_seconds = statement_seconds
         self._admission = Admission()
@@ -79,7 +79,7 @@ class EdgeMiddleware:
             await self._app(scope, receive, send)
             return
         start = perf_counter()
-        scope["almoner.request_id"] = request_id = request_id_text(self._new_id(self._clock.now()))
+        scope["almoner.request_id"] = request_id = format_request_id(self._new_id(self._clock.now()))
         status = 500
         started = False
 
@@ -137,7 +137,7 @@ class EdgeMiddleware:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request within the limits, counted for its client."""
         claimant = self._admission.admit_request(scope)
-        claim, timeout = set_queue_client(claimant), begin_statement_timeout(self._statement_seconds)
+        claim, timeout = set_queue_client(claimant), set_statement_timeout(self._statement_seconds)
         try:
             if scope["method"] in _READS:
                 await self._app(scope, receive, send)
@@ -145,7 +145,7 @@ class EdgeMiddleware:
                 with refuse_writes_when_low():
                     await self._app(scope, receive, send)
         finally:
-            end_statement_timeout(timeout)
+            reset_statement_timeout(timeout)
             reset_queue_client(claim)
             self._admission.release_request(claimant)
 
@@ -186,7 +186,7 @@ class EdgeMiddleware:
         return any(parsed in network for network in self._proxies)
 
     def _report(self, scope: Scope, request_id: str, status: int, seconds: float, failure: Exception | None) -> None:
-        line = RequestLine(
+        line = RequestLogLine(
             self._clock.real_now(),
             "request",
             route_name(scope),
@@ -201,7 +201,7 @@ class EdgeMiddleware:
             line.partner = caller.partner.id
             line.key = caller.key_id
             if self._recorder is not None:
-                self._recorder.record(scope, line)
+                self._recorder.record_request(scope, line)
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _CALLERS_ID.fullmatch(value):
                 line.callers_request_id = value.decode()

@@ -53,7 +53,7 @@ class RawResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Retirement:
+class EndpointDeprecation:
     """The deprecation of a route (settled 10): dates for the ``Deprecation`` and ``Sunset`` headers."""
 
     deprecated: str
@@ -75,7 +75,7 @@ class Endpoint:
     empty: Literal[200, 204] | None
     errors: tuple[type[Problem], ...]
     upload: UploadDeclaration | None
-    retirement: Retirement | None
+    retirement: EndpointDeprecation | None
     list_extras: type[msgspec.Struct] | None
     headers: Mapping[str, str]
     request_headers: Mapping[str, str]
@@ -162,7 +162,7 @@ class Routes:
         empty: Literal[200, 204] | None = None,
         errors: Sequence[type[Problem]] = (),
         upload: UploadDeclaration | None = None,
-        retirement: Retirement | None = None,
+        retirement: EndpointDeprecation | None = None,
         list_extras: type[msgspec.Struct] | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
         request_headers: Mapping[str, str] = MappingProxyType({}),

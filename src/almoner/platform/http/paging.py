@@ -21,7 +21,7 @@ _SIGNATURE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RequestedPage:
     """A requested page: the rows after ``position``, or before it if ``backwards``."""
 
     size: int
@@ -54,10 +54,10 @@ class PageRows(Generic[R]):
     has_prev: bool
 
 
-def page_rows(page: Page, fetched: Sequence[R]) -> PageRows[R]:
+def page_rows(page: RequestedPage, fetched_rows: Sequence[R]) -> PageRows[R]:
     """The rows to show, from ``page.limit`` fetched rows in reading order."""
-    more = len(fetched) > page.size
-    rows = list(fetched[: page.size])
+    more = len(fetched_rows) > page.size
+    rows = list(fetched_rows[: page.size])
     if page.backwards:
         rows.reverse()
         return PageRows(rows, has_next=True, has_prev=more)
@@ -75,7 +75,7 @@ class ListResponse(Generic[_O]):
     extra: dict[str, object] | None = None
 
 
-class Cursors:
+class CursorCodec:
     """Encodes and authenticates the cursors of one partner, list and set of filters (P4, P5)."""
 
     __slots__ = ("_binding", "_vault")
@@ -90,10 +90,10 @@ class Cursors:
         body = msgspec.msgpack.encode((backwards, position))
         return urlsafe_b64encode(self._vault.sign("cursor", self._binding + body) + body).decode().rstrip("=")
 
-    def decode(self, text: str) -> tuple[bool, Position]:
+    def decode(self, cursor: str) -> tuple[bool, Position]:
         """(backwards, position). Raises CursorError for a foreign or malformed cursor."""
         try:
-            raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+            raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         except (ValueError, UnicodeEncodeError):
             raise CursorError("query.cursor is not a cursor of this service") from None
         signature, body = raw[:_SIGNATURE], raw[_SIGNATURE:]
@@ -101,15 +101,15 @@ class Cursors:
             raise CursorError("query.cursor is not a cursor of this list with these filters")
         backwards, position = msgspec.msgpack.decode(body)
         canonical = self.encode(tuple(position), backwards=backwards)
-        if canonical != text:
+        if canonical != cursor:
             raise CursorError("query.cursor is not a cursor of this service")
         return bool(backwards), tuple(position)
 
 
 def page_links(
-    address: str,
+    url: str,
     parameters: Sequence[tuple[str, str]],
-    cursors: Cursors,
+    cursor_codec: CursorCodec,
     page: PageRows[R],
     to_position: Callable[[R], Position],
 ) -> dict[str, str | None]:
@@ -117,9 +117,9 @@ def page_links(
     stored = [(name, value) for name, value in parameters if name != "cursor"]
 
     def link(row: R, backwards: bool) -> str:
-        return address + "?" + urlencode([*stored, ("cursor", cursors.encode(to_position(row), backwards=backwards))])
+        return url + "?" + urlencode([*stored, ("cursor", cursor_codec.encode(to_position(row), backwards=backwards))])
 
-    current = address + ("?" + urlencode(list(parameters)) if parameters else "")
+    current = url + ("?" + urlencode(list(parameters)) if parameters else "")
     rows = page.rows
     return {
         "current": current,

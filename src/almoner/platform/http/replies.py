@@ -10,7 +10,7 @@ from starlette.types import Scope, Send
 from almoner.kit.errors import Problem
 from almoner.platform.http import errors
 from almoner.platform.http.caller import RateLimitState
-from almoner.platform.http.endpoints import Endpoint, RawResponse, Retirement
+from almoner.platform.http.endpoints import Endpoint, EndpointDeprecation, RawResponse
 from almoner.platform.http.paging import ListResponse
 
 RawHeaders = list[tuple[bytes, bytes]]
@@ -56,7 +56,7 @@ def options_reply(allow: str, cross_origin_methods: Sequence[str], *, preflight:
     return Reply(204, b"", headers)
 
 
-def retirement_headers(retirement: Retirement) -> RawHeaders:
+def retirement_headers(retirement: EndpointDeprecation) -> RawHeaders:
     """The ``Deprecation`` (RFC 9745) and ``Sunset`` (RFC 8594) headers."""
     return [
         (b"deprecation", retirement.deprecated.encode()),
@@ -78,7 +78,7 @@ def envelope_suffix(endpoint: Endpoint) -> bytes:
     return b',"object":' + _encoder.encode(endpoint.record_type.object_name if endpoint.record_type else "")
 
 
-def encode_result(result: object, object_suffix: bytes) -> tuple[bytes, bytes]:
+def encode_body_and_media_type(result: object, object_suffix: bytes) -> tuple[bytes, bytes]:
     """The body and media type of a handler's result. ``object_suffix``: the record type, after the data."""
     if result is None:
         return b"", b""

@@ -128,20 +128,20 @@ def _with_public_reference(schema: Schema, names: Mapping[str, str]) -> Schema:
     return {**schema, "$ref": SCHEMAS + names[reference_name(schema)]}
 
 
-def map_schema(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+def map_schema(schema: Any, transform: Callable[[Schema], Schema]) -> Any:
     """Apply a change to every nested schema, innermost first; examples and values stay unchanged."""
     if not isinstance(schema, dict):
         return schema
     result = dict(schema)
     if "properties" in result:
-        result["properties"] = {name: map_schema(one, change) for name, one in result["properties"].items()}
+        result["properties"] = {name: map_schema(one, transform) for name, one in result["properties"].items()}
     for keyword in ("items", "additionalProperties"):
         if keyword in result:
-            result[keyword] = map_schema(result[keyword], change)
+            result[keyword] = map_schema(result[keyword], transform)
     for keyword in ("anyOf", "oneOf", "allOf"):
         if keyword in result:
-            result[keyword] = [map_schema(one, change) for one in result[keyword]]
-    return change(result)
+            result[keyword] = [map_schema(one, transform) for one in result[keyword]]
+    return transform(result)
 
 
 def clean_schema(schema: Any) -> Any:

@@ -33,7 +33,7 @@ from almoner.platform.http.replies import (
     CORS,
     RawHeaders,
     Reply,
-    encode_result,
+    encode_body_and_media_type,
     options_reply,
     problem_reply,
     rate_limit_headers,
@@ -184,7 +184,7 @@ class ApiApplication:
             )
             try:
                 return await self._perform(call, bound, values, arguments)
-            except idempotency.Replayed as replayed:
+            except idempotency.ResponseReplayed as replayed:
                 if endpoint.shows_secret:
                     async with self._db.write() as call.opened:
                         await audit.insert_entry(
@@ -216,25 +216,27 @@ class ApiApplication:
         endpoint, claim = bound.endpoint, call.claim
         assert call.precondition is None or endpoint.tx == "write", "only a write has a precondition"
         if endpoint.tx is None:
-            body, media_type = encode_result(_mask_personal(call, await endpoint.handler(call, **arguments)), bound.end)
+            body, media_type = encode_body_and_media_type(
+                _mask_personal(call, await endpoint.handler(call, **arguments)), bound.end
+            )
         elif claim is not None and endpoint.tx not in _FRAMED:
             try:
-                async with self._db.open(endpoint.tx) as tx:
+                async with self._db.open_transaction(endpoint.tx) as tx:
                     call.opened = tx
                     result = _mask_personal(call, await endpoint.handler(call, **arguments))
-                    body, media_type = encode_result(result, bound.end)
+                    body, media_type = encode_body_and_media_type(result, bound.end)
             except Problem:
                 await self._ensure_key_unused(claim)
                 raise
         else:
-            async with self._db.open(endpoint.tx) as tx:
+            async with self._db.open_transaction(endpoint.tx) as tx:
                 call.opened = tx
                 if call.precondition is not None:
                     await call.precondition(tx)
                 if claim is not None:
-                    await idempotency.acquire_claim(tx, claim, leased=endpoint.upload is not None)
+                    await idempotency.acquire_claim(tx, claim, already_leased=endpoint.upload is not None)
                 result = _mask_personal(call, await endpoint.handler(call, **arguments))
-                body, media_type = encode_result(result, bound.end)
+                body, media_type = encode_body_and_media_type(result, bound.end)
                 if claim is not None:
                     await idempotency.complete_claim(tx, claim, body, call_audit.build_audit_row(call, values, result))
                 elif endpoint.is_write or endpoint.shows_secret:
@@ -273,7 +275,7 @@ class ApiApplication:
         if request.rate.retry_after is not None:
             raise RateExceeded(request.rate.retry_after)
         if request.caller is not None:
-            self._guard.record_use(request.caller, request.address, bound.route)
+            self._guard.record_key_use(request.caller, request.address, bound.route)
 
     def _path_values(self, request: ApiRequest, bound: BoundEndpoint, values: list[str]) -> dict[str, Any]:
         arguments: dict[str, Any] = {}

@@ -21,9 +21,9 @@ _SHORTEST_PART: Final = 4
 _MARKS: Final = re.compile(r"[^0-9a-z]")
 
 
-def unknown_parameter_message(name: str, known: Collection[str]) -> str:
+def unknown_parameter_message(name: str, known_names: Collection[str]) -> str:
     """The error sentence for an unknown query parameter."""
-    return f"query.{name[:_SHOWN]} is not a parameter of this call{did_you_mean_suffix(name, known)}"
+    return f"query.{name[:_SHOWN]} is not a parameter of this call{did_you_mean_suffix(name, known_names)}"
 
 
 def unknown_field_message(
@@ -41,9 +41,9 @@ def unknown_field_message(
     return f"{field} is not a member of this call{did_you_mean_suffix(str(name), known)}"
 
 
-def did_you_mean_suffix(name: str, known: Collection[str]) -> str:
+def did_you_mean_suffix(name: str, known_names: Collection[str]) -> str:
     """The end of the sentence: the nearest known name, or nothing."""
-    nearest = _nearest(name, known)
+    nearest = _nearest(name, known_names)
     return f"; did you mean {nearest}?" if nearest else ""
 
 

@@ -23,7 +23,7 @@ from almoner.platform.files.uploads.files import CheckedFile, StoredFile
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.jobs import leases
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
 _LEASED: Final = "uploads"
 _BATCH: Final = 1000
@@ -41,25 +41,25 @@ class UploadIntake:
 
     @asynccontextmanager
     async def receive_file(
-        self, claim: IdempotencyClaim | None, uploaded: UploadedFile, declared: UploadDeclaration
+        self, claim: IdempotencyClaim | None, uploaded_file: UploadedFile, upload_declaration: UploadDeclaration
     ) -> AsyncIterator[CheckedFile | StoredFile]:
         """Check an uploaded file, and store it if the route declares that; deleted if the block fails."""
         async with self._leased(claim):
             checked = await self._checker.check(
-                uploaded.content,
-                declared.media_types,
-                field=declared.field,
-                longest_side=declared.longest_side,
-                pad_to_square=declared.pad_to_square,
-                form_fields=uploaded.fields,
+                uploaded_file.content,
+                upload_declaration.media_types,
+                field=upload_declaration.field,
+                longest_side=upload_declaration.longest_side,
+                pad_to_square=upload_declaration.pad_to_square,
+                form_fields=uploaded_file.fields,
             )
             try:
-                if not declared.stored:
+                if not upload_declaration.stored:
                     yield checked
                     return
                 key = await self._blobs.put(checked.content)
             finally:
-                if checked.content is not uploaded.content:
+                if checked.content is not uploaded_file.content:
                     checked.content.close()
             try:
                 yield StoredFile(
@@ -70,7 +70,7 @@ class UploadIntake:
                     not self._scans,
                     checked.flags,
                     checked.fields,
-                    uploaded.filename,
+                    uploaded_file.filename,
                 )
             except Problem:  # nothing was committed; after any other error something may have been
                 with suppress(StorageUnavailable):
@@ -116,5 +116,5 @@ async def _delete_expired_leases(tx: Tx) -> int:
     return len(await leases.take_over_expired_leases(tx, ALL_PARTNERS, _LEASED, _BATCH))
 
 
-tasks: Final = Tasks()
-tasks.periodic("uploads.delete_expired", _next_expired_lease, _delete_expired_leases, every=_EVERY)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("uploads.delete_expired", _next_expired_lease, _delete_expired_leases, period=_EVERY)

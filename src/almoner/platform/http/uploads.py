@@ -173,12 +173,14 @@ class _Collector:
             raise ContentTooLarge(f"the body may hold at most {OVERHEAD} bytes beside its file")
 
 
-async def receive_upload(source: Receive, headers: Mapping[str, str], declared: UploadDeclaration) -> ReceivedUpload:
+async def receive_upload(
+    receive: Receive, headers: Mapping[str, str], upload_declaration: UploadDeclaration
+) -> ReceivedUpload:
     """Parse a multipart body, stopping at the first byte over the limit.
 
     Raises ContentTooLarge; ConnectionAbortedError if the client left.
     """
-    limit = declared.max_bytes + OVERHEAD
+    limit = upload_declaration.max_bytes + OVERHEAD
     announced = headers.get("content-length", "")
     if announced.isascii() and announced.isdigit() and int(announced) > limit:
         raise ContentTooLarge(f"the body may hold at most {limit} bytes, this one announces {announced}")
@@ -188,10 +190,10 @@ async def receive_upload(source: Receive, headers: Mapping[str, str], declared: 
         return ReceivedUpload(None, ContentTypeError(f"header.Content-Type is '{named}'"))
     if not (boundary := options.get(b"boundary")):
         return ReceivedUpload(None, MultipartBoundaryNotFound())
-    collector = _Collector(declared)
+    collector = _Collector(upload_declaration)
     uploaded: UploadedFile | None = None
     try:
-        uploaded = await _read(source, _parser(boundary, collector), collector, limit)
+        uploaded = await _read(receive, _parser(boundary, collector), collector, limit)
         return ReceivedUpload(uploaded)
     except MultipartParseError:
         return ReceivedUpload(None, FileIsMissing("body is not a well-formed multipart/form-data body"))

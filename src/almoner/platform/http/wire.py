@@ -124,15 +124,15 @@ Reported with all other errors; a model validator would only run once every fiel
 """
 
 
-def exactly_one_of(other: str) -> AfterValidator:
-    """A validator: exactly one of this field and ``other`` must be given.
+def exactly_one_of(other_field: str) -> AfterValidator:
+    """A validator: exactly one of this field and ``other_field`` must be given.
 
     The field needs ``validate_default``.
     """
 
     def check(value: T, info: ValidationInfo) -> T:
-        if other in info.data and (info.data[other] is None) == (value is None):
-            names = {"one": to_camel(other), "other": to_camel(info.field_name or "")}
+        if other_field in info.data and (info.data[other_field] is None) == (value is None):
+            names = {"one": to_camel(other_field), "other": to_camel(info.field_name or "")}
             raise PydanticCustomError(ACROSS, "must have either {one} or {other}", names)
         return value
 

@@ -44,7 +44,7 @@ class BackgroundWorker:
         with statement_timeout(BACKGROUND_SECONDS), refuse_writes_when_low(enabled=False):
             handled = 1
             while handled:
-                handled = await self._pass_on_events() + await self.sweeper.run_due() + await self._drain_jobs()
+                handled = await self._pass_on_events() + await self.sweeper.run_due_jobs() + await self._drain_jobs()
 
     async def _pass_on_events(self) -> int:
         return await self.dispatcher.run_batch() + await self.chainer.run_batch()
@@ -53,7 +53,7 @@ class BackgroundWorker:
         """Run jobs and the events that follow until none is due: to ask each periodic job in between takes longer."""
         handled, moved = 0, 1
         while moved:
-            moved = await self.runner.run_round()
+            moved = await self.runner.record_and_start_jobs()
             await self.runner.wait_until_idle()
             moved += await self._pass_on_events()
             handled += moved

@@ -7,12 +7,12 @@ tasks: Final = Tasks() tasks.periodic("sessions.expire", service.next_due_at, se
 @tasks.on_internal_event(CONFIRMED) async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmedEvent])
 -> None: ...
 
-payment_tasks: Final = TasksWithDependencies[PaymentProvider]()
+payment_tasks: Final = DependentTaskRegistry[PaymentProvider]()
 
 @payment_tasks.job(service.SEND) async def send_refund(provider: PaymentProvider, work: JobContext, job:
 DecodedJob[SendRefund]) -> Result: ...
 
-Tasks that need a port of their slice, or another part of the deployment, are declared in ``TasksWithDependencies`` that
+Tasks that need a port of their slice, or another part of the deployment, are declared in ``DependentTaskRegistry`` that
 type and get it as their first argument; ``job_registry.py`` passes it: ``refunds_jobs.payment_tasks.using(provider)``.
 """
 
@@ -38,12 +38,12 @@ Finish = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
 class JobContext:
     """The database, and the function that finishes the job, as every handler receives them.
 
-    ``finish``: records results in the transaction of the jobs' effects, for handlers that return ``JobRecorded``. The
-    runner claims the next jobs with the same commit.
+    ``finish``: records results in the transaction of the jobs' effects, for handlers that return ``JobResultRecorded``.
+    The runner claims the next jobs with the same commit.
     """
 
     db: Database
-    finish: Finish = queue.record_results
+    finish: Finish = queue.record_job_results
 
 
 Handler = Callable[[JobContext, Job], Awaitable[Answer]]
@@ -70,16 +70,16 @@ class Schedule:
         """When the job is next due; None if unknown. A job due at ``tx.now`` ignores the period."""
         return self.end_of_period(await self.next_due(tx), tx.now)
 
-    def end_of_period(self, moment: datetime | None, now: datetime) -> datetime | None:
+    def end_of_period(self, next_due_at: datetime | None, now: datetime) -> datetime | None:
         """The end of the period in which the job's records are next due."""
-        if moment is None or self.every is None or moment == now:
-            return moment
-        periods = -(-(moment - _ERA) // self.every)
+        if next_due_at is None or self.every is None or next_due_at == now:
+            return next_due_at
+        periods = -(-(next_due_at - _ERA) // self.every)
         return _ERA + periods * self.every
 
-    def period_number_at(self, moment: datetime) -> int:
+    def period_number_at(self, timestamp: datetime) -> int:
         """The number of the period that contains a timestamp; 0 without periods."""
-        return 0 if self.every is None else (moment - _ERA) // self.every
+        return 0 if self.every is None else (timestamp - _ERA) // self.every
 
 
 _ERA = datetime(1970, 1, 1, tzinfo=UTC)
@@ -98,14 +98,14 @@ class BackgroundTasks:
     limits: Mapping[str, timedelta] = field(default_factory=dict)
 
 
-def join_tasks(all_tasks: Iterable["BackgroundTasks | Tasks"]) -> BackgroundTasks:
+def join_tasks(all_tasks: Iterable["BackgroundTasks | TaskRegistry"]) -> BackgroundTasks:
     """Combine the tasks of all slices. Raises ValueError if a job kind or schedule is declared twice."""
     handlers: dict[str, Handler] = {}
     reactions: list[Reaction] = []
     schedules: dict[str, Schedule] = {}
     limits: dict[str, timedelta] = {}
     for given in all_tasks:
-        tasks = given.declared_tasks if isinstance(given, Tasks) else given
+        tasks = given.declared_tasks if isinstance(given, TaskRegistry) else given
         named = {schedule.name: schedule for schedule in tasks.schedules}
         if twice := (handlers.keys() & tasks.handlers.keys()) | (schedules.keys() & named.keys()):
             raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
@@ -124,7 +124,7 @@ HandleWith = Callable[[_P, JobContext, DecodedJob[_T]], Awaitable[Answer]]
 ReactWith = Callable[[_P, Tx, Sequence[_T]], Awaitable[None]]
 
 
-class Tasks:
+class TaskRegistry:
     """Declares a slice's background work that needs only the database."""
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class Tasks:
         """All declared tasks."""
         return BackgroundTasks(self._handlers, tuple(self._reactions), tuple(self._schedules), self._limits)
 
-    def job(self, kind: JobKind[_T], *, limit: timedelta | None = None) -> Callable[[Handle[_T]], Handle[_T]]:
+    def job(self, kind: JobKind[_T], *, time_limit: timedelta | None = None) -> Callable[[Handle[_T]], Handle[_T]]:
         """Declare the handler of a job kind, and its time limit if longer than the default."""
 
         def declare(handle: Handle[_T]) -> Handle[_T]:
@@ -148,8 +148,8 @@ class Tasks:
             if kind.name in self._handlers:
                 raise ValueError(f"{kind.name} is declared twice")
             self._handlers[kind.name] = handle_decoded
-            if limit is not None:
-                self._limits[kind.name] = limit
+            if time_limit is not None:
+                self._limits[kind.name] = time_limit
             return handle
 
         return declare
@@ -173,32 +173,32 @@ class Tasks:
 
         return declare
 
-    def periodic(
+    def add_periodic_job(
         self,
         name: str,
-        due: Due,
-        sweep: Sweep,
+        find_next_due: Due,
+        process_batch: Sweep,
         *,
-        every: timedelta | None = None,
+        period: timedelta | None = None,
         sandbox_clock_limit: Due | None = None,
     ) -> None:
         """Declare a periodic job; see ``Schedule``."""
-        self._schedules.append(Schedule(name, due, sweep, every, sandbox_clock_limit))
+        self._schedules.append(Schedule(name, find_next_due, process_batch, period, sandbox_clock_limit))
 
 
-class TasksWithDependencies(Generic[_P]):
+class DependentTaskRegistry(Generic[_P]):
     """Like ``Tasks``, for background work that also needs a part of the deployment, passed as the first argument."""
 
     def __init__(self) -> None:
-        self._declared: list[Callable[[Tasks, _P], object]] = []
+        self._declared: list[Callable[[TaskRegistry, _P], object]] = []
 
     def job(
-        self, kind: JobKind[_T], *, limit: timedelta | None = None
+        self, kind: JobKind[_T], *, time_limit: timedelta | None = None
     ) -> Callable[[HandleWith[_P, _T]], HandleWith[_P, _T]]:
         """Like ``Tasks.job``."""
 
         def declare(handle: HandleWith[_P, _T]) -> HandleWith[_P, _T]:
-            self._declared.append(lambda tasks, parts: tasks.job(kind, limit=limit)(partial(handle, parts)))
+            self._declared.append(lambda tasks, parts: tasks.job(kind, time_limit=time_limit)(partial(handle, parts)))
             return handle
 
         return declare
@@ -212,22 +212,24 @@ class TasksWithDependencies(Generic[_P]):
 
         return declare
 
-    def periodic(
+    def add_periodic_job(
         self,
         name: str,
-        due: Callable[[_P, Tx], Awaitable[datetime | None]],
-        sweep: Callable[[_P, Tx], Awaitable[int]],
+        find_next_due: Callable[[_P, Tx], Awaitable[datetime | None]],
+        process_batch: Callable[[_P, Tx], Awaitable[int]],
         *,
-        every: timedelta | None = None,
+        period: timedelta | None = None,
     ) -> None:
         """Like ``Tasks.periodic``."""
         self._declared.append(
-            lambda tasks, parts: tasks.periodic(name, partial(due, parts), partial(sweep, parts), every=every)
+            lambda tasks, parts: tasks.add_periodic_job(
+                name, partial(find_next_due, parts), partial(process_batch, parts), period=period
+            )
         )
 
     def bind(self, dependencies: _P) -> BackgroundTasks:
         """The declared tasks, bound to their dependencies."""
-        tasks = Tasks()
+        tasks = TaskRegistry()
         for declare in self._declared:
             declare(tasks, dependencies)
         return tasks.declared_tasks

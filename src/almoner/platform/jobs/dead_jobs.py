@@ -68,7 +68,7 @@ async def list_job_kind_statuses(tx: Tx) -> list[JobKindStatus]:
     return [JobKindStatus(**row) for row in rows]
 
 
-async def find_oldest_waiting(tx: Tx) -> Mapping[str, datetime]:
+async def find_oldest_due_times_by_kind(tx: Tx) -> Mapping[str, datetime]:
     """Since when the oldest due job of each kind has waited.
 
     Jobs in a busy or paused lane wait for an outside system, such as a slow receiver, not for a worker.
@@ -114,21 +114,21 @@ async def list_lane_backlogs(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneB
     return {row["lane"]: LaneBacklog(row["waiting"], row["oldest_at"]) for row in rows}
 
 
-async def list_dead_jobs(tx: Tx, kind: str | None, before: int | None, limit: int) -> list[DeadJob]:
-    """Jobs that gave up, newest first; ``before``: the last ID seen."""
+async def list_dead_jobs(tx: Tx, kind: str | None, before_id: int | None, limit: int) -> list[DeadJob]:
+    """Jobs that gave up, newest first; ``before_id``: the last ID seen."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from job where dead_at is not null and id < $1 and ($2::text is null or kind = $2)
         order by id desc limit $3
         """,
-        before or _FIRST,
+        before_id or _FIRST,
         kind,
         limit,
     )
     return [DeadJob(*row) for row in rows]
 
 
-async def count_dead_jobs(tx: Tx) -> Mapping[str, int]:
+async def count_dead_jobs_by_kind(tx: Tx) -> Mapping[str, int]:
     """Count dead jobs, by kind."""
     rows = await tx.fetch("select kind, count(*) as n from job where dead_at is not null group by kind order by kind")
     return {row["kind"]: row["n"] for row in rows}

@@ -27,11 +27,11 @@ _resting: Final[dict[str, dict[UUID, float]]] = {}
 _log: Final = get_logger("almoner.jobs")
 
 
-async def process_rows_isolating_failures(
+async def process_rows_returning_failures(
     tx: Tx,
-    sweep: str,
+    job_name: str,
     rows: Sequence[_T],
-    handle: Callable[[Sequence[_T]], Awaitable[object]],
+    process_batch: Callable[[Sequence[_T]], Awaitable[object]],
     *,
     row_key: Callable[[_T], object] = attrgetter("id"),
 ) -> list[_T]:
@@ -39,30 +39,34 @@ async def process_rows_isolating_failures(
 
     The effects of a failed row are rolled back. Raises if the database is unavailable, which is no row's failure.
     """
-    if not rows or await _succeeds(tx, sweep, rows, handle, row_key):
+    if not rows or await _succeeds(tx, job_name, rows, process_batch, row_key):
         return []
     if len(rows) == 1:
         return list(rows)
-    return [row for row in rows if not await _succeeds(tx, sweep, [row], handle, row_key)]
+    return [row for row in rows if not await _succeeds(tx, job_name, [row], process_batch, row_key)]
 
 
 async def process_due_rows(
     tx: Tx,
-    sweep: str,
-    lock_due: Callable[[Tx, int, Sequence[UUID]], Awaitable[list[_R]]],
-    handle: Callable[[Sequence[_R]], Awaitable[object]],
+    job_name: str,
+    lock_due_rows: Callable[[Tx, int, Sequence[UUID]], Awaitable[list[_R]]],
+    process_rows: Callable[[Sequence[_R]], Awaitable[object]],
     limit: int,
 ) -> int:
     """Process the first batch of due rows that do not all fail; returns how many succeeded.
 
-    Failed rows stay due. They are retried and logged again after five minutes: ``lock_due`` gets those that must wait,
-    and skips them.
+    Failed rows stay due. They are retried and logged again after five minutes: ``lock_due_rows`` gets those that must
+    wait, and skips them.
     """
     now, failed = monotonic(), 0
-    resting = {row: until for row, until in _resting.get(sweep, {}).items() if until > now}
-    _resting[sweep] = resting
-    while failed < _MOST_FAILED and len(resting) < _MOST_RESTING and (due := await lock_due(tx, limit, list(resting))):
-        bad = await process_rows_isolating_failures(tx, sweep, due, handle)
+    resting = {row: until for row, until in _resting.get(job_name, {}).items() if until > now}
+    _resting[job_name] = resting
+    while (
+        failed < _MOST_FAILED
+        and len(resting) < _MOST_RESTING
+        and (due := await lock_due_rows(tx, limit, list(resting)))
+    ):
+        bad = await process_rows_returning_failures(tx, job_name, due, process_rows)
         resting.update((row.id, now + _REST_SECONDS) for row in bad)
         if len(bad) < len(due):
             return len(due) - len(bad)

@@ -53,11 +53,11 @@ class LeasedFlow(Protocol[_C, _R, _O]):
         """Check, commit the recovery point, and return the call to make, or the outcome."""
         ...
 
-    async def call(self, call: _C) -> _R:
+    async def make_call(self, call: _C) -> _R:
         """Make the outside call; must be safe to repeat."""
         ...
 
-    async def record(self, tx: Tx, call: _C, result: _R) -> FlowDone[_O] | None:
+    async def record_result(self, tx: Tx, call: _C, result: _R) -> FlowDone[_O] | None:
         """Store the call's result. None: prepare the next call."""
         ...
 
@@ -92,7 +92,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
             continue
         rounds += 1
         try:
-            result = await flow.call(step)
+            result = await flow.make_call(step)
         except BaseException:
             if step.row is not None:
                 async with db.write() as tx:
@@ -100,7 +100,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
             raise
         try:
             async with db.write() as tx:
-                done = await flow.record(tx, step, result)
+                done = await flow.record_result(tx, step, result)
                 # Lock order: the rows first and the lease last, as when it is acquired. Otherwise two callers could
                 # deadlock.
                 if step.row is not None and not await release_lease(tx, flow.name, step.row, holder):
@@ -112,7 +112,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
     raise CallInProgress
 
 
-async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+async def acquire_lease(tx: Tx, flow_name: str, row_id: UUID, holder_id: UUID) -> bool:
     """Lease the row; False if another holder has it."""
     taken = await tx.fetchval(
         """
@@ -120,36 +120,38 @@ async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
         on conflict (flow, row_id) do update set holder = excluded.holder, leased_until = excluded.leased_until
         where held.leased_until <= $4 returning true
         """,
-        name,
-        row,
-        holder,
+        flow_name,
+        row_id,
+        holder_id,
         tx.real_now,
         tx.real_now + LEASE,
     )
     return bool(taken)
 
 
-async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+async def release_lease(tx: Tx, flow_name: str, row_id: UUID, holder_id: UUID) -> bool:
     """Release the row; False if the lease was lost."""
     released = await tx.fetchval(
         "delete from provider_call_lease where flow = $1 and row_id = $2 and holder = $3 returning true",
-        name,
-        row,
-        holder,
+        flow_name,
+        row_id,
+        holder_id,
     )
     return bool(released)
 
 
-async def has_expired_leases(tx: Tx, _scope: AllPartners, name: str) -> bool:
+async def has_expired_leases(tx: Tx, _scope: AllPartners, flow_name: str) -> bool:
     """Whether leases have expired without a recorded result, after a crash."""
     return bool(
         await tx.fetchval(
-            "select exists (select from provider_call_lease where flow = $1 and leased_until <= $2)", name, tx.real_now
+            "select exists (select from provider_call_lease where flow = $1 and leased_until <= $2)",
+            flow_name,
+            tx.real_now,
         )
     )
 
 
-async def take_over_expired_leases(tx: Tx, _scope: AllPartners, name: str, limit: int) -> list[UUID]:
+async def take_over_expired_leases(tx: Tx, _scope: AllPartners, flow_name: str, limit: int) -> list[UUID]:
     """Delete expired leases and return their rows, whose flows the caller must finish."""
     rows = await tx.fetch(
         """
@@ -160,7 +162,7 @@ async def take_over_expired_leases(tx: Tx, _scope: AllPartners, name: str, limit
         delete from provider_call_lease l using expired e where l.flow = e.flow and l.row_id = e.row_id
         returning l.row_id
         """,
-        name,
+        flow_name,
         tx.real_now,
         limit,
     )

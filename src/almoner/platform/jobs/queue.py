@@ -91,17 +91,23 @@ class JobKind(Generic[T]):
     name: str
     details: type[T]
 
-    def new_job(
-        self, details: T, *, due: datetime | None = None, lane: str | None = None, unique: str | None = None
+    def build_job(
+        self, details: T, *, due_at: datetime | None = None, lane: str | None = None, unique_key: str | None = None
     ) -> NewJob:
         """A job to enqueue together with others (``enqueue_jobs``)."""
-        return NewJob(self.name, details, due, lane, unique)
+        return NewJob(self.name, details, due_at, lane, unique_key)
 
     async def enqueue(
-        self, tx: Tx, details: T, *, due: datetime | None = None, lane: str | None = None, unique: str | None = None
+        self,
+        tx: Tx,
+        details: T,
+        *,
+        due_at: datetime | None = None,
+        lane: str | None = None,
+        unique_key: str | None = None,
     ) -> None:
         """Enqueue a job in the caller's transaction."""
-        await enqueue_jobs(tx, [self.new_job(details, due=due, lane=lane, unique=unique)])
+        await enqueue_jobs(tx, [self.build_job(details, due_at=due_at, lane=lane, unique_key=unique_key)])
 
     def decode(self, job: Job) -> DecodedJob[T]:
         """Decode the payload for the handler."""
@@ -142,13 +148,13 @@ Result = JobDone | JobRetry | JobDropped
 
 
 @dataclass(frozen=True, slots=True)
-class JobRecorded:
+class JobResultRecorded:
     """The handler recorded ``result`` itself, in its own transaction."""
 
     result: Result
 
 
-Answer = Result | JobRecorded
+Answer = Result | JobResultRecorded
 """The result of a handler."""
 
 
@@ -172,12 +178,12 @@ async def enqueue_job(
     kind: str,
     payload: Mapping[str, object],
     *,
-    due: datetime | None = None,
+    due_at: datetime | None = None,
     lane: str | None = None,
-    unique: str | None = None,
+    unique_key: str | None = None,
 ) -> None:
     """Enqueue one job in the caller's transaction; see ``NewJob``."""
-    await enqueue_jobs(tx, [NewJob(kind, payload, due, lane, unique)])
+    await enqueue_jobs(tx, [NewJob(kind, payload, due_at, lane, unique_key)])
 
 
 _ENQUEUE: Final = """
@@ -316,9 +322,9 @@ async def mark_due_lane_jobs_ready(tx: Tx) -> None:
     await tx.execute(PROMOTE, tx.now, _PROMOTED)
 
 
-async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
+async def claim_lane_jobs(tx: Tx, after_lane: str, limit: int) -> tuple[list[Job], str]:
     """Claim up to ``limit`` ready jobs of lanes, round robin; also returns the lane to continue after."""
-    lanes = await tx.fetch(ROOM, after, tx.real_now, tx.now)
+    lanes = await tx.fetch(ROOM, after_lane, tx.real_now, tx.now)
     if not lanes:
         return [], ""
     # A separate statement: it must see the leases that were committed while the lanes were locked.
@@ -351,7 +357,7 @@ class LaneLimits:
     paused_until: datetime | None
 
 
-async def limit_lanes(tx: Tx, limits: Sequence[LaneLimits]) -> None:
+async def set_lane_limits(tx: Tx, limits: Sequence[LaneLimits]) -> None:
     """Set the limits of lanes from the next claim on."""
     ordered = sorted(limits, key=lambda limit: limit.lane)
     await tx.execute(
@@ -378,8 +384,8 @@ async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
     return not await tx.fetchval("select exists (select from queue_lane where lane = any($1::text[]))", lanes)
 
 
-async def delete_old_jobs_in_lane(tx: Tx, lane: str, before: datetime, limit: int) -> list[Mapping[str, Any]]:
-    """Delete a lane's jobs that wait since ``before`` or before; returns their payloads."""
+async def delete_old_jobs_in_lane(tx: Tx, lane: str, created_before: datetime, limit: int) -> list[Mapping[str, Any]]:
+    """Delete a lane's jobs that wait since ``created_before`` or before; returns their payloads."""
     rows = await tx.fetch(
         """
         with old as materialized (
@@ -389,7 +395,7 @@ async def delete_old_jobs_in_lane(tx: Tx, lane: str, before: datetime, limit: in
         ) delete from job using old where job.id = old.id returning job.payload
         """,
         lane,
-        before,
+        created_before,
         limit,
     )
     return [row["payload"] for row in rows]
@@ -409,9 +415,9 @@ async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
     return {row["id"] for row in rows}
 
 
-async def delete_dead_jobs(tx: Tx, kind: str, unique: str) -> None:
+async def delete_dead_jobs(tx: Tx, kind: str, unique_key: str) -> None:
     """Delete the dead jobs of a unique key, because their work was done otherwise."""
-    await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique)
+    await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique_key)
 
 
 async def release_jobs(tx: Tx, jobs: Sequence[Job]) -> None:
@@ -446,14 +452,14 @@ with back as (
 """
 
 
-async def record_results(tx: Tx, finished: Sequence[FinishedJob]) -> int:
+async def record_job_results(tx: Tx, finished_jobs: Sequence[FinishedJob]) -> int:
     """Record the results of jobs that are still leased by this worker; returns how many."""
-    done = [f.job for f in finished if isinstance(f.result, JobDone)]
+    done = [f.job for f in finished_jobs if isinstance(f.result, JobDone)]
     stored = 0
     if done:
         stored += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
-    if len(done) < len(finished):
-        back = [_requeue_values(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, JobDone)]
+    if len(done) < len(finished_jobs):
+        back = [_requeue_values(tx.now, f.job, f.result) for f in finished_jobs if not isinstance(f.result, JobDone)]
         stored += await tx.fetchval(_PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
     return stored
 
@@ -491,9 +497,9 @@ async def release_expired_jobs(tx: Tx) -> int:
     return int(rescued)
 
 
-def retry_delay(failures: int) -> timedelta:
+def retry_delay(failure_count: int) -> timedelta:
     """The delay before a failed job is retried: 1 s, doubled each time, up to an hour."""
-    return timedelta(seconds=min(2 ** (failures - 1), 3600))
+    return timedelta(seconds=min(2 ** (failure_count - 1), 3600))
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,9 @@ class RateLimitSharing:
         self._servers = 1
         self._turns = 0
 
-    def set_server_count(self, live: int) -> None:
+    def set_server_count(self, live_servers: int) -> None:
         """Set the number of live servers."""
-        self._servers = live
+        self._servers = live_servers
 
     async def exchange_usage_once(self) -> None:
         """Exchange usage once; delete expired usage once a minute."""

@@ -98,7 +98,7 @@ def _table_problems(table: object, policy: AddressPolicy) -> Iterator[str]:
         yield "names an address twice"
 
 
-def retry_delay(failures: int, every: timedelta) -> timedelta:
+def retry_delay(failure_count: int, refresh_interval: timedelta) -> timedelta:
     """The delay after failures in a row: doubled each time, up to the interval."""
-    doubled: timedelta = _FIRST_AGAIN * 2 ** min(failures - 1, 20)
-    return min(doubled, _LATEST_AGAIN, every)
+    doubled: timedelta = _FIRST_AGAIN * 2 ** min(failure_count - 1, 20)
+    return min(doubled, _LATEST_AGAIN, refresh_interval)

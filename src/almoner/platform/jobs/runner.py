@@ -20,7 +20,7 @@ from almoner.platform.jobs.queue import (
     JobDone,
     JobDropped,
     JobFailed,
-    JobRecorded,
+    JobResultRecorded,
     JobRetry,
 )
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
@@ -45,7 +45,7 @@ _COPY_WAIT: Final = timedelta(minutes=1)
 
 def _reason_field(result: "Answer | JobFailed") -> dict[str, object]:
     """The log field with the reason of a retried or dropped job."""
-    told = result.result if isinstance(result, JobRecorded) else result
+    told = result.result if isinstance(result, JobResultRecorded) else result
     reason = told.reason if isinstance(told, JobRetry | JobDropped | JobFailed) else None
     return {"reason": reason[:_LONGEST_REASON]} if reason else {}
 
@@ -84,7 +84,7 @@ class JobRunner:
         self._claiming = False  # claims from lanes: one at a time
         self._told_to_stop = asyncio.Event()
 
-    async def run_round(self) -> int:
+    async def record_and_start_jobs(self) -> int:
         """Record finished jobs and start due ones; returns how many."""
         recorded = await self._record()
         active = self._context.db.deployment.identity.is_active
@@ -106,7 +106,7 @@ class JobRunner:
             self._progress = ear
             while not stop.is_set():
                 try:
-                    moved = await self.run_round()
+                    moved = await self.record_and_start_jobs()
                 except DATABASE_ERRORS as error:
                     self._telemetry.log(
                         "runner_waits", self._context.db.deployment.clock.real_now(), **failure_log_fields(error)
@@ -175,7 +175,7 @@ class JobRunner:
     async def _finish(self, tx: Tx, finished: Sequence[FinishedJob]) -> None:
         """Record results in the transaction of the jobs' effects, and claim lane jobs for their slots."""
         await tx.execute(queue.BY_INDEX)
-        await queue.record_results(tx, finished)
+        await queue.record_job_results(tx, finished)
         if self._may_start:
             tx.add_commit_callback(partial(self._start, await self._claim_from_lanes(tx, len(finished))))
 
@@ -189,7 +189,7 @@ class JobRunner:
             self._outside.discard(job.id)
             if self._running.get(job.id, (None,))[0] is job:
                 del self._running[job.id]
-            if result is not None and not isinstance(result, JobRecorded):
+            if result is not None and not isinstance(result, JobResultRecorded):
                 self._finished.append(FinishedJob(job, result))
                 self._progress.set()
 
@@ -216,7 +216,7 @@ class JobRunner:
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
-        outcome = type(result.result if isinstance(result, JobRecorded) else result).__name__.lower()
+        outcome = type(result.result if isinstance(result, JobResultRecorded) else result).__name__.lower()
         self._telemetry.jobs.labels(job.kind, outcome).inc()
         self._telemetry.log(
             "job",
@@ -246,8 +246,8 @@ class JobRunner:
             return 0
         try:
             all_done = all(isinstance(finish.result, JobDone) for finish in finished)
-            async with self._context.db.open("single" if all_done else "write") as tx:
-                await queue.record_results(tx, finished)
+            async with self._context.db.open_transaction("single" if all_done else "write") as tx:
+                await queue.record_job_results(tx, finished)
         except BaseException:
             self._finished = finished + self._finished
             raise

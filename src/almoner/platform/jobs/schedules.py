@@ -54,7 +54,7 @@ class ScheduleRunner:
         self._resting: dict[str, float] = {}
         self._looked: dict[str, int] = {}
 
-    async def run_due(self) -> int:
+    async def run_due_jobs(self) -> int:
         """Run every due periodic job to its end; returns how many records were processed."""
         return await self._sweep(self._schedules, await self._requested())
 
@@ -212,14 +212,14 @@ class ScheduleRunner:
         return min((moment for moment in limits if moment is not None), default=None)
 
 
-async def request_run(tx: Tx, name: str) -> None:
+async def request_schedule_run(tx: Tx, schedule_name: str) -> None:
     """Have a worker run a periodic job without waiting for the end of its period, if anything is due."""
-    await tx.execute("update schedule set run_requested_at = $2 where name = $1", name, tx.now)
+    await tx.execute("update schedule set run_requested_at = $2 where name = $1", schedule_name, tx.now)
 
 
-async def last_run_at(tx: Tx, name: str) -> datetime | None:
+async def last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When the schedule last ran; None before the first time."""
-    moment: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", name)
+    moment: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", schedule_name)
     return moment
 
 

@@ -64,10 +64,10 @@ async def wait_for_wakeup(wakeup: asyncio.Event, seconds: float) -> bool:
     return rung
 
 
-async def wait_until_set(until: asyncio.Event, seconds: float) -> bool:
+async def wait_until_set(event: asyncio.Event, seconds: float) -> bool:
     """Wait until the event is set, at most ``seconds``; True if it was."""
     try:
         async with asyncio.timeout(seconds):
-            return await until.wait()
+            return await event.wait()
     except TimeoutError:
         return False

@@ -82,10 +82,10 @@ class DependencyMonitor:
     async def run(self, stop: asyncio.Event) -> None:
         """Run all probes now and every five minutes until ``stop``."""
         while not stop.is_set():
-            await self.run_once()
+            await self.run_probes_once()
             await wait_until_set(stop, _PERIOD_SECONDS)
 
-    async def run_once(self) -> None:
+    async def run_probes_once(self) -> None:
         """Run all probes once; not on an unreleased copy, which calls nothing outside.
 
         Logs a line when a probe starts to fail or to warn, changes, or works again.

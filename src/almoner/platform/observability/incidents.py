@@ -72,7 +72,7 @@ class Incident:
 
 
 async def create_incident(
-    tx: Tx, title: str, affected: str, status: IncidentStatus, text: str, written_by: str
+    tx: Tx, title: str, affected_part: str, status: IncidentStatus, text: str, written_by: str
 ) -> UUID:
     """Publish a new incident with its first update; returns its ID."""
     incident_id = tx.new_id()
@@ -80,7 +80,7 @@ async def create_incident(
         "insert into incident (id, title, affected, started_at) values ($1, $2, $3, $4)",
         incident_id,
         title,
-        affected,
+        affected_part,
         tx.now,
     )
     await _insert_update(tx, incident_id, status, text, written_by)
@@ -121,10 +121,10 @@ async def find_incident(tx: Tx, incident_id: UUID) -> Incident:
     return (await _with_updates(tx, rows))[0]
 
 
-async def list_incidents(tx: Tx, before: UUID | None, limit: int) -> list[Incident]:
-    """List all incidents, newest first; ``before``: the last ID of the previous page."""
+async def list_incidents(tx: Tx, before_id: UUID | None, limit: int) -> list[Incident]:
+    """List all incidents, newest first; ``before_id``: the last ID of the previous page."""
     rows = await tx.fetch(
-        f"select {_COLUMNS} from incident where id < $1 order by id desc limit $2", before or _LAST, limit
+        f"select {_COLUMNS} from incident where id < $1 order by id desc limit $2", before_id or _LAST, limit
     )
     return await _with_updates(tx, rows)
 

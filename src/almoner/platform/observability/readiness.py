@@ -17,11 +17,11 @@ _UNREACHABLE: Final = "the database cannot be reached"
 
 
 def readiness_checks(
-    db: Database, schema_query: str, schema_refusal: Callable[[str, list[str]], str | None]
+    db: Database, schema_query: str, find_schema_problem: Callable[[str, list[str]], str | None]
 ) -> Mapping[str, Check]:
     """Checks of the database, the migrations, and the lag of events and of the audit chain.
 
-    ``schema_query`` returns the database's revision and the revisions of code that supports it; ``schema_refusal``
+    ``schema_query`` returns the database's revision and the revisions of code that supports it; ``find_schema_problem``
     returns why this code does not support it, None if it does.
     """
 
@@ -39,7 +39,7 @@ def readiness_checks(
                 found = await tx.fetchrow(schema_query)
         except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
-        return schema_refusal(*found) if found else None
+        return find_schema_problem(*found) if found else None
 
     async def worker() -> str | None:
         try:

@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails, Result
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -74,13 +74,15 @@ Report = Callable[[int, ConsistencyCheck], None]
 """Called before each check with the number of finished checks and the next check."""
 
 
-async def run_checks(tx: Tx, checks: Sequence[ConsistencyCheck], report: Report | None = None) -> SelfcheckOutcome:
+async def run_checks(
+    tx: Tx, checks: Sequence[ConsistencyCheck], report_progress: Report | None = None
+) -> SelfcheckOutcome:
     """Run all checks in the caller's snapshot transaction."""
     started = monotonic()
     findings = []
     for asked, check in enumerate(checks):
-        if report:
-            report(asked, check)
+        if report_progress:
+            report_progress(asked, check)
         if (finding := await _run_check(tx, check)) is not None:
             findings.append(finding)
     return SelfcheckOutcome(tuple(findings), len(checks), monotonic() - started)
@@ -153,11 +155,11 @@ async def list_check_records(tx: Tx) -> list[CheckRecord]:
 
 
 async def run_selfcheck(
-    db: Database, checks: Sequence[ConsistencyCheck], report: Report | None = None
+    db: Database, checks: Sequence[ConsistencyCheck], report_progress: Report | None = None
 ) -> SelfcheckOutcome:
     """Run all checks on one snapshot."""
     async with db.snapshot() as tx:
-        return await run_checks(tx, checks, report)
+        return await run_checks(tx, checks, report_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +170,13 @@ class JobDependencies:
     telemetry: Telemetry
 
 
-run_tasks: Final = TasksWithDependencies[JobDependencies]()
+run_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 @run_tasks.job(_RUN)
-async def run_nightly(dependencies: JobDependencies, context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
+async def run_nightly_selfcheck(
+    dependencies: JobDependencies, context: JobContext, _job: DecodedJob[NoDetails]
+) -> Result:
     """Run all checks; violations are counted and logged."""
     checks, telemetry = dependencies.checks, dependencies.telemetry
     outcome = await run_selfcheck(context.db, checks)
@@ -207,9 +211,9 @@ async def next_selfcheck_at(tx: Tx) -> datetime | None:
 
 async def enqueue_selfcheck(tx: Tx, _limit: int = 1) -> int:
     """Enqueue a self-check job. The sweep itself processes no record."""
-    await _RUN.enqueue(tx, NoDetails(), unique=NIGHTLY)
+    await _RUN.enqueue(tx, NoDetails(), unique_key=NIGHTLY)
     return 0
 
 
-tasks: Final = Tasks()
-tasks.periodic(NIGHTLY, next_selfcheck_at, enqueue_selfcheck)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(NIGHTLY, next_selfcheck_at, enqueue_selfcheck)

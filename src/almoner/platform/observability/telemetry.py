@@ -16,7 +16,7 @@ from almoner.platform.database.disk_space import FreeSpace
 from almoner.platform.observability.log_lines import LogLineWriter, Write, stderr_log_writer
 
 
-class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
+class RequestLogLine(msgspec.Struct, omit_defaults=True, rename="camel"):
     """The log line of one request. ``address``: the client's. ``frames``: where a failure occurred."""
 
     at: datetime
@@ -89,15 +89,15 @@ class Telemetry:
         """Write one line."""
         self._write({"at": at, "event": event, **fields})
 
-    def record_request(self, line: RequestLine, seconds: float) -> None:
+    def record_request(self, log_line: RequestLogLine, seconds: float) -> None:
         """Count one response and write its log line."""
-        bound = self._bound.get((line.route, line.status))
+        bound = self._bound.get((log_line.route, log_line.status))
         if bound is None:
-            bound = (self.requests.labels(line.route, str(line.status)), self.seconds.labels(line.route))
-            self._bound[line.route, line.status] = bound
+            bound = (self.requests.labels(log_line.route, str(log_line.status)), self.seconds.labels(log_line.route))
+            self._bound[log_line.route, log_line.status] = bound
         bound[0].inc()
         bound[1].observe(seconds)
-        self._write(line)
+        self._write(log_line)
 
     def record_upload_check(self, outcome: str, seconds: float) -> None:
         """Count one check of a received file."""
@@ -134,9 +134,9 @@ class DiskMetrics(Collector):
         self._refused = False
         registry.register(self)
 
-    def set(self, free: FreeSpace | None, *, refused: bool) -> None:
+    def set_free_space(self, free_space: FreeSpace | None, *, writes_refused: bool) -> None:
         """Set the measured values, and whether writes are refused."""
-        self._free, self._refused = free, refused
+        self._free, self._refused = free_space, writes_refused
 
     def collect(self) -> Iterator[Metric]:
         """The current values."""
@@ -188,9 +188,9 @@ class StoredCounter(Collector):
         self._counted: dict[tuple[str, ...], int] = {}
         registry.register(self)
 
-    def set(self, labels: tuple[str, ...], count: int) -> None:
+    def set_total(self, labels: tuple[str, ...], total: int) -> None:
         """Set the all-time total."""
-        self._counted[labels] = count
+        self._counted[labels] = total
 
     def collect(self) -> Iterator[Metric]:
         """The current values."""
@@ -261,7 +261,7 @@ class PayeeCheckMetrics:
             registry=registry,
         )  # fmt: skip
 
-    def set_open(self, kind: str, count: int, oldest_seconds: float) -> None:
+    def set_open_checks(self, kind: str, count: int, oldest_seconds: float) -> None:
         """Set how many checks of a kind are open, and the age of the oldest."""
         self._open.labels(kind).set(count)
         self._oldest.labels(kind).set(max(0.0, oldest_seconds))
@@ -280,7 +280,7 @@ class ReconciliationMetrics:
             ("kind",), registry=registry,
         )  # fmt: skip
 
-    def set_open(self, kind: str, count: int, oldest_seconds: float) -> None:
+    def set_open_items(self, kind: str, count: int, oldest_seconds: float) -> None:
         """Set how many items of a kind are not reconciled, and the age of the oldest."""
         self._open.labels(kind).set(count)
         self._oldest.labels(kind).set(max(0.0, oldest_seconds))

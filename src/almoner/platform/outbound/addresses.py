@@ -154,13 +154,13 @@ def wider_client_network(address: str) -> str:
         return near
 
 
-def refusal_reason(address: str, *, loopback: bool) -> str | None:
-    """Why this address may not be connected to, or None. ``loopback``: only loopback addresses may."""
+def address_refusal_reason(address: str, *, loopback_only: bool) -> str | None:
+    """Why this address may not be connected to, or None. ``loopback_only``: only loopback addresses may."""
     try:
         parsed = ip_address(address)
     except ValueError:
         return "not an address"
-    if loopback:
+    if loopback_only:
         return None if parsed.is_loopback else "not loopback"
     return denied_range_of(parsed)
 

@@ -204,7 +204,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def _ensure_allowed(address: str, *, loopback: bool) -> None:
-    if addresses.refusal_reason(address, loopback=loopback):
+    if addresses.address_refusal_reason(address, loopback_only=loopback):
         raise _Denied("the address is not public")
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import idna
 
-from almoner.kit.text import clean_code
+from almoner.kit.text import clean_ascii_code
 
 MAX_LENGTH: Final = 254
 """The maximum length of an address in ASCII (RFC 5321, erratum 1690)."""
@@ -24,7 +24,7 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 def clean_email_address(text: str) -> str:
     """The address without invisible characters and with ASCII forms of wide letters."""
-    return clean_code(text)
+    return clean_ascii_code(text)
 
 
 def is_email_address(text: str) -> bool:

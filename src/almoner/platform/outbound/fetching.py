@@ -76,7 +76,7 @@ Report = Callable[[FetchProgress], None]
 
 
 async def resolve_files(
-    db: Database, folder: Path, paths_or_urls: Sequence[str], report: Report | None = None
+    db: Database, folder: Path, paths_or_urls: Sequence[str], report_progress: Report | None = None
 ) -> tuple[list[Path], list[FetchedFile]]:
     """(all files, downloaded files) for paths and URLs, in order.
 
@@ -89,7 +89,7 @@ async def resolve_files(
     try:
         for place in paths_or_urls:
             if is_url(place):
-                fetched.append(await fetch_file(outbound, folder, place, db.deployment.clock.real_now, report))
+                fetched.append(await fetch_file(outbound, folder, place, db.deployment.clock.real_now, report_progress))
                 found.append(fetched[-1].path)
             elif await asyncio.to_thread(Path(place).exists):
                 found.append(Path(place))
@@ -111,14 +111,14 @@ async def fetch_file(
     folder: Path,
     url: str,
     real_now: Callable[[], datetime],
-    report: Report | None = None,
+    report_progress: Report | None = None,
     limits: FetchLimits = _LIMITS,
 ) -> FetchedFile:
     """Download a published file unless it is unchanged. Raises FetchRefused, FetchInterrupted."""
     own = folder / sha256(url.encode()).hexdigest()[:12]
     await asyncio.to_thread(own.mkdir, parents=True, exist_ok=True)
     with _folder_lock(own, url):
-        return await _Download(outbound, own, url, real_now, report or (lambda _: None), limits).run()
+        return await _Download(outbound, own, url, real_now, report_progress or (lambda _: None), limits).run()
 
 
 @contextmanager
@@ -235,10 +235,10 @@ class _Download:
             case 304 if known is not None:
                 return known
             case 200:
-                total = remote_files.content_length(answer.headers)
+                total = remote_files.parse_content_length(answer.headers)
                 return await self._write(answer, _Version.of(self.url, answer.headers, total), 0)
             case 206 if started is not None:
-                start, total = remote_files.content_range(answer.headers)
+                start, total = remote_files.parse_content_range(answer.headers)
                 if start == self._came() and total == started.total and self._same(started, answer):
                     return await self._write(answer, started, start)
                 self._partial.unlink()
@@ -282,7 +282,7 @@ class _Download:
 
     def _finish(self, version: _Version) -> FetchedFile:
         """Check the download and rename it. Raises FetchRefused."""
-        if (fault := remote_files.content_problem(self._partial)) is not None:
+        if (fault := remote_files.find_content_problem(self._partial)) is not None:
             self._partial.unlink()
             raise FetchRefused(f"{self.url} {fault}")
         with self._partial.open("rb+") as file:

@@ -49,9 +49,9 @@ class Mail:
     reply_to: str | None = None
     sender_name: str | None = None
 
-    def sender(self, configured: str) -> tuple[str, str]:
-        """The sender's name and address; ``configured`` is like ``Giving <giving@example.org>``."""
-        name, address = parseaddr(configured)
+    def sender_name_and_address(self, configured_sender: str) -> tuple[str, str]:
+        """The sender's name and address; ``configured_sender`` is like ``Giving <giving@example.org>``."""
+        name, address = parseaddr(configured_sender)
         return " ".join((self.sender_name or name).split()), address
 
 

@@ -24,7 +24,7 @@ from almoner.kit.text import defuse_links
 from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.outbound.mail_text import plain_text_of_html
 from almoner.platform.pages import colours
-from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text, template_environment
+from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text, build_template_environment
 from almoner.platform.pages.translations import Language
 
 _HTML_SPACE: Final = re.compile(r"[ \t\n\r\f]+")
@@ -63,7 +63,7 @@ class _OwnMarkup(Markup):
 @cache
 def _mail_environment(templates: Path) -> Environment:
     """Compiled once per process. Parts are called here: a macro's output is treated within it, and not again."""
-    result = template_environment(templates, _without_links)
+    result = build_template_environment(templates, _without_links)
     result.filters["embed"] = _bidi_isolated_in_mail
     result.filters["own_link"] = _own_link
     result.filters["own_addresses"] = _own_addresses
@@ -88,18 +88,18 @@ class MailRenderer(PageRenderer):
         """The deployment's branding."""
         return MailBrand(self.deployment.public_links.name or "Almoner")
 
-    def partner_brand(
-        self, name: str, sender: str, colour: str | None, logo: str | None, links: PublicLinks
+    def build_partner_brand(
+        self, name: str, sender_name: str, colour: str | None, logo_key: str | None, links: PublicLinks
     ) -> MailBrand:
-        """A partner's branding. ``colour``: is made legible. ``logo``: the key of an image."""
+        """A partner's branding. ``colour``: is made legible. ``logo_key``: the key of an image."""
         palette = colours.build_palette(colours.parse_colour(colour)).light if colour else {}
         own = MailBrand(name)
         return MailBrand(
             name,
-            sender,
+            sender_name,
             palette.get("--panel", own.panel),
             palette.get("--brand", own.button),
-            f"{self.deployment.base_urls.pages}/media/{logo}" if logo else None,
+            f"{self.deployment.base_urls.pages}/media/{logo_key}" if logo_key else None,
             links,
         )
 
@@ -221,8 +221,8 @@ def _is_ip_address(value: str) -> bool:
     return True
 
 
-def test_message(recipient: str, at: datetime) -> Mail:
+def build_test_mail(recipient: str, sent_at: datetime) -> Mail:
     """The test email that an operator sends to check delivery."""
     text = "This is a test message of `almoner check`. Mails of this deployment arrive."
-    key = f"almoner check {at.isoformat()}"
-    return Mail(key, at, None, recipient, "Almoner test message", text, f"<p>{text}</p>", "en")
+    key = f"almoner check {sent_at.isoformat()}"
+    return Mail(key, sent_at, None, recipient, "Almoner test message", text, f"<p>{text}</p>", "en")

@@ -31,19 +31,19 @@ def published_file_name(url: str, headers: Mapping[str, str]) -> str:
     return safe or "file"
 
 
-def content_length(headers: Mapping[str, str]) -> int | None:
+def parse_content_length(headers: Mapping[str, str]) -> int | None:
     """The Content-Length, if given."""
     stated = headers.get("Content-Length", "")
     return int(stated) if stated.isascii() and stated.isdigit() else None
 
 
-def content_range(headers: Mapping[str, str]) -> tuple[int, int]:
+def parse_content_range(headers: Mapping[str, str]) -> tuple[int, int]:
     """(first byte, total size) of a partial response; (-1, -1) if unknown."""
     found = _RANGE.fullmatch(headers.get("Content-Range", ""))
     return (int(found.group(1)), int(found.group(2))) if found else (-1, -1)
 
 
-def content_problem(file: Path) -> str | None:
+def find_content_problem(file: Path) -> str | None:
     """Why the content is not data, such as an HTML error page; else None."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD_BYTES)
@@ -73,7 +73,7 @@ def _is_workbook(file: Path) -> bool:
         return False
 
 
-def date_in_name(file_name: str) -> datetime | None:
+def date_in_file_name(file_name: str) -> datetime | None:
     """The date in a file name: ``sdn_2024-05-03.csv``."""
     for year, month, day in _DAY.findall(file_name):
         try:

@@ -12,7 +12,7 @@ _GAP: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """One day. ``x``, ``y``, ``width``, ``height``: of its bar, in units of the picture."""
 
     day: date
@@ -27,7 +27,7 @@ class Bar:
 class DailyChart:
     """The totals of the last days, oldest first, and the total of as many days before."""
 
-    bars: list[Bar]
+    bars: list[ChartBar]
     total: int
     total_before: int
 
@@ -37,15 +37,15 @@ def chart_start_date(today: date) -> date:
     return today - timedelta(days=2 * DAYS - 1)
 
 
-def daily_chart(counts: Mapping[date, int], today: date) -> DailyChart:
+def build_daily_chart(counts_by_day: Mapping[date, int], today: date) -> DailyChart:
     """The chart of daily counts since ``first_day``."""
     days = [today - timedelta(days=back) for back in range(2 * DAYS - 1, -1, -1)]
     before, shown = days[:DAYS], days[DAYS:]
-    most = max((counts.get(day, 0) for day in shown), default=0) or 1
+    most = max((counts_by_day.get(day, 0) for day in shown), default=0) or 1
     step = WIDTH / DAYS
     bars = []
     for position, day in enumerate(shown):
-        count = counts.get(day, 0)
+        count = counts_by_day.get(day, 0)
         height = round(count / most * HEIGHT, 1)
-        bars.append(Bar(day, count, round(position * step, 1), HEIGHT - height, round(step - _GAP, 1), height))
-    return DailyChart(bars, sum(bar.count for bar in bars), sum(counts.get(day, 0) for day in before))
+        bars.append(ChartBar(day, count, round(position * step, 1), HEIGHT - height, round(step - _GAP, 1), height))
+    return DailyChart(bars, sum(bar.count for bar in bars), sum(counts_by_day.get(day, 0) for day in before))

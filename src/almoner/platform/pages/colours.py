@@ -55,20 +55,20 @@ def contrast_ratio(one: Colour, other: Colour) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def mix_colours(one: Colour, other: Colour, share: float) -> Colour:
-    """Mix two colours; ``share`` is that of the second."""
-    red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
+def mix_colours(first: Colour, second: Colour, second_share: float) -> Colour:
+    """Mix two colours; ``second_share`` is that of the second."""
+    red, green, blue = (round(a + (b - a) * second_share) for a, b in zip(first, second, strict=True))
     return red, green, blue
 
 
-def make_legible(colour: Colour, ground: Colour, ratio: float = TEXT) -> Colour:
+def make_legible(colour: Colour, background: Colour, min_contrast: float = TEXT) -> Colour:
     """The colour, or its nearest shade with enough contrast to the background.
 
     Darker on light grounds, lighter on dark ones. The ratio must be one that black or white has with the ground.
     """
-    end = _BLACK if contrast_ratio(_BLACK, ground) > contrast_ratio(_WHITE, ground) else _WHITE
+    end = _BLACK if contrast_ratio(_BLACK, background) > contrast_ratio(_WHITE, background) else _WHITE
     shades = (mix_colours(colour, end, percent / 100) for percent in range(101))
-    return next(shade for shade in shades if contrast_ratio(shade, ground) >= ratio)
+    return next(shade for shade in shades if contrast_ratio(shade, background) >= min_contrast)
 
 
 def build_palette(colour: Colour) -> Palette:

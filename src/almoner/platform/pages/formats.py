@@ -25,23 +25,23 @@ _SECONDS_AS_SUCH: Final = 50
 """Longer durations are given in minutes."""
 
 
-def format_money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
+def format_money(amount_minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
     """``1234`` ``GBP`` as ``£12.34``. ``short`` omits zero decimals (``£10``)."""
     digits = money.currency_exponent(currency)
-    value = decimal_amount(minor, currency)
+    value = decimal_amount(amount_minor, currency)
     fraction = 0 if short and value == value.to_integral_value() else digits
     return _apply_pattern(locale.currency_formats["standard"], value, fraction, locale, currency)
 
 
-def format_plain_amount(minor: int, currency: str, locale: Locale) -> str:
+def format_plain_amount(amount_minor: int, currency: str, locale: Locale) -> str:
     """The amount without a currency, as typed into a field: ``12,34`` in German."""
     digits = money.currency_exponent(currency)
-    return _apply_pattern(locale.decimal_formats[None], decimal_amount(minor, currency), digits, locale, None)
+    return _apply_pattern(locale.decimal_formats[None], decimal_amount(amount_minor, currency), digits, locale, None)
 
 
-def decimal_amount(minor: int, currency: str) -> Decimal:
+def decimal_amount(amount_minor: int, currency: str) -> Decimal:
     """Minor units as an exact decimal."""
-    return Decimal(minor).scaleb(-money.currency_exponent(currency))
+    return Decimal(amount_minor).scaleb(-money.currency_exponent(currency))
 
 
 def currency_symbol(currency: str, locale: Locale) -> str:
@@ -163,14 +163,16 @@ def list_separator(locale: Locale) -> str:
     return {"ar": "، ", "ja": "、"}.get(locale.language, ", ")
 
 
-def full_name(first: str, last: str, locale: Locale) -> str:
+def full_name(first_name: str, last_name: str, locale: Locale) -> str:
     """First and last name in the language's order."""
-    return " ".join(name for name in ((last, first) if is_family_name_first(locale) else (first, last)) if name)
+    return " ".join(
+        name for name in ((last_name, first_name) if is_family_name_first(locale) else (first_name, last_name)) if name
+    )
 
 
-def greeting_name(first: str, last: str, locale: Locale) -> str:
+def greeting_name(first_name: str, last_name: str, locale: Locale) -> str:
     """The name to greet somebody by: the first name, or the family name where that comes first."""
-    return (last or first) if is_family_name_first(locale) else (first or last)
+    return (last_name or first_name) if is_family_name_first(locale) else (first_name or last_name)
 
 
 def currency_of_region(region: str, today: date) -> str | None:

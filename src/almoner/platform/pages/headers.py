@@ -45,7 +45,7 @@ class InlineSources:
     scripts: Sequence[str]
 
 
-def nonce_sources(nonce: str) -> InlineSources:
+def inline_sources_for_nonce(nonce: str) -> InlineSources:
     """CSP sources of a page that is rendered for one request."""
     return InlineSources([f"'nonce-{nonce}'"], [f"'nonce-{nonce}'"])
 
@@ -64,7 +64,7 @@ def replace_nonce_with_hashes(html: str, nonce: str) -> tuple[str, InlineSources
 
 
 def security_headers(
-    inline: InlineSources,
+    inline_sources: InlineSources,
     *,
     form_targets: Iterable[str],
     production: bool,
@@ -87,8 +87,8 @@ def security_headers(
         (
             "default-src 'none'",
             *(["script-src 'self'"] if passkeys else []),
-            *([" ".join(("script-src", *inline.scripts)), "connect-src 'self'"] if script else []),
-            " ".join(("style-src 'self'", *inline.styles)),
+            *([" ".join(("script-src", *inline_sources.scripts)), "connect-src 'self'"] if script else []),
+            " ".join(("style-src 'self'", *inline_sources.styles)),
             "img-src 'self' data:",
             *(["frame-src 'self'"] if frames else []),
             f"form-action {targets}",

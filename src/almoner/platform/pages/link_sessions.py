@@ -33,15 +33,15 @@ class LinkSession:
     csrf: str
     until: datetime | None = None
 
-    def set_cookie(self, response: Response, *, seconds: int) -> None:
+    def set_cookie(self, response: Response, *, max_age_seconds: int) -> None:
         """Set the session's ``__Host-`` cookie."""
         response.set_cookie(
-            self.cookie, self.proof, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
+            self.cookie, self.proof, max_age=max_age_seconds, path="/", secure=True, httponly=True, samesite="lax"
         )
 
-    def matches_csrf_token(self, csrf: object) -> bool:
+    def matches_csrf_token(self, csrf_token: object) -> bool:
         """Whether a posted form carries this session's CSRF token; constant time."""
-        return isinstance(csrf, str) and hmac.compare_digest(self.csrf.encode(), csrf.encode())
+        return isinstance(csrf_token, str) and hmac.compare_digest(self.csrf.encode(), csrf_token.encode())
 
 
 def begin_link_session(

@@ -26,7 +26,7 @@ from almoner.platform.pages.server_error import ServerErrorResponse
 _COOKIE_SECONDS: Final = 24 * 3600  # the link starts a new session
 
 
-class LinkedPages:
+class RecordLinkPages:
     """The page of a record for the holder of its link. ``purpose``: of the tokens, and the path."""
 
     def __init__(self, db: Database, pages: PageRenderer, purpose: str, record_type: str) -> None:
@@ -67,7 +67,7 @@ class LinkedPages:
         # A second tab keeps the first one's session: a new one would invalidate the open form.
         visit = link_sessions.find_link_session(request, self._vault, self._purpose, record, name)
         visit = visit or link_sessions.begin_link_session(self._vault, self._purpose, record, name)
-        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         return response
 
     async def page(self, request: Request) -> Response:

@@ -69,14 +69,14 @@ class AmountProblem(Enum):
     TOO_LARGE = "too_large"
 
 
-def parse_amount(entered: str, currency: str, locale: Locale) -> int | AmountProblem:
+def parse_amount(entered_text: str, currency: str, locale: Locale) -> int | AmountProblem:
     """Minor units of a typed amount in the language's notation, or why it is invalid.
 
     Group separators must be where the language puts them; the currency's own sign, name or code may be before or after.
     A separator that the language does not use is a decimal one before one or two digits; before three it could be a
     group separator. Blanks and apostrophes part groups in every language.
     """
-    if len(entered) > _MAX_TYPED:
+    if len(entered_text) > _MAX_TYPED:
         return AmountProblem.NOT_A_NUMBER
     text = clean_text(entered).translate(_WIDE).strip()
     text = _without_currency(text, currency, locale)

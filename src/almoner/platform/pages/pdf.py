@@ -59,17 +59,17 @@ class PdfRenderer:
             1, max_count=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS
         )  # the compiler does not allow concurrent calls
 
-    async def render(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
-        """Render a document. ``facts`` are its values, ``links`` its URLs, ``at`` its creation time.
+    async def render_document(self, facts: Facts, links: Mapping[str, str], created_at: datetime) -> bytes:
+        """Render a document. ``facts`` are its values, ``links`` its URLs, ``created_at`` its creation time.
 
         Raises ServiceUnavailable when too many wait.
         """
         async with self._line.slot():
-            return await asyncio.to_thread(self._print, facts, links, at)
+            return await asyncio.to_thread(self._print, facts, links, created_at)
 
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         texts = list(_iter_texts(facts))
-        more = script_fonts.fonts_for(_uncovered(texts), "".join(texts), str(facts.get("lang", "")))
+        more = script_fonts.find_fonts_with_glyphs(_uncovered(texts), "".join(texts), str(facts.get("lang", "")))
         # Han characters of an expected language are drawn with the package's font.
         families = (*_FAMILIES, *more) if facts.get("lang") == "ja" else (*_FAMILIES[:3], *more, *_FAMILIES[3:])
         compiler = self._compiler_with(tuple(more.values())) if more else self._compiler
@@ -109,19 +109,19 @@ def build_contact_and_notice_facts(deployment: Deployment, language: Language) -
     public, rtl = deployment.public_links, language.direction == "rtl"
     contact = language.text("page.contact", email=public.contact) if public.contact else None
     notices = [{"label": language.text(key), "link": key} for key, _ in public.notices]
-    name = directional_text(public.name, rtl=rtl) if public.name else None
+    name = text_with_direction(public.name, document_is_rtl=rtl) if public.name else None
     return {"name": name, "contact": contact, "notices": notices}, dict(public.notices)
 
 
-def directional_text(text: str, *, rtl: bool) -> dict[str, object]:
-    """A text with its own writing direction; ``rtl`` is the document's."""
+def text_with_direction(text: str, *, document_is_rtl: bool) -> dict[str, object]:
+    """A text with its own writing direction; ``document_is_rtl`` is the document's."""
     for character in text:
         match unicodedata.bidirectional(character):
             case "L":
                 return {"text": text, "rtl": False}
             case "R" | "AL":
                 return {"text": text, "rtl": True}
-    return {"text": text, "rtl": rtl and not any(character.isdigit() for character in text)}
+    return {"text": text, "rtl": document_is_rtl and not any(character.isdigit() for character in text)}
 
 
 def to_printable(text: str) -> str:

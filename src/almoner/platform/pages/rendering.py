@@ -20,7 +20,7 @@ from almoner.kit import language as languages
 from almoner.kit.public_links import PublicLinks
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets, formats
-from almoner.platform.pages.headers import nonce_sources, replace_nonce_with_hashes, security_headers
+from almoner.platform.pages.headers import inline_sources_for_nonce, replace_nonce_with_hashes, security_headers
 from almoner.platform.pages.translations import FALLBACK, Language, TranslationCatalogues
 
 _SHARED: Final = Path(__file__).parent / "templates"
@@ -31,10 +31,10 @@ _SHARED_PAGES: Final = 64
 @cache
 def _page_environment(templates: Path) -> Environment:
     """The page environment, compiled once per process."""
-    return template_environment(templates)
+    return build_template_environment(templates)
 
 
-def template_environment(templates: Path, finalize: Callable[[object], object] | None = None) -> Environment:
+def build_template_environment(templates: Path, finalize: Callable[[object], object] | None = None) -> Environment:
     """The Jinja environment of a template folder and the shared templates."""
     result = Environment(
         loader=ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(_SHARED)]),
@@ -47,7 +47,7 @@ def template_environment(templates: Path, finalize: Callable[[object], object] |
     result.filters["bdi"] = bidi_isolated
     result.filters["embed"] = bidi_isolated_in_page
     result.filters["strong"] = bold_bidi_isolated
-    result.filters["whole"] = bold_unbroken
+    result.filters["whole"] = bold_without_line_breaks
     return result
 
 
@@ -76,14 +76,14 @@ class PageRenderer:
         """The environment, created on first use."""
         return _page_environment(self._folder)
 
-    def language(self, tag: str | None) -> Language:
+    def language_for_tag(self, tag: str | None) -> Language:
         """The language for an RFC 5646 tag; English if it is not offered."""
         return self.catalogues.language(tag)
 
     def preferred_language(self, request: Request) -> Language:
         """The language that Accept-Language prefers; English if none is offered."""
         found = languages.negotiate_language(request.headers.get("accept-language"), self.catalogues.offered_languages)
-        return self.language(found or FALLBACK)
+        return self.language_for_tag(found or FALLBACK)
 
     def render_text(self, template: str, language: Language, **context: object) -> str:
         """Render a template to text."""
@@ -111,7 +111,7 @@ class PageRenderer:
         nonce = token_urlsafe(16)
         body = self.render_text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
         headers = security_headers(
-            nonce_sources(nonce),
+            inline_sources_for_nonce(nonce),
             form_targets=form_targets,
             production=not self.deployment.sandbox,
             passkeys=passkeys,
@@ -233,7 +233,7 @@ def bold_bidi_isolated(value: object) -> Markup:
     return Markup("<strong><bdi>{}</bdi></strong>").format(value)
 
 
-def bold_unbroken(value: object) -> Markup:
+def bold_without_line_breaks(value: object) -> Markup:
     """The value in bold, isolated and without line breaks: numbers that people copy."""
     return Markup('<strong class="whole"><bdi>{}</bdi></strong>').format(value)
 

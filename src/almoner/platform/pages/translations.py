@@ -52,7 +52,7 @@ class Language:
         """The value of the ``lang`` attribute."""
         if self.tag.split("-")[0].lower() == self.catalogue.split("-")[0]:
             return self.tag
-        region = languages.region_of(self.tag)
+        region = languages.region_of_language_tag(self.tag)
         return f"{self.catalogue.split('-')[0]}-{region}" if region else self.catalogue
 
     def has(self, key: str) -> bool:

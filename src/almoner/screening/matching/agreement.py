@@ -173,21 +173,21 @@ def best_name_likeness(
     searched_names: Sequence[str],
     listed_names: Sequence[str],
     *,
-    second_line: str | None = None,
-    shares_first_line: bool | None = None,
+    listed_second_line: str | None = None,
+    others_share_first_line: bool | None = None,
 ) -> NameLikeness:
     """The best likeness of all pairs of names. Other names count slightly less than the main name.
 
-    ``second_line`` belongs to the first listed name: a chapter, a trust, another name. ``shares_first_line``: other
-    organisations have the same first line; None if unknown.
+    ``listed_second_line`` belongs to the first listed name: a chapter, a trust, another name.
+    ``others_share_first_line``: other organisations have the same first line; None if unknown.
     """
     first, *others = [read for name in listed_names if (read := _prepare(name)).words] or [_prepare("")]
-    second = _prepare(second_line or "")
+    second = _prepare(listed_second_line or "")
     found: list[NameLikeness] = []
     for rank, name in enumerate(searched_names):
         read = _prepare(name)
         pairs = (
-            [*_compare_with_lines(read, first, second, in_family=shares_first_line)]
+            [*_compare_with_lines(read, first, second, in_family=others_share_first_line)]
             if second.words
             else [compare_names(read, first)]
         )
@@ -240,16 +240,19 @@ def _has_address(one: ParsedAddress) -> bool:
     return bool(one.street or one.box)
 
 
-def compare_parties(party: Party, listed: Party) -> PartyAgreement:
+def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
     """Score how well a searched party and a listed one agree."""
     likeness = best_name_likeness(
-        party.names, listed.names, second_line=listed.second_line, shares_first_line=listed.in_family
+        party.names,
+        listed_party.names,
+        listed_second_line=listed_party.second_line,
+        others_share_first_line=listed_party.in_family,
     )
     mine, other = _prepare(likeness.asked), _prepare(likeness.listed)
-    here, there = parse_address(party), parse_address(listed)
+    here, there = parse_address(party), parse_address(listed_party)
     near = compare_addresses(here, there)
     parts = [ScorePart("name", likeness.score * (1 - _ADDRESS_SHARE), likeness.asked, likeness.listed)]
-    parts += _place_parts(party, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
+    parts += _place_parts(party, listed_party, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
     if near.street != "same" and other.name_frequency >= _COMMON_NAME_FREQUENCY:
         points = min(_COMMON_NAME_DEDUCTION, score)
@@ -267,7 +270,7 @@ def compare_parties(party: Party, listed: Party) -> PartyAgreement:
         vetoes=likeness.vetoes,
         name_parts=likeness.parts,
         exact=likeness.score >= _EQUAL_SCORE,
-        whole_name=bool(listed.names) and likeness.listed.startswith(listed.names[0]),
+        whole_name=bool(listed_party.names) and likeness.listed.startswith(listed_party.names[0]),
         differs_in_distinctive_word=_differs_in_distinctive_word(likeness),
         same_place="same" in (near.street, near.postcode, near.city) or near.street == "near",
         same_state=near.state == "same",

@@ -79,10 +79,10 @@ def _without_umlauts(word: str) -> str:
     return _UMLAUT.sub("", word)
 
 
-def max_edit_distance(longest: int, *, loose: bool) -> int:
+def max_edit_distance(longer_word_length: int, *, loose: bool) -> int:
     """The edit distance allowed between two words, by the length of the longer one."""
-    typos = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
-    return typos + (loose and longest > MIN_WORD_LENGTH)
+    typos = 1 if longer_word_length < _LONG_ENOUGH_FOR_TWO else 2 if longer_word_length < _LONG_ENOUGH_FOR_THREE else 3
+    return typos + (loose and longer_word_length > MIN_WORD_LENGTH)
 
 
 def _phonetic_similarity(one: str, other: str) -> float:
@@ -115,7 +115,7 @@ class WordAligner:
         self.right = list(range(len(listed.words)))
         self.pairs: list[AlignedWords] = []
 
-    def align(self) -> list[AlignedWords]:
+    def align_words(self) -> list[AlignedWords]:
         """Return all pairs of aligned words."""
         self._match_equal()
         self._match_abbreviated()

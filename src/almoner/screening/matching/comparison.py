@@ -97,28 +97,30 @@ def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> flo
 
 
 def compare_names(
-    searched_name: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
+    searched_name: PreparedName, listed_name: PreparedName, *, allow_more_typos: bool = False, are_persons: bool = False
 ) -> NameLikeness:
     """How alike two names are: the weighted share of words that agree; symmetric.
 
-    ``loose``: other evidence says that they are the same: more typos are allowed, and letters count as well as words.
-    ``persons``: words may be short forms of first names, and single letters their initials.
+    ``allow_more_typos``: other evidence says that they are the same: more typos are allowed, and letters count as well
+    as words. ``are_persons``: words may be short forms of first names, and single letters their initials.
     """
-    whole, other = searched_name, listed
-    if searched_name.forms != listed.forms:
-        searched_name, listed = (
-            _without_translated_form(searched_name, listed),
-            _without_translated_form(listed, searched_name),
+    whole, other = searched_name, listed_name
+    if searched_name.forms != listed_name.forms:
+        searched_name, listed_name = (
+            _without_translated_form(searched_name, listed_name),
+            _without_translated_form(listed_name, searched_name),
         )
-    if (searched_name.sounds is None) == (listed.sounds is None):
-        found = _compare_letters(searched_name, listed, loose=loose, persons=persons)
-        return _limit_homophones(found) if _has_other_letters(searched_name, listed) else found
+    if (searched_name.sounds is None) == (listed_name.sounds is None):
+        found = _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_persons)
+        return _limit_homophones(found) if _has_other_letters(searched_name, listed_name) else found
     sounded = compare_sounds(whole, other) if whole.sounds else _swap(compare_sounds(other, whole), whole, other)
-    foreign = searched_name.sounds or listed.sounds
+    foreign = searched_name.sounds or listed_name.sounds
     if foreign is not None and not foreign.is_spelt:
         return sounded
     return max(
-        _compare_letters(searched_name, listed, loose=loose, persons=persons), sounded, key=lambda one: one.score
+        _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_persons),
+        sounded,
+        key=lambda one: one.score,
     )
 
 
@@ -178,7 +180,7 @@ def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, 
     alignment = WordAligner(searched_name, listed, loose=loose, persons=persons)
     parts = []
     score = 0.0
-    for finding, likeness, left, right in alignment.align():
+    for finding, likeness, left, right in alignment.align_words():
         points = likeness * (_total_weight(searched_name, left) + _total_weight(listed, right)) / total
         score += points
         parts.append(ScorePart(finding, points, _text(searched_name, left), _text(listed, right)))

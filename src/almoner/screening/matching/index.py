@@ -135,16 +135,16 @@ class NameIndex:
         if self._persons:
             near.update(other for other in tables.nicknames().get(word, ()) if other in self._postings)
         listed = (*((word,) if word in self._postings else ()), *sorted(near))
-        return sum(map(self._postings.count, listed)), listed
+        return sum(map(self._postings.count_numbers, listed)), listed
 
     def _similar_words(self, word: str, *, loose: bool) -> set[str]:
         """Listed words that sound the same or are within the edit distance of ``word_similarity``."""
         shortest, most = MIN_WORD_LENGTH - loose, _MAX_TYPOS + loose
         if len(word) < shortest:
             return set()
-        near = set(self._words.select(self._sounds[compute_consonant_key(word)]))
+        near = set(self._words.get_words(self._sounds[compute_consonant_key(word)]))
         for spelling in conventions.possible_reduced_spellings(word) if loose else ():
-            near.update(self._words.select(self._written[conventions.consonant_skeleton(spelling)]))
+            near.update(self._words.get_words(self._written[conventions.consonant_skeleton(spelling)]))
         first, last = (
             self._first_of_length(max(shortest, len(word) - most)),
             self._first_of_length(len(word) + most + 1),
@@ -152,7 +152,7 @@ class NameIndex:
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
             found.update(self._near.numbers_between(part, first, last))
-        some = self._words.select(found)
+        some = self._words.get_words(found)
         close = process.extract(word, some, scorer=OSA.distance, score_cutoff=most, limit=None)
         allowed = _max_typos(len(word), most, loose=loose)
         near.update(other for other, typos, _ in close if typos <= allowed[len(other)])

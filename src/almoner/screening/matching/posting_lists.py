@@ -69,7 +69,7 @@ class PostingLists:
         begin = bisect_left(self._numbers, lower, start, end)
         return self._numbers[begin : bisect_left(self._numbers, upper, begin, end)]
 
-    def count(self, key: str) -> int:
+    def count_numbers(self, key: str) -> int:
         """Count the numbers of a key."""
         place = self._place(key)
         return 0 if place < 0 else self._starts[place + 1] - self._starts[place]
@@ -113,7 +113,7 @@ class PackedWords(Sequence[str]):
             raise IndexError(number)
         return self._text[self._starts[number] : self._starts[number + 1]]
 
-    def select(self, numbers: Iterable[int]) -> list[str]:
+    def get_words(self, numbers: Iterable[int]) -> list[str]:
         """The words with these numbers."""
         text, starts = self._text, self._starts
         return [text[starts[number] : starts[number + 1]] for number in numbers]

@@ -83,15 +83,18 @@ def compute_coarse_spellings(name: str) -> frozenset[str]:
 coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_spellings)
 
 
-def max_possible_likeness(matched_weight: float, total: float, matched: int, unmatched: int) -> float:
+def max_possible_likeness(
+    matched_weight: float, total_weight: float, matched_count: int, unmatched_count: int
+) -> float:
     """The highest possible likeness of a Latin name and a name in another script.
 
-    ``matched_weight``: the weight of the Latin words that may agree, of ``total``; ``matched`` is their number.
-    ``unmatched``: the number of words of the other name. One Latin word may be two words of the other name.
+    ``matched_weight``: the weight of the Latin words that may agree, of ``total_weight``; ``matched_count`` is their
+    number. ``unmatched_count``: the number of words of the other name. One Latin word may be two words of the other
+    name.
     """
-    left_over, right_over = _UNMATCHED * max(0, unmatched - matched - 1), total - matched_weight
+    left_over, right_over = _UNMATCHED * max(0, unmatched_count - matched_count - 1), total_weight - matched_weight
     replaced = 2 * _REPLACED * min(left_over, right_over)
-    return (2 * matched_weight - replaced) / (2 * matched_weight + left_over + right_over) if total else 0.0
+    return (2 * matched_weight - replaced) / (2 * matched_weight + left_over + right_over) if total_weight else 0.0
 
 
 def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> NameLikeness:
@@ -249,11 +252,11 @@ def _shared_letters(one: frozenset[str], other: frozenset[str]) -> int:
     return 0
 
 
-def is_near_key(key: str, others: Collection[str]) -> bool:
+def is_near_key(key: str, known_keys: Collection[str]) -> bool:
     """Whether a key is one of these keys or differs by one letter."""
-    return key in others or any(
+    return key in known_keys or any(
         max(len(key), len(other)) >= SHORTEST_NEAR and Levenshtein.distance(key, other, score_cutoff=1) <= 1
-        for other in others
+        for other in known_keys
     )
 
 

@@ -214,13 +214,13 @@ def without_article(word: str) -> str:
 
 
 @lru_cache(maxsize=32_768)
-def transcription_likeness(text: str, script: str, latin: str) -> float:
-    """How well ``latin`` transcribes ``text``: 1 if each letter has its usual transcription."""
-    spelt = [_latin_units(without_article(latin) if script == "ARABIC" else latin)]
+def transcription_likeness(text: str, script: str, latin_text: str) -> float:
+    """How well ``latin_text`` transcribes ``text``: 1 if each letter has its usual transcription."""
+    spelt = [_latin_units(without_article(latin_text) if script == "ARABIC" else latin_text)]
     if script in _MERGING:
         spelt = [tuple(_MERGED.get(unit, unit) for unit in spelt[0])]
-    elif script == "ARABIC" and not _ASPIRATES.isdisjoint(text) and _DIGRAPH_OF_H.search(latin):
-        spelt.append(_latin_units(_DIGRAPH_OF_H.sub(r"\1-h", latin)))
+    elif script == "ARABIC" and not _ASPIRATES.isdisjoint(text) and _DIGRAPH_OF_H.search(latin_text):
+        spelt.append(_latin_units(_DIGRAPH_OF_H.sub(r"\1-h", latin_text)))
     forms = [_script_letters(form, script) for form in _article_variants(text, script)]
     return max(_likeness(letters, units, _vowel_cost(script)) for letters in forms for units in spelt)
 

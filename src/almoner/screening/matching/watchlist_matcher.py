@@ -294,7 +294,7 @@ def _best_match(
         listed = _prepare_listed(text, subject.countries_incomplete)
         for asked in subject.names:
             loose = evidence.agrees_strongly or not evidence.is_comparable
-            likeness = compare_names(asked, listed, loose=loose, persons=subject.countries_incomplete)
+            likeness = compare_names(asked, listed, allow_more_typos=loose, are_persons=subject.countries_incomplete)
             if likeness.score + _MAX_EVIDENCE_POINTS > best.score:
                 score, parts = _score_match(likeness, asked, listed, evidence, weak=text in entry.weak_names)
                 if score > best.score:
@@ -306,7 +306,7 @@ def _best_match(
 @lru_cache(maxsize=2_048)
 def _prepare_listed(text: str, person: bool, /) -> PreparedName:
     """Prepare a listed name when it is compared: keeping all of them prepared would use most of the memory."""
-    return prepare_name(text, person=person)
+    return prepare_name(text, is_person=person)
 
 
 def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[PreparedName]:
@@ -315,7 +315,7 @@ def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[P
     Otherwise the Latin name finds the entry at a fraction of the cost.
     """
     for entry in entries:
-        names = [prepare_name(text, person=person) for text in entry.names]
+        names = [prepare_name(text, is_person=person) for text in entry.names]
         if any(name.sounds is None for name in names):
             names = [name if name.sounds is None else replace(name, sounds=None) for name in names]
         yield from names

@@ -229,8 +229,8 @@ def _join_phrases(words: Sequence[str]) -> list[str]:
     return found
 
 
-def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
-    """The words of a name in one spelling. ``person``: a single letter is an initial, not a stop word."""
+def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
+    """The words of a name in one spelling. ``is_person``: a single letter is an initial, not a stop word."""
     forms: set[str] = set()
     name = given = name[:_MAX_LETTERS]
     if not name.isascii():
@@ -351,9 +351,9 @@ def _acronyms(written: list[str], words: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def prepare_name(name: str, *, person: bool = False) -> PreparedName:
-    """Prepare a name for comparison. ``person``: the name of a person."""
-    words, forms, whole, written, bare = tokenise_name(name, person=person)
+def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
+    """Prepare a name for comparison. ``is_person``: the name of a person."""
+    words, forms, whole, written, bare = tokenise_name(name, is_person=is_person)
     read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]
     if len(words) > 1 and words[-1] in _FORMAL:

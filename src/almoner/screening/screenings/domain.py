@@ -48,7 +48,7 @@ class SubjectDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class WatchlistHit:
     """A list entry that may be the subject.
 
     ``parts`` add up to the score; ``asked`` and ``listed`` are the names compared.
@@ -80,8 +80,8 @@ class LookupResult:
     """
 
     lists: Sequence[WatchlistVersion]
-    flagged: Sequence[Hit]
-    similar: Sequence[Hit]
+    flagged: Sequence[WatchlistHit]
+    similar: Sequence[WatchlistHit]
     entries: Mapping[tuple[str, str], WatchlistEntry]
     containing: TextHits
     obstacle: PersonObstacle | None
@@ -189,7 +189,7 @@ class ScreeningMatch:
         """What changed since the reviewer's decision."""
         return self.decided.differences_from(self.subject_side, self.entry_side) if self.decided else ()
 
-    def updated_with_hit(self, hit: Hit) -> "ScreeningMatch":
+    def updated_with_hit(self, hit: WatchlistHit) -> "ScreeningMatch":
         """The match after a screening found it again.
 
         A decision holds until a fact that it was based on changes. Then the match awaits review again: a cleared one
@@ -212,7 +212,7 @@ class ScreeningMatch:
             current=True,
         )
 
-    def with_new_engine_result(self, hit: Hit) -> "ScreeningMatch":
+    def with_new_engine_result(self, hit: WatchlistHit) -> "ScreeningMatch":
         """The match with the result of a new engine version for unchanged sides.
 
         The decision still applies, since both sides are the same; it is stored with the sides as the new engine reads
@@ -259,22 +259,22 @@ class ScreeningResult:
     obstacle: ScreeningObstacle | None = None
     manual_result: ManualResult | None = None
 
-    def combined_with(self, before: "ScreeningResult") -> "ScreeningResult":
+    def combined_with(self, previous_result: "ScreeningResult") -> "ScreeningResult":
         """This result combined with that of a screening right before it."""
         waiting = {match.id for match in self.matches if match.awaiting_review}
         return replace(
             self,
-            opened=[*self.opened, *(match for match in before.opened if match.id in waiting)],
-            ended=[*before.ended, *self.ended],
-            changed=before.changed or self.changed,
+            opened=[*self.opened, *(match for match in previous_result.opened if match.id in waiting)],
+            ended=[*previous_result.ended, *self.ended],
+            changed=previous_result.changed or self.changed,
         )
 
     @property
-    def covering_lists(self) -> Sequence[WatchlistVersion]:
+    def covering_watchlists(self) -> Sequence[WatchlistVersion]:
         """The lists that contain entries of its kind."""
         return [version for version in self.lists if version.covered_categories(self.kind)]
 
-    def status(self, category: Category) -> MatchDecision | Literal["clear"] | None:
+    def status_in_category(self, category: Category) -> MatchDecision | Literal["clear"] | None:
         """The most serious status in a category; None if no list covers it.
 
         Cleared matches do not count. A subject is clear only by a list that has entries of its kind, and only if all

@@ -15,7 +15,7 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import EntryMatch, Party, PreparedSubject
 from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.screenings import programmes
-from almoner.screening.screenings.domain import HOME_COUNTRIES, Hit, MatchSide, SubjectDetails
+from almoner.screening.screenings.domain import HOME_COUNTRIES, MatchSide, SubjectDetails, WatchlistHit
 from almoner.screening.watchlists.domain import (
     KINDS_BY_SUBJECT,
     Category,
@@ -98,7 +98,7 @@ def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
             name if spelling is text else replace(name, name=text)
             for text in dict.fromkeys(subject_details.names)
             for spelling in (text, *matching.other_romanisations(text))
-            if (name := matching.prepare_name(spelling, person=person)).words
+            if (name := matching.prepare_name(spelling, is_person=person)).words
         ),
         frozenset(subject_details.countries),
         frozenset(filter(None, map(normalise_identifier, subject_details.identifiers))),
@@ -151,7 +151,7 @@ class ScreeningIndex:
         }
         self._evidence = {kind: _EvidenceIndex(held) for kind, held in of.items()}
 
-    def find_hits(self, subject_details: SubjectDetails) -> list[Hit]:
+    def find_hits(self, subject_details: SubjectDetails) -> list[WatchlistHit]:
         """Return the entries that may be the subject, best first.
 
         Names are searched without other evidence; entries that share an identifier or address are compared again with
@@ -168,7 +168,7 @@ class ScreeningIndex:
                 found[entry] = one
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
-    def find_similar(self, subject_details: SubjectDetails, min_score: float, max_count: int) -> list[Hit]:
+    def find_similar(self, subject_details: SubjectDetails, min_score: float, max_count: int) -> list[WatchlistHit]:
         """Return up to ``max_count`` entries with a score of at least ``min_score`` that are not flagged, best first.
 
         They are searched by name only.
@@ -178,7 +178,9 @@ class ScreeningIndex:
         found = self._lists[subject_details.kind].compare_candidates(whole, min_score=min_score)
         return [self._hit(one) for one in found if one.entry not in flagged][:max_count]
 
-    def compare_with_entry(self, subject_details: SubjectDetails, list_code: str, entry_key: str) -> Hit | None:
+    def compare_with_entry(
+        self, subject_details: SubjectDetails, list_code: str, entry_key: str
+    ) -> WatchlistHit | None:
         """Compare a subject with one entry, however low the score; None if the entry is no longer listed."""
         if (one := self._of.get(_entry_id(list_code, entry_key))) is None or one.kind not in KINDS_BY_SUBJECT[
             subject_details.kind
@@ -190,11 +192,11 @@ class ScreeningIndex:
             found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0])
         return self._hit(found)
 
-    def _hit(self, found: EntryMatch) -> Hit:
+    def _hit(self, found: EntryMatch) -> WatchlistHit:
         one = self._of[found.entry]
         version, load = self._named[one.list]
         subject_side, entry_side = _sides(found, one.category)
-        return Hit(
+        return WatchlistHit(
             list=one.list,
             version=version,
             load=load,

@@ -34,9 +34,9 @@ class Screener:
                 async with db.write() as tx:
                     return await work(tx)
             except WatchlistsOutdated:
-                await self.reload_watchlists(db)
+                await self.reload_index(db)
 
-    async def current_watchlists(self, tx: Tx) -> ScreeningIndex:
+    async def current_index(self, tx: Tx) -> ScreeningIndex:
         """The current watch lists; they do not change until a write transaction ends.
 
         Raises WatchlistsOutdated.
@@ -45,7 +45,7 @@ class Screener:
             raise WatchlistsOutdated
         return self._lists
 
-    async def reload_watchlists(self, db: Database) -> ScreeningIndex:
+    async def reload_index(self, db: Database) -> ScreeningIndex:
         """Reload the watch lists into memory, without holding a connection while indexing."""
         async with self._renewing:
             versions = await _load_versions(db)
@@ -67,7 +67,7 @@ class Screener:
 
 async def _load_versions(db: Database) -> list[WatchlistVersion]:
     async with db.read() as tx:
-        return await watchlists.list_versions(tx)
+        return await watchlists.list_current_versions(tx)
 
 
 async def _read_entries(db: Database, code: str, known: _IndexedEntries) -> _IndexedEntries:

@@ -18,8 +18,6 @@ from almoner.screening.screenings.domain import (
     CHANGED,
     COMPARED,
     UNWATCHED,
-    Hit,
-    LookupResult,
     ManualResult,
     ScreenedSubject,
     ScreeningChangedEvent,
@@ -27,6 +25,8 @@ from almoner.screening.screenings.domain import (
     ScreeningResult,
     StoredSubject,
     SubjectDetails,
+    WatchlistHit,
+    WatchlistSearchResult,
 )
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
@@ -54,7 +54,7 @@ async def screen(
     If an older engine version screened it last, its previous details are screened first, so that changes by the engine
     are kept apart from changes of the record.
     """
-    lists = await screener.current_watchlists(tx)
+    lists = await screener.current_index(tx)
     known = await store.lock_subject(tx, subject.type, subject.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
     obstacle = screening_obstacle(subject_details.names)
@@ -63,10 +63,10 @@ async def screen(
     return now if before is None else now.combined_with(before)
 
 
-async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult | None:
+async def rescreen(tx: Tx, screener: Screener, stored_subject_id: UUID) -> ScreeningResult | None:
     """Screen a watched subject again with its stored details; None if it is no longer watched."""
-    lists = await screener.current_watchlists(tx)
-    stored = await store.lock_subject_by_id(tx, subject)
+    lists = await screener.current_index(tx)
+    stored = await store.lock_subject_by_id(tx, stored_subject_id)
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
 
@@ -75,7 +75,7 @@ async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
     stored = await store.find_screened_subject(tx, subject.type, subject.id)
     return ScreeningResult(
         subject.kind,
-        await watchlists.list_versions(tx),
+        await watchlists.list_current_versions(tx),
         await store.list_current_matches(tx, subject.type, subject.id),
         obstacle=stored.obstacle if stored else None,
         manual_result=stored.manual_result if stored else None,
@@ -92,7 +92,7 @@ async def search_watchlists(
     subject_details = SubjectDetails(kind, [text], countries)
     lists = await screener.reload_watchlists(db)
 
-    def compare() -> tuple[list[Hit], list[Hit]]:
+    def compare() -> tuple[list[WatchlistHit], list[WatchlistHit]]:
         found = lists.find_hits(subject_details)[:_MOST_FOUND]
         return found, lists.find_similar(subject_details, _LEAST_SIMILAR, _MOST_FOUND)
 
@@ -141,9 +141,11 @@ async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
 
 async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
     """Store a reviewer's decision on a locked match; False if it can no longer be decided."""
-    if not await store.decide_match(tx, match.id, decision, current=decision == "confirmed" or _still_agrees(match)):
+    if not await store.decide_match(tx, match.id, decision, is_current=decision == "confirmed" or _still_agrees(match)):
         return False
-    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True))
+    await outbox.emit_internal_event(
+        tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True)
+    )
     return True
 
 
@@ -164,7 +166,7 @@ async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result
     """
     if not await store.set_manual_result(tx, stored_subject.id, manual_result):
         return False
-    await outbox.emit_internal(
+    await outbox.emit_internal_event(
         tx, CHANGED, ScreeningChangedEvent(stored_subject.subject.type, stored_subject.subject.id, decided=True)
     )
     return True
@@ -172,9 +174,11 @@ async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result
 
 async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Undo the decision on a locked match; False if there is none."""
-    if not await store.reopen_match(tx, match.id, current=_still_agrees(match)):
+    if not await store.reopen_match(tx, match.id, is_current=_still_agrees(match)):
         return False
-    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True))
+    await outbox.emit_internal_event(
+        tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True)
+    )
     return True
 
 
@@ -191,7 +195,7 @@ async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMat
     for match in were:
         await store.update_match(tx, match.without_monitoring())
     if stored.monitored and subject.type == "organisation":
-        await outbox.emit_internal(tx, UNWATCHED, ScreeningChangedEvent(subject.type, subject.id))
+        await outbox.emit_internal_event(tx, UNWATCHED, ScreeningChangedEvent(subject.type, subject.id))
     return were
 
 
@@ -205,36 +209,38 @@ async def delete_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatc
     return were
 
 
-async def list_affected_subjects(
-    tx: Tx, load_id: UUID, after: UUID | None = None, limit: int | None = None
+async def list_affected_subject_ids(
+    tx: Tx, import_id: UUID, after_id: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
-    """List watched subjects with a match that an import ended or changed: IDs after ``after``, or all if it is None."""
-    changes = await watchlists.get_import_changes(tx, load_id)
+    """List watched subjects with a match that an import ended or changed: IDs after ``after_id``, or all for None."""
+    changes = await watchlists.get_import_changes(tx, import_id)
     gone = [*changes.removed, *(before for before, _ in changes.changed)]
     if not gone:
         return []
     keys = [entry.listed.key for entry in gone]
-    return await store.list_subjects_with_current_matches(tx, gone[0].list, keys, after, limit)
+    return await store.list_subject_ids_with_current_matches(tx, gone[0].list, keys, after_id, limit)
 
 
-async def build_import_index(tx: Tx, load_id: UUID) -> ScreeningIndex:
+async def build_import_index(tx: Tx, import_id: UUID) -> ScreeningIndex:
     """An index of the entries that a list import added or changed."""
-    changes = await watchlists.get_import_changes(tx, load_id)
+    changes = await watchlists.get_import_changes(tx, import_id)
     fresh = (index_entry(entry) for entry in (*changes.added, *(after for _, after in changes.changed)))
-    versions = [version for version in await watchlists.list_versions(tx) if version.load.list == changes.list]
+    versions = [version for version in await watchlists.list_current_versions(tx) if version.load.list == changes.list]
     return ScreeningIndex([one for one in fresh if one is not None], versions)
 
 
-async def find_subjects_with_hits(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
+async def find_subjects_with_hits(
+    tx: Tx, screening_index: ScreeningIndex, after_id: UUID
+) -> tuple[list[UUID], UUID | None]:
     """(subjects with hits on these lists, last subject compared) among the next watched subjects."""
-    batch = await store.list_watched_subjects(tx, after, BATCH_SIZE)
-    found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.details)])
+    batch = await store.list_watched_subjects(tx, after_id, BATCH_SIZE)
+    found = await asyncio.to_thread(lambda: [one.id for one in batch if screening_index.find_hits(one.details)])
     return found, batch[-1].id if batch else None
 
 
-async def list_outdated_subjects(tx: Tx, after: UUID, limit: int) -> list[UUID]:
-    """List the next watched subjects after ``after`` that an older engine version screened."""
-    return await store.list_outdated_subjects(tx, ENGINE_VERSION, after, limit)
+async def list_outdated_subject_ids(tx: Tx, after_id: UUID, limit: int) -> list[UUID]:
+    """List the next watched subjects after ``after_id`` that an older engine version screened."""
+    return await store.list_outdated_subject_ids(tx, ENGINE_VERSION, after_id, limit)
 
 
 async def has_outdated_subjects(tx: Tx) -> bool:
@@ -242,21 +248,21 @@ async def has_outdated_subjects(tx: Tx) -> bool:
     return await store.has_outdated_subjects(tx, ENGINE_VERSION)
 
 
-async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
+async def has_coverage_changed(tx: Tx, import_id: UUID) -> bool:
     """Whether the list covers other categories since this import, which may change every result."""
-    return await watchlists.has_coverage_changed(tx, load_id)
+    return await watchlists.has_coverage_changed(tx, import_id)
 
 
-async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
+async def emit_screening_completed(tx: Tx, import_id: UUID) -> None:
     """Emit the event that all watched subjects were screened against an import."""
-    changes = await watchlists.get_import_changes(tx, load_id)
-    await outbox.emit_internal(tx, COMPARED, WatchlistImportEvent(changes.list, load_id))
+    changes = await watchlists.get_import_changes(tx, import_id)
+    await outbox.emit_internal_event(tx, COMPARED, WatchlistImportEvent(changes.list, import_id))
 
 
 async def emit_screening_changed(tx: Tx, after_id: UUID, last_id: UUID) -> None:
     """Emit the event that the results of these watched subjects may have changed."""
     for one in await store.list_watched_subjects_between(tx, after_id, last_id):
-        await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(one.subject.type, one.subject.id))
+        await outbox.emit_internal_event(tx, CHANGED, ScreeningChangedEvent(one.subject.type, one.subject.id))
 
 
 async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject) -> ScreeningResult:
@@ -276,7 +282,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
     if (stored_subject.engine_version, stored_subject.obstacle) != (ENGINE_VERSION, obstacle):
         await store.record_screening_engine_version(tx, stored_subject.id, ENGINE_VERSION, obstacle)
     if changed:
-        await outbox.emit_internal(
+        await outbox.emit_internal_event(
             tx, CHANGED, ScreeningChangedEvent(stored_subject.subject.type, stored_subject.subject.id)
         )
     waited = {match.id for match in before if match.awaiting_review}
@@ -294,7 +300,10 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
 
 
 def _updated_match(
-    match: ScreeningMatch, lists: ScreeningIndex, stored_subject: StoredSubject, hits: Mapping[tuple[str, str], Hit]
+    match: ScreeningMatch,
+    lists: ScreeningIndex,
+    stored_subject: StoredSubject,
+    hits: Mapping[tuple[str, str], WatchlistHit],
 ) -> ScreeningMatch:
     """The match after another screening.
 

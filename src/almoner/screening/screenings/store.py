@@ -11,7 +11,6 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.screenings.domain import (
-    Hit,
     ManualResult,
     RecordedDecision,
     ScreenedSubject,
@@ -19,6 +18,7 @@ from almoner.screening.screenings.domain import (
     ScreeningObstacle,
     StoredSubject,
     SubjectDetails,
+    WatchlistHit,
 )
 
 _SUBJECT: Final = """
@@ -37,7 +37,7 @@ async def save_subject(
     tx: Tx,
     subject: ScreenedSubject,
     subject_details: SubjectDetails,
-    engine: int,
+    engine_version: int,
     obstacle: ScreeningObstacle | None,
     *,
     watch: bool,
@@ -71,7 +71,7 @@ async def save_subject(
         msgspec.to_builtins(subject_details.address) if subject_details.address else None,
         watch,
         tx.now,
-        engine,
+        engine_version,
         obstacle,
     )
     assert row is not None, "it was written"
@@ -93,16 +93,16 @@ async def lock_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSub
 
 
 @across_partners("registers")
-async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
+async def lock_subject_by_id(tx: Tx, stored_subject_id: UUID) -> StoredSubject | None:
     """Lock a subject that is not erased, by its ID."""
     row = await tx.fetchrow(
-        f"select {_SUBJECT} from screening_subject s where id = $1 and not erased for no key update", subject
+        f"select {_SUBJECT} from screening_subject s where id = $1 and not erased for no key update", stored_subject_id
     )
     return _stored(row) if row else None
 
 
 async def record_screening_engine_version(
-    tx: Tx, subject: UUID, engine: int, obstacle: ScreeningObstacle | None
+    tx: Tx, stored_subject_id: UUID, engine_version: int, obstacle: ScreeningObstacle | None
 ) -> None:
     """Record the engine version that screened a subject, and why not all names could be compared."""
     await tx.execute(
@@ -111,13 +111,13 @@ async def record_screening_engine_version(
         set engine_version = $2, obstacle = $3, manual_result = case when $3::text is not null then manual_result end
         where id = $1
         """,
-        subject,
-        engine,
+        stored_subject_id,
+        engine_version,
         obstacle,
     )
 
 
-async def set_manual_result(tx: Tx, subject: UUID, manual_result: ManualResult | None) -> bool:
+async def set_manual_result(tx: Tx, stored_subject_id: UUID, manual_result: ManualResult | None) -> bool:
     """Store a reviewer's result for names that cannot be compared; False if nothing changes."""
     return bool(
         await tx.fetchval(
@@ -125,30 +125,30 @@ async def set_manual_result(tx: Tx, subject: UUID, manual_result: ManualResult |
             update screening_subject set manual_result = $2
             where id = $1 and obstacle is not null and (manual_result is null) <> ($2::text is null) returning true
             """,
-            subject,
+            stored_subject_id,
             manual_result,
         )
     )
 
 
 @across_partners("registers")
-async def list_outdated_subjects(tx: Tx, engine: int, after: UUID, limit: int) -> list[UUID]:
+async def list_outdated_subject_ids(tx: Tx, engine_version: int, after_id: UUID, limit: int) -> list[UUID]:
     """List watched subjects that an older engine version screened, after an ID, by ID."""
     rows = await tx.fetch(
         "select id from screening_subject where monitored and engine_version < $1 and id > $2 order by id limit $3",
-        engine,
-        after,
+        engine_version,
+        after_id,
         limit,
     )
     return [row["id"] for row in rows]
 
 
 @across_partners("registers")
-async def has_outdated_subjects(tx: Tx, engine: int) -> bool:
+async def has_outdated_subjects(tx: Tx, engine_version: int) -> bool:
     """Whether an older engine version screened any subject."""
     return bool(
         await tx.fetchval(
-            "select exists (select from screening_subject where monitored and engine_version < $1)", engine
+            "select exists (select from screening_subject where monitored and engine_version < $1)", engine_version
         )
     )
 
@@ -160,7 +160,7 @@ async def stop_watching_subject(tx: Tx, stored_subject_id: UUID) -> None:
 
 
 @across_partners("registers")
-async def erase_subject(tx: Tx, subject: UUID) -> None:
+async def erase_subject(tx: Tx, stored_subject_id: UUID) -> None:
     """Erase a subject's details; the decisions, and the fact that it was screened, stay."""
     await tx.execute(
         """
@@ -169,7 +169,7 @@ async def erase_subject(tx: Tx, subject: UUID) -> None:
             obstacle = null, manual_result = null
         where id = $1
         """,
-        subject,
+        stored_subject_id,
     )
     await tx.execute(
         """
@@ -178,15 +178,15 @@ async def erase_subject(tx: Tx, subject: UUID) -> None:
             current = false, decided_subject = null, decided_entry = null
         where screening_subject_id = $1
         """,
-        subject,
+        stored_subject_id,
     )
 
 
 @across_partners("registers")
-async def list_watched_subjects(tx: Tx, after: UUID, limit: int) -> list[StoredSubject]:
+async def list_watched_subjects(tx: Tx, after_id: UUID, limit: int) -> list[StoredSubject]:
     """List watched subjects by ID."""
     rows = await tx.fetch(
-        f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after, limit
+        f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after_id, limit
     )
     return [_stored(row) for row in rows]
 
@@ -203,7 +203,7 @@ async def list_watched_subjects_between(tx: Tx, after_id: UUID, last_id: UUID) -
 
 
 @across_partners("registers")
-async def list_subjects_with_current_matches(
+async def list_subject_ids_with_current_matches(
     tx: Tx, watchlist_code: str, entry_keys: Sequence[str], after_id: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
     """List watched subjects with a current match of one of these entries, after an ID, by ID."""
@@ -223,14 +223,14 @@ async def list_subjects_with_current_matches(
 
 
 @across_partners("registers")
-async def list_matches(tx: Tx, subject: UUID) -> list[ScreeningMatch]:
+async def list_matches(tx: Tx, stored_subject_id: UUID) -> list[ScreeningMatch]:
     """List all matches of a subject, current or not, best first."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from {_MATCHES}
         where m.screening_subject_id = $1 order by m.score desc, m.list, m.entry_key
         """,
-        subject,
+        stored_subject_id,
     )
     return [_match(row) for row in rows]
 
@@ -336,7 +336,7 @@ async def insert_match(tx: Tx, subject: UUID, hit: Hit) -> None:
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', true, true, $11, $11)
         """,
         tx.new_id(),
-        subject,
+        stored_subject_id,
         hit.list,
         hit.entry_key,
         hit.category,
@@ -374,7 +374,7 @@ async def update_match(tx: Tx, match: ScreeningMatch) -> None:
     )
 
 
-async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool) -> bool:
+async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, is_current: bool) -> bool:
     """Store a reviewer's decision on a match in its current state; False if there is none."""
     row = await tx.fetchrow(
         """
@@ -387,12 +387,12 @@ async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "c
         match_id,
         decision,
         tx.now,
-        current,
+        is_current,
     )
     return row is not None
 
 
-async def reopen_match(tx: Tx, match_id: UUID, *, current: bool) -> bool:
+async def reopen_match(tx: Tx, match_id: UUID, *, is_current: bool) -> bool:
     """Remove the decision on a match; False if there was none."""
     row = await tx.fetchrow(
         """
@@ -403,7 +403,7 @@ async def reopen_match(tx: Tx, match_id: UUID, *, current: bool) -> bool:
         """,
         match_id,
         tx.now,
-        current,
+        is_current,
     )
     return row is not None
 

@@ -49,7 +49,7 @@ def open_import_files(source_paths: Sequence[Path]) -> Iterator[ImportFiles]:
         except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
             raise WatchlistRefused(f"a file cannot be read ({error}): download it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
-        days = [day for path in (*source_paths, *paths) if (day := remote_files.date_in_name(path.name))]
+        days = [day for path in (*source_paths, *paths) if (day := remote_files.date_in_file_name(path.name))]
         yield ImportFiles(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
 
 

@@ -30,7 +30,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistRefused,
 )
 from almoner.screening.watchlists.files import ImportFiles
-from almoner.screening.watchlists.ports import DatedWatchlist, WatchlistSource
+from almoner.screening.watchlists.ports import DatedWatchlistSource, WatchlistSource
 
 ReportProgress = Callable[[int], None]
 """Called from another thread with the number of entries read so far."""
@@ -75,7 +75,9 @@ async def import_watchlist(
             if fail_if_refused_before and (one.list, one.sha256) == (source.code, found.sha256):
                 raise WatchlistImportChecksFailed(one)
         stated = (
-            await asyncio.to_thread(source.published_at, found.paths) if isinstance(source, DatedWatchlist) else None
+            await asyncio.to_thread(source.published_at, found.paths)
+            if isinstance(source, DatedWatchlistSource)
+            else None
         )
         read = await asyncio.to_thread(_read_entries, source, found.paths, report_progress)
     async with db.write() as tx:
@@ -118,7 +120,7 @@ async def _merge(
     force: bool,
     fetched_from: Sequence[str],
 ) -> WatchlistImport:
-    before = await store.upsert_list(tx, source)
+    before = await store.upsert_and_lock_list(tx, source)
     current = await store.entry_content_hashes(tx, source.code)
     added = read.entries.keys() - current.keys()
     missing = current.keys() - read.entries.keys()
@@ -188,7 +190,7 @@ async def _refuse(tx: Tx, load: WatchlistImport, reasons: Sequence[str]) -> Watc
     """Store the refused import and emit its event."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
     await store.insert_import(tx, refused)
-    await outbox.emit_internal(tx, REFUSED, WatchlistImportEvent(load.list, load.id))
+    await outbox.emit_internal_event(tx, REFUSED, WatchlistImportEvent(load.list, load.id))
     return refused
 
 
@@ -198,7 +200,7 @@ async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: S
     await store.end_entries(tx, load.list, ended, load.id)
     await store.insert_entries(tx, fresh)
     await store.set_current_import(tx, load)
-    await outbox.emit_internal(tx, LOADED, WatchlistImportEvent(load.list, load.id))
+    await outbox.emit_internal_event(tx, LOADED, WatchlistImportEvent(load.list, load.id))
 
 
 async def retire_watchlist(tx: Tx, watchlist_code: str) -> WatchlistImport:

@@ -6,7 +6,7 @@ from typing import Final
 from almoner.access.operators import service as operators
 from almoner.access.security_emails import service as security_emails
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import REFUSED, WatchlistImportEvent
 from almoner.screening.watchlists.refreshing import WatchlistRefreshContext as WatchlistRefreshContext
@@ -17,7 +17,7 @@ from almoner.screening.watchlists.uploading import WatchlistUploadContext as Wat
 from almoner.screening.watchlists.uploading import enqueue_import as enqueue_import
 from almoner.screening.watchlists.uploading import upload_tasks as upload_tasks
 
-tasks: Final = Tasks()
+tasks: Final = TaskRegistry()
 
 
 @tasks.on_internal_event(REFUSED)
@@ -29,5 +29,5 @@ async def on_import_refused(tx: Tx, events: Sequence[WatchlistImportEvent]) -> N
         facts = {"Files": " ".join(file.name for file in load.files), "Why": "; ".join(load.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
-                tx, person, "watchlist_refused", values={"source": reported.list}, detail_lines=facts
+                tx, person, "watchlist_refused", placeholder_values={"source": reported.list}, detail_lines=facts
             )

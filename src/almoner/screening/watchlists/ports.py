@@ -47,7 +47,7 @@ class WatchlistSource(Protocol):
 
 
 @runtime_checkable
-class DatedWatchlist(Protocol):
+class DatedWatchlistSource(Protocol):
     """A source whose files contain their publication time."""
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:

@@ -12,7 +12,7 @@ import msgspec
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 from almoner.platform.jobs.refresh_schedule import ScheduledRefresh, retry_delay
 from almoner.platform.observability.telemetry import Telemetry
@@ -51,10 +51,10 @@ class WatchlistRefreshContext:
     telemetry: Telemetry
 
 
-refresh_tasks: Final = TasksWithDependencies[WatchlistRefreshContext]()
+refresh_tasks: Final = DependentTaskRegistry[WatchlistRefreshContext]()
 
 
-@refresh_tasks.job(REFRESH, limit=_LIMIT)
+@refresh_tasks.job(REFRESH, time_limit=_LIMIT)
 async def refresh_watchlist(
     refresh_context: WatchlistRefreshContext, context: JobContext, job: DecodedJob[RefreshWatchlistJob]
 ) -> Result:
@@ -121,18 +121,20 @@ async def is_refresh_scheduled(tx: Tx, watchlist_code: str) -> bool:
 
 async def enqueue_refresh(tx: Tx, watchlist_code: str) -> None:
     """Enqueue a refresh of a list now; unchanged files change nothing."""
-    await REFRESH.enqueue(tx, RefreshWatchlistJob(watchlist_code), lane=_LANE, unique=watchlist_code)
+    await REFRESH.enqueue(tx, RefreshWatchlistJob(watchlist_code), lane=_LANE, unique_key=watchlist_code)
 
 
 async def _next_due_at(refresh_context: WatchlistRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_due_at(tx, refresh_context.plan)
+    return await store_refresh.next_refresh_due_at(tx, refresh_context.plan)
 
 
 async def _enqueue(refresh_context: WatchlistRefreshContext, tx: Tx) -> int:
     """Enqueue a job for each list that is due; an empty plan clears the schedule. Processes no records."""
     due = await store_refresh.claim_due_lists(tx, refresh_context.plan)
-    await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshWatchlistJob(one), lane=_LANE, unique=one) for one in due])
+    await queue.enqueue_jobs(
+        tx, [REFRESH.build_job(RefreshWatchlistJob(one), lane=_LANE, unique_key=one) for one in due]
+    )
     return 0
 
 
-refresh_tasks.periodic(REFRESH.name, _next_due_at, _enqueue)
+refresh_tasks.add_periodic_job(REFRESH.name, _next_due_at, _enqueue)

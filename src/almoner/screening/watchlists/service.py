@@ -10,9 +10,9 @@ from almoner.screening.watchlists import store
 from almoner.screening.watchlists.domain import TextHits, WatchlistEntry, WatchlistImport, WatchlistImportChanges
 from almoner.screening.watchlists.store import find_entries as find_entries
 from almoner.screening.watchlists.store import has_coverage_changed as has_coverage_changed
+from almoner.screening.watchlists.store import list_current_versions as list_current_versions
 from almoner.screening.watchlists.store import list_imports as list_imports
 from almoner.screening.watchlists.store import list_latest_refused_imports as list_latest_refused_imports
-from almoner.screening.watchlists.store import list_versions as list_versions
 from almoner.screening.watchlists.store import lock_current_import_ids as lock_current_import_ids
 
 _AT_ONCE: Final = 2_000
@@ -61,9 +61,9 @@ async def get_import(tx: Tx, import_id: UUID) -> WatchlistImport:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: the age of each list, and the outcomes of its imports."""
-    for version in await store.list_versions(tx):
+    for version in await store.list_current_versions(tx):
         reported = version.load.published_at or version.load.retrieved_at
         telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - reported).total_seconds()))
         telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
     for code, status, count in await store.count_imports_by_status(tx):
-        telemetry.watchlists.loads.set((code, status), count)
+        telemetry.watchlists.loads.set_total((code, status), count)

@@ -35,7 +35,7 @@ _LOCK: Final = 0x77_6C_69_73_74
 """An advisory lock: shared by screenings against the current versions, exclusive for an import that becomes current."""
 
 
-async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
+async def upsert_and_lock_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
     """Store a list with its reader's declaration and lock it; returns its current import."""
     await tx.execute(
         """
@@ -180,7 +180,7 @@ async def lock_current_import_ids(tx: Tx) -> Mapping[str, UUID]:
     return {row["code"]: row["current_load_id"] for row in rows}
 
 
-async def list_versions(tx: Tx) -> list[WatchlistVersion]:
+async def list_current_versions(tx: Tx) -> list[WatchlistVersion]:
     """The current versions of the lists, by code."""
     rows = await tx.fetch(
         f"""

@@ -12,7 +12,7 @@ Plan = Sequence[ScheduledRefresh[WatchlistSource]]
 Status = Literal["loaded", "unchanged", "refused", "failed"]
 
 
-async def next_due_at(tx: Tx, plan: Plan) -> datetime | None:
+async def next_refresh_due_at(tx: Tx, schedule: Plan) -> datetime | None:
     """When the next list is due; at once if the table does not match the schedule."""
     due: datetime | None = await tx.fetchval(
         """
@@ -25,18 +25,18 @@ async def next_due_at(tx: Tx, plan: Plan) -> datetime | None:
             else (select min(due_at) from watchlist_refresh)
         end
         """,
-        *_columns(plan),
+        *_columns(schedule),
         tx.now,
     )
     return due
 
 
-async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
+async def claim_due_lists(tx: Tx, schedule: Plan) -> list[str]:
     """Update the table to match the schedule and claim due lists; each is next due after its interval.
 
     A new list in the schedule is due at once.
     """
-    await tx.execute("delete from watchlist_refresh where list <> all($1::text[])", [one.source for one in plan])
+    await tx.execute("delete from watchlist_refresh where list <> all($1::text[])", [one.source for one in schedule])
     await tx.execute(
         """
         insert into watchlist_refresh (list, refresh_interval, due_at)
@@ -44,7 +44,7 @@ async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
         on conflict (list) do update set refresh_interval = excluded.refresh_interval
         where watchlist_refresh.refresh_interval is distinct from excluded.refresh_interval
         """,
-        *_columns(plan),
+        *_columns(schedule),
         tx.now,
     )
     rows = await tx.fetch(

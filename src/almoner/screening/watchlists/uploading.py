@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files import import_uploads
 from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadLost
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistRefused
@@ -33,16 +33,16 @@ class WatchlistUploadContext:
     get_source: Callable[[str], WatchlistSource]
 
 
-upload_tasks: Final = TasksWithDependencies[WatchlistUploadContext]()
+upload_tasks: Final = DependentTaskRegistry[WatchlistUploadContext]()
 
 
-@upload_tasks.job(IMPORT_UPLOAD, limit=_LIMIT)
+@upload_tasks.job(IMPORT_UPLOAD, time_limit=_LIMIT)
 async def import_upload(
     upload_context: WatchlistUploadContext, context: JobContext, job: DecodedJob[ImportUploadJob]
 ) -> Result:
     """Import an uploaded list and record the result."""
     async with context.db.write() as tx:
-        upload = await import_uploads.start(tx, job.details.upload)
+        upload = await import_uploads.mark_importing(tx, job.details.upload)
     if upload is None:
         return JobDone()
     try:
@@ -65,10 +65,10 @@ async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, p
         if load.list != source.code:
             action, details = "watchlist.retired", {"entries": load.removed}
         elif load.status == "refused":
-            await import_uploads.finish(tx, upload.id, "refused", load_id=load.id, reasons=load.reasons)
+            await import_uploads.record_import_result(tx, upload.id, "refused", import_id=load.id, reasons=load.reasons)
             action, details = "watchlist.refused", {"reasons": "; ".join(load.reasons)[:2000]}
         else:
-            await import_uploads.finish(tx, upload.id, "loaded", load_id=load.id)
+            await import_uploads.record_import_result(tx, upload.id, "loaded", import_id=load.id)
             action = "watchlist.imported"
             details = {"version": load.version_label, "entries": load.entries, "forced": upload.forced}
         await audit.record_entry(tx, audit.DEPLOYMENT, actor, action, load.list, details=details)
@@ -81,9 +81,9 @@ async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, p
         return  # recorded
     if load.status == "unchanged":
         async with db.write() as tx:
-            await import_uploads.finish(tx, upload.id, "unchanged")
+            await import_uploads.record_import_result(tx, upload.id, "unchanged")
 
 
 async def enqueue_import(tx: Tx, upload_id: UUID) -> None:
     """Enqueue the import of an uploaded file."""
-    await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique=str(upload_id))
+    await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique_key=str(upload_id))

@@ -71,7 +71,7 @@ _BY_RULE: Final = ReviewDecision(
 
 async def enqueue_review(tx: Tx, verification_id: UUID, sandbox_action: Action | None = None) -> None:
     """Enqueue a review of the agent after the commit. ``sandbox_action``: a sandbox test value's action."""
-    await REVIEW.enqueue(tx, ReviewAgentJob(verification_id, sandbox_action), unique=str(verification_id))
+    await REVIEW.enqueue(tx, ReviewAgentJob(verification_id, sandbox_action), unique_key=str(verification_id))
 
 
 async def find_mail_domain_to_check(tx: Tx, verification_id: UUID) -> str | None:
@@ -85,11 +85,13 @@ async def find_mail_domain_to_check(tx: Tx, verification_id: UUID) -> str | None
     )
 
 
-async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, accepts_mail: bool | None = None) -> None:
+async def review_agent(
+    tx: Tx, screener: Screener, verification_id: UUID, *, domain_accepts_mail: bool | None = None
+) -> None:
     """Follow the agent's validation request, then review.
 
-    ``accepts_mail``: whether the domain has a mail host. A name on a watch list is referred to a reviewer and rejects
-    nobody by itself (settled 4). Raises NotFound.
+    ``domain_accepts_mail``: whether the domain has a mail host. A name on a watch list is referred to a reviewer and
+    rejects nobody by itself (settled 4). Raises NotFound.
     """
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not locked.is_open:
@@ -100,7 +102,7 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, acc
     assert locked.email is not None, "nobody open is forgotten"
     known = await _nonprofit_evidence(tx, locked.partner_id, locked.organisation.id if locked.organisation else None)
     outcome = evaluate.evaluate_agent(
-        locked.email, locked.organisation_website, known, domain_accepts_mail=accepts_mail
+        locked.email, locked.organisation_website, known, domain_accepts_mail=domain_accepts_mail
     )
     if not locked.email_check:  # nothing shows that the mailbox is the applicant's, so its domain proves nothing
         outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
@@ -122,11 +124,11 @@ async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerifi
     who = ScreenedSubject("agent_verification", verification.id, verification.partner_id)
     asked = SubjectDetails("person", (name,), await _countries(tx, verification))
     result = await matches.screen(tx, screener, who, asked, watch=True)
-    if not result.covering_lists:
+    if not result.covering_watchlists:
         return EvaluationStep("watch_lists", "not_applicable")
     # Without the name: this evidence is kept after the applicant's personal data are erased (V6).
     facts: dict[str, str | bool | Sequence[str] | None] = {
-        "lists": [f"{one.code} {one.version_label}" for one in result.covering_lists]
+        "lists": [f"{one.code} {one.version_label}" for one in result.covering_watchlists]
     }
     found = [match for match in result.matches if match.decision != "cleared"]
     if not found and (obstacle := person_obstacle(name)) is not None:
@@ -297,7 +299,7 @@ async def set_contact_and_review_agents(tx: Tx, contact: OfficialContact, record
         raise OfficialContactRefused(
             "you have proposed an account of this organisation: somebody else has to record where it is asked"
         ) from refused
-    waiting = await store.list_in_review(tx, contact.organisation_id)
+    waiting = await store.list_verification_ids_in_review(tx, contact.organisation_id)
     for verification_id in waiting:
         await enqueue_review(tx, verification_id)
     return len(waiting)

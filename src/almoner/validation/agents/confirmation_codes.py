@@ -53,9 +53,9 @@ class EmailConfirmation:
         return CodeCheckResult.CORRECT if compare_digest(given, correct_code) else CodeCheckResult.WRONG
 
 
-def extract_digits(entered: str) -> str:
+def extract_digits(text: str) -> str:
     """The digits in a typed text, as ASCII."""
-    return "".join(str(unicodedata.digit(sign)) for sign in entered if unicodedata.digit(sign, None) is not None)
+    return "".join(str(unicodedata.digit(sign)) for sign in text if unicodedata.digit(sign, None) is not None)
 
 
 def may_send_confirmation(send_times: Sequence[datetime], now: datetime, *, to_new_address: bool = False) -> bool:

@@ -257,11 +257,11 @@ class AgentVerification:
             )
         return replace(self, status="approved", rejection_code=None, confirmed_at=confirmed, processed_at=now)
 
-    def with_answer_deadline(self, until: datetime) -> "AgentVerification":
+    def with_answer_deadline(self, deadline: datetime) -> "AgentVerification":
         """The verification with a deadline for the nonprofit's answer. Raises InvalidState."""
         if self.status != "pending_review":
             raise InvalidState(f"the verification is {self.status}: nobody is asked about it")
-        return replace(self, expires_at=until)
+        return replace(self, expires_at=deadline)
 
     def without_answer_deadline(self) -> "AgentVerification":
         """The verification without a deadline, as no answer from the nonprofit is expected.

@@ -63,15 +63,15 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     return await send_confirmation(tx, locked)
 
 
-async def check_code(tx: Tx, verification_id: UUID, entered: str) -> CodeCheckResult:
+async def check_code(tx: Tx, verification_id: UUID, entered_code: str) -> CodeCheckResult:
     """Check a typed code without confirming. A wrong one is counted, so the caller must commit."""
     await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # attempts are counted one at a time
     newest = await store_mails.find_latest_confirmation(tx, verification_id)
     if newest is None:
-        return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(entered) else CodeCheckResult.MISSING
-    answer = newest.check_code(entered, derive_confirmation_code(tx, newest.id))
+        return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(entered_code) else CodeCheckResult.MISSING
+    answer = newest.check_code(entered_code, derive_confirmation_code(tx, newest.id))
     if answer is CodeCheckResult.WRONG:
-        await store_mails.record_code_attempt(tx, newest.id)
+        await store_mails.record_failed_code_attempt(tx, newest.id)
     return answer
 
 

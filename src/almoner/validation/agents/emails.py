@@ -25,8 +25,8 @@ async def compose_confirmation(tx: Tx, mails: MailRenderer, job: DecodedJob[Send
     verification = await email_confirmation.find_unconfirmed_verification(tx, confirmation_id)
     if verification is None or verification.email is None or verification.expires_at is None:
         return None
-    locale = mails.language(verification.display_language).locale
-    partner = await partner_name_of(tx, verification)
+    locale = mails.language_for_tag(verification.display_language).locale
+    partner = await get_partner_name(tx, verification)
     facts = {
         "partner": partner,
         "organisation": verification.nonprofit_name,
@@ -52,8 +52,8 @@ async def compose_representation_request(
     verification, asked = await agent_review.get_representation_request(tx, job.details.verification)
     if asked.email is None or verification.status != "pending_review" or not asked.is_answerable_at(tx.now):
         return None
-    locale = mails.language(verification.language).locale
-    partner = await partner_name_of(tx, verification)
+    locale = mails.language_for_tag(verification.language).locale
+    partner = await get_partner_name(tx, verification)
     facts = {
         "partner": partner,
         "organisation": verification.nonprofit_name,
@@ -67,7 +67,7 @@ async def compose_representation_request(
     )
 
 
-async def partner_name_of(tx: Tx, verification: AgentVerification) -> str:
+async def get_partner_name(tx: Tx, verification: AgentVerification) -> str:
     """The requester's name as the applicant knows it."""
     return verification.requester_name or (await partners.get(tx, Partner(verification.partner_id))).name
 

@@ -47,7 +47,7 @@ class Domain:
         return self.registered.split(".", 1)[1]
 
     @property
-    def label(self) -> str:
+    def registered_label(self) -> str:
         """The registered label, in its own script."""
         return _to_unicode(self.registered.split(".", 1)[0])
 
@@ -141,7 +141,10 @@ def is_lookalike(domain: Domain, other: Domain) -> bool:
     """Whether one domain may be mistaken for the other: same look, a typo, or another suffix."""
     if domain.registered == other.registered:
         return False
-    pairs = [(_skeleton(domain.label), _skeleton(other.label)), (domain.label, other.label)]
+    pairs = [
+        (_skeleton(domain.registered_label), _skeleton(other.registered_label)),
+        (domain.registered_label, other.registered_label),
+    ]
     if any(one == two for one, two in pairs):
         return True
     return any(min(len(one), len(two)) >= 4 and OSA.distance(one, two, score_cutoff=1) <= 1 for one, two in pairs)

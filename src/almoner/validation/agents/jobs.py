@@ -9,7 +9,7 @@ from typing import Final
 
 from almoner.access.notifications.service import Notification
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobRetry, Result
 from almoner.platform.outbound import mailing
 from almoner.screening.screenings.domain import CHANGED, ScreeningChangedEvent
@@ -30,39 +30,39 @@ class JobDependencies:
     screener: Screener
 
 
-tasks: Final = Tasks()
-tasks.periodic("agent_verifications.expire", service.next_expiry_at, service.record_expiries)
-review_tasks: Final = TasksWithDependencies[JobDependencies]()
-retention_tasks: Final = TasksWithDependencies[RetentionPeriods]()
-retention_tasks.periodic(
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("agent_verifications.expire", service.next_expiry_at, service.record_expiries)
+review_tasks: Final = DependentTaskRegistry[JobDependencies]()
+retention_tasks: Final = DependentTaskRegistry[RetentionPeriods]()
+retention_tasks.add_periodic_job(
     "agent_verifications.erase_applicants",
     service.next_erasure_at,
     service.erase_personal_data,
-    every=timedelta(days=1),
+    period=timedelta(days=1),
 )
 
 
 @tasks.on_internal_event(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
+async def on_validation_request_decided(tx: Tx, events: Sequence[RequestDecidedEvent]) -> None:
     """Review agents whose validation requests were decided."""
-    await service.review_after_request_decisions(tx, [one.request for one in decided])
+    await service.review_after_request_decisions(tx, [one.request for one in events])
 
 
 @tasks.on_internal_event(CHANGED)
-async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
+async def on_screening_changed(tx: Tx, events: Sequence[ScreeningChangedEvent]) -> None:
     """Review pending agents again whose screening has changed.
 
     Approved ones stay approved; the match waits for a reviewer.
     """
-    for reported in changed:
+    for reported in events:
         if reported.type == "agent_verification":
             await agent_review.enqueue_review(tx, reported.id)
 
 
 @tasks.on_internal_event(SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
+async def on_document_scanned(tx: Tx, events: Sequence[DocumentScannedEvent]) -> None:
     """Enqueue reviews of the agents whose documents were scanned."""
-    for reported in scanned:
+    for reported in events:
         if not reported.clean:
             await agent_review.restore_answer_deadlines(tx, reported.document)
 
@@ -88,7 +88,7 @@ async def review_agent_by_rules(
             agent_review.review_agent,
             screener=dependencies.screener,
             verification_id=verification_id,
-            accepts_mail=takes_mail,
+            domain_accepts_mail=takes_mail,
         ),
     )
     return JobDone()

@@ -29,7 +29,7 @@ from almoner.platform.pages.translations import Language
 from almoner.validation.agents import agent_review, email_confirmation, service
 from almoner.validation.agents.confirmation_codes import CodeCheckResult
 from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmationMethod, InvalidState
-from almoner.validation.agents.emails import ANSWER, CONFIRM, partner_name_of
+from almoner.validation.agents.emails import ANSWER, CONFIRM, get_partner_name
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -86,7 +86,7 @@ class AgentPages:
 
     async def handle_confirmation(self, request: Request) -> Response:
         """Handle GET and POST of the confirmation page."""
-        return await (self.submit_confirmation if request.method == "POST" else self.show_confirmation)(request)
+        return await (self.submit_confirmation if request.method == "POST" else self.show_confirmation_page)(request)
 
     async def handle_representation_request(self, request: Request) -> Response:
         """Handle GET and POST of the nonprofit's page."""
@@ -95,7 +95,7 @@ class AgentPages:
         )(request)
 
     @with_error_pages
-    async def show_confirmation(self, request: Request) -> Response:
+    async def show_confirmation_page(self, request: Request) -> Response:
         """Show a confirm button to visitors from the link, a code field to others, or the result."""
         async with self._db.read() as tx:
             found = await service.get(tx, ALL_PARTNERS, self._verification_id(request))
@@ -162,7 +162,7 @@ class AgentPages:
         # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, purpose, verification_id, name)
         visit = visit or link_sessions.begin_link_session(self._vault, purpose, verification_id, name)
-        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         return response
 
     def _verification_id(self, request: Request) -> UUID:
@@ -199,7 +199,7 @@ class AgentPages:
         response = RedirectResponse(request.url.path, 303, NO_PAGE)
         if by == "code":  # entering the code proves access to the mailbox
             visit = link_sessions.begin_link_session(self._vault, CONFIRM, found.id, request.path_params["id"])
-            visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+            visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         return response
 
     async def _record(self, tx: Tx, request: Request, changed: AgentVerification, action: str, by: str) -> None:
@@ -219,7 +219,7 @@ class AgentPages:
         alert: str | None = None,
         problem: str | None = None,
     ) -> Response:
-        language = self.pages.language(found.display_language)
+        language = self.pages.language_for_tag(found.display_language)
         if not found.is_email_unconfirmed:
             return await self._ended(tx, found, language, known=visit is not None)
         shown: dict[str, Any] = {"notice": notice or alert, "alert": alert is not None, "action": request.url.path}
@@ -234,7 +234,7 @@ class AgentPages:
         response = self.pages.render_page(
             "agent_code.html", language, status=status, **shown, problems=problems, csrf=started.csrf
         )
-        started.set_cookie(response, seconds=_COOKIE_SECONDS)
+        started.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         return response
 
     async def _ended(self, tx: Tx, found: AgentVerification, language: Language, *, known: bool) -> Response:
@@ -245,12 +245,12 @@ class AgentPages:
             return self.pages.render_message("agent.replaced", language, status=410, icon="mail")
         if not known or found.status == "rejected":
             return self.pages.render_message("agent.closed", language, status=410)
-        partner = await partner_name_of(tx, found)
+        partner = await get_partner_name(tx, found)
         return self.pages.render_message("agent.done", language, status=200, icon="check", partner=partner)
 
     async def _question(self, tx: Tx, verification_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         found, asked = await agent_review.get_representation_request(tx, verification_id)
-        language = self.pages.language(found.language)
+        language = self.pages.language_for_tag(found.language)
         if asked.answer is not None and found.is_open:
             return self.pages.render_message("answer.done", language, status=200, icon="check")
         if found.status != "pending_review" or not asked.is_answerable_at(tx.now):
@@ -266,7 +266,7 @@ class AgentPages:
 
     async def _facts(self, tx: Tx, found: AgentVerification, language: Language) -> dict[str, Any]:
         return {
-            "partner": await partner_name_of(tx, found),
+            "partner": await get_partner_name(tx, found),
             "partner_links": (await partners.get(tx, Partner(found.partner_id))).public_links,
             "organisation": found.nonprofit_name,
             "name": formats.full_name(found.first_name or "", found.last_name or "", language.locale),

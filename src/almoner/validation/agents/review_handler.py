@@ -59,12 +59,12 @@ class AgentReviewHandler:
             compared=await _compared(tx, found),
         )
 
-    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+    async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """Verifications with the same address or for the same nonprofit, and its request. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         related = [
             RelatedSubject(ReviewSubject("agent_verification", id_, partner_id), relation)
-            for id_, partner_id, relation in await service.list_related(tx, found, _MAX_RELATED)
+            for id_, partner_id, relation in await service.list_related_verifications(tx, found, _MAX_RELATED)
             if id_ != subject_id
         ]
         if found.validation_request is not None:

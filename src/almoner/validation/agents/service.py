@@ -15,7 +15,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.evidence import EvaluationStep
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import (
@@ -161,7 +161,7 @@ def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificat
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: AgentFilters
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: AgentFilters
 ) -> tuple[list[AgentVerification], int]:
     """One page with expiries applied, and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
@@ -191,13 +191,13 @@ async def change_metadata(
     return changed
 
 
-async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
+async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, method: ConfirmationMethod) -> AgentVerification:
     """Record that the applicant confirmed the email address. Raises NotFound, InvalidState."""
     locked = await transitions.get_for_update(tx, scope, verification_id)
     if not locked.is_email_unconfirmed:
         raise InvalidState(f"the verification is {locked.status}: there is nothing to confirm")
     confirmed = locked.with_email_confirmed(tx.now)
-    await transitions.record_steps(tx, locked, EvaluationStep("email_confirmation", "pass", facts={"by": by}))
+    await transitions.record_steps(tx, locked, EvaluationStep("email_confirmation", "pass", facts={"by": method}))
     if confirmed.status == "pending_review":
         await agent_review.enqueue_review(tx, locked.id)
     return await transitions.apply_transition(tx, confirmed)
@@ -248,13 +248,13 @@ async def apply_sandbox_action(tx: Tx, verification_id: UUID, action: test_value
 
 async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Review the agents of validation requests that were decided."""
-    for verification_id in await store.list_open_by_requests(tx, request_ids):
+    for verification_id in await store.list_open_verification_ids(tx, request_ids):
         await agent_review.enqueue_review(tx, verification_id)
 
 
 async def apply_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Apply the decisions of validation requests to their agents."""
-    for verification_id in await store.list_open_by_requests(tx, request_ids):
+    for verification_id in await store.list_open_verification_ids(tx, request_ids):
         locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         await agent_review.apply_request_decision(tx, locked)
 
@@ -274,7 +274,7 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
         for one in verifications:
             await transitions.apply_transition(tx, one.with_expiry_applied(tx.now))
 
-    return await process_due_rows(tx, "agent_verifications.expire", store.lock_due, expire, limit)
+    return await process_due_rows(tx, "agent_verifications.expire", store.lock_expired_verifications, expire, limit)
 
 
 async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:

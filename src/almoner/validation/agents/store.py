@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.agents.domain import (
     VERIFICATION,
     AgentFilters,
@@ -64,7 +64,7 @@ class RelatedVerification(NamedTuple):
     relation: str
 
 
-async def list_related(tx: Tx, verification: AgentVerification, limit: int) -> list[RelatedVerification]:
+async def list_related_verifications(tx: Tx, verification: AgentVerification, limit: int) -> list[RelatedVerification]:
     """Verifications with the same address or request, newest first, with their partners."""
     rows = await tx.fetch(
         """
@@ -81,7 +81,7 @@ async def list_related(tx: Tx, verification: AgentVerification, limit: int) -> l
     return [RelatedVerification(row[0], row[1], row[2]) for row in rows]
 
 
-async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
+async def insert(tx: Tx, partner: Partner, verification: AgentVerification) -> None:
     """Store a new verification."""
     await tx.execute(
         """
@@ -91,23 +91,23 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
                 status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $13)
         """,
-        new.id,
+        verification.id,
         partner.id,
-        new.organisation.id if new.organisation else None,
-        new.validation_request.id if new.validation_request else None,
-        new.organisation_website,
-        new.first_name,
-        new.last_name,
-        new.email,
-        new.title,
-        new.language,
-        new.email_check,
-        new.status,
-        new.created_at,
-        new.expires_at,
-        new.preferred_language,
-        new.replaces,
-        new.requester_name,
+        verification.organisation.id if verification.organisation else None,
+        verification.validation_request.id if verification.validation_request else None,
+        verification.organisation_website,
+        verification.first_name,
+        verification.last_name,
+        verification.email,
+        verification.title,
+        verification.language,
+        verification.email_check,
+        verification.status,
+        verification.created_at,
+        verification.expires_at,
+        verification.preferred_language,
+        verification.replaces,
+        verification.requester_name,
     )
 
 
@@ -158,7 +158,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: 
 
 
 @across_partners("sweep")
-async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[AgentVerification]:
+async def lock_expired_verifications(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[AgentVerification]:
     """Lock due verifications except ``excluded_ids``, oldest first, skipping locked ones (S4)."""
     rows = await tx.fetch(
         f"{_FROM} where a.expires_at <= $1 and a.id <> all($3::uuid[]) "
@@ -180,7 +180,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: AgentFilters
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: AgentFilters
 ) -> tuple[list[AgentVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -253,7 +253,7 @@ async def set_organisation(tx: Tx, verification: AgentVerification, organisation
 
 
 @across_partners("followers")
-async def list_open_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
+async def list_open_verification_ids(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """The IDs of unfinished verifications with these validation requests."""
     rows = await tx.fetch(
         """
@@ -267,7 +267,7 @@ async def list_open_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUI
 
 
 @across_partners("operators")
-async def list_in_review(tx: Tx, organisation_id: UUID) -> list[UUID]:
+async def list_verification_ids_in_review(tx: Tx, organisation_id: UUID) -> list[UUID]:
     """The IDs of an organisation's verifications in review."""
     rows = await tx.fetch(
         "select id from agent_verification where organisation_id = $1 and status = 'pending_review'", organisation_id

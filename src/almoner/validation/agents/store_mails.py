@@ -10,13 +10,13 @@ from almoner.validation.agents.confirmation_codes import EmailConfirmation
 from almoner.validation.agents.domain import Answer, OfficialContact, RepresentationRequest
 
 
-async def insert_confirmation(tx: Tx, new: EmailConfirmation) -> None:
+async def insert_confirmation(tx: Tx, confirmation: EmailConfirmation) -> None:
     """Store an email to send, which voids the codes of earlier ones."""
     await tx.execute(
         "insert into agent_confirmation (id, verification_id, sent_at) values ($1, $2, $3)",
-        new.id,
-        new.verification_id,
-        new.sent_at,
+        confirmation.id,
+        confirmation.verification_id,
+        confirmation.sent_at,
     )
 
 
@@ -68,25 +68,25 @@ async def find_latest_confirmation(tx: Tx, verification_id: UUID) -> EmailConfir
     return EmailConfirmation(*row) if row else None
 
 
-async def record_code_attempt(tx: Tx, confirmation_id: UUID) -> None:
+async def record_failed_code_attempt(tx: Tx, confirmation_id: UUID) -> None:
     """Count a wrong code."""
     await tx.execute(
         "update agent_confirmation set failed_attempts = failed_attempts + 1 where id = $1", confirmation_id
     )
 
 
-async def insert_representation_request(tx: Tx, new: RepresentationRequest) -> None:
+async def insert_representation_request(tx: Tx, representation_request: RepresentationRequest) -> None:
     """Store a request to email."""
     await tx.execute(
         """
         insert into agent_representation_request (id, verification_id, email, asked_at, expires_at) values ($1, $2, $3,
             $4, $5)
         """,
-        new.id,
-        new.verification_id,
-        new.email,
-        new.asked_at,
-        new.expires_at,
+        representation_request.id,
+        representation_request.verification_id,
+        representation_request.email,
+        representation_request.asked_at,
+        representation_request.expires_at,
     )
 
 
@@ -148,7 +148,7 @@ async def find_official_contact(tx: Tx, organisation_id: UUID) -> OfficialContac
     return OfficialContact(*row) if row else None
 
 
-async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> None:
+async def set_official_contact(tx: Tx, contact: OfficialContact, recorded_by: str) -> None:
     """Store an organisation's official contact in place of the previous one."""
     await tx.execute(
         """
@@ -160,6 +160,6 @@ async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> Non
         contact.organisation_id,
         contact.email,
         contact.source,
-        by,
+        recorded_by,
         tx.now,
     )

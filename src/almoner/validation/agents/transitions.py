@@ -26,22 +26,26 @@ async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVe
     return await apply_transition(tx, locked.with_expiry_applied(tx.now)) if locked.is_overdue(tx.now) else locked
 
 
-async def apply_transition(tx: Tx, new: AgentVerification, decision: ReviewDecision | None = None) -> AgentVerification:
+async def apply_transition(
+    tx: Tx, changed_verification: AgentVerification, decision: ReviewDecision | None = None
+) -> AgentVerification:
     """Store a new state of a locked verification, and emit its event."""
-    if not await store.update_status(tx, new):
-        raise LookupError(f"verification {new.id} is not where its holder saw it")
+    if not await store.update_status(tx, changed_verification):
+        raise LookupError(f"verification {changed_verification.id} is not where its holder saw it")
     if decision is not None:
-        await reviews.record_decision(tx, review_subject_for(new), decision)
-    elif not new.is_open:
-        await reviews.withdraw_review(tx, review_subject_for(new))
-    if new.status == "rejected":
-        await matches.unwatch_subject(tx, ScreenedSubject("agent_verification", new.id, new.partner_id))
-    return await emit_status_event(tx, new)
+        await reviews.record_decision(tx, review_subject_for(changed_verification), decision)
+    elif not changed_verification.is_open:
+        await reviews.withdraw_review(tx, review_subject_for(changed_verification))
+    if changed_verification.status == "rejected":
+        await matches.unwatch_subject(
+            tx, ScreenedSubject("agent_verification", changed_verification.id, changed_verification.partner_id)
+        )
+    return await emit_status_event(tx, changed_verification)
 
 
 async def emit_status_event(tx: Tx, verification: AgentVerification) -> AgentVerification:
     """Emit the event of the verification's new state (spec 3.3)."""
-    await outbox.emit(
+    await outbox.emit_event(
         tx, verification.partner_id, domain.EVENTS[verification.status], serialise_for_api(tx, verification)
     )
     return verification

@@ -41,7 +41,7 @@ async def evaluate_request(
     locked = await store.get_for_update(tx, ALL_PARTNERS, request_id)
     if locked is None or locked.status != "pending":
         return None
-    seen = await load_facts(tx, locked.details, locked.registry_id, locked.number_key)
+    seen = await load_request_facts(tx, locked.details, locked.registry_id, locked.number_key)
     climbed = rules.evaluate_rules(seen, AcceptanceRules(name_threshold, tx.deployment.max_age))
     made = await _store_evaluation(tx, locked, climbed, seen.listed, occasion, name_threshold)
     if sandbox_action is not None:
@@ -57,7 +57,9 @@ async def evaluate_request(
     return made
 
 
-async def load_facts(tx: Tx, nonprofit_details: NonprofitDetails, registry_id: UUID, number_key: str) -> RequestFacts:
+async def load_request_facts(
+    tx: Tx, nonprofit_details: NonprofitDetails, registry_id: UUID, number_key: str
+) -> RequestFacts:
     """Load the registers' current facts about the number."""
     registry = await registries.get(tx, registry_id)
     listed = await organisations.find_record_by_number(tx, registry.id, number_key)

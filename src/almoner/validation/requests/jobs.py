@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.applications.documents.domain import SCANNED, DocumentScannedEvent
 from almoner.validation.requests import evaluate as evaluation_module
@@ -15,8 +15,8 @@ from almoner.validation.requests import service
 _FIRST: Final = UUID(int=0)
 
 
-tasks: Final = Tasks()
-evaluation_tasks: Final = TasksWithDependencies[float]()
+tasks: Final = TaskRegistry()
+evaluation_tasks: Final = DependentTaskRegistry[float]()
 """The tasks' parameter is the required name agreement, 0 to 1."""
 
 
@@ -46,17 +46,17 @@ async def reevaluate_pending_requests(
 
 
 @tasks.on_internal_event(CHANGED)
-async def on_register_changed(tx: Tx, changed: Sequence[RegisterChangedEvent]) -> None:
+async def on_register_changed(tx: Tx, events: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue re-evaluations for each registry whose data have changed."""
-    for registry in sorted({one.registry for one in changed}):
+    for registry in sorted({one.registry for one in events}):
         await service.REEVALUATE_PENDING.enqueue(
-            tx, service.ReevaluatePendingRequestsJob(registry), unique=str(registry)
+            tx, service.ReevaluatePendingRequestsJob(registry), unique_key=str(registry)
         )
 
 
 @tasks.on_internal_event(SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
+async def on_document_scanned(tx: Tx, events: Sequence[DocumentScannedEvent]) -> None:
     """Notify partners of rejected documents."""
-    for reported in scanned:
+    for reported in events:
         if not reported.clean:
             await service.emit_document_rejected(tx, reported.document)

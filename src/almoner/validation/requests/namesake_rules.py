@@ -17,7 +17,7 @@ _AS_WELL: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class NumberDoubt:
+class RegistryNumberDoubt:
     """Why another number may be meant, and the candidates."""
 
     code: str
@@ -36,15 +36,15 @@ def build_party(record: Organisation | Namesake, *, shares_first_line: bool | No
     return Party(names, *located, second_line=record.secondary_name, in_family=shares_first_line)
 
 
-def find_number_doubt(
+def find_registry_number_doubt(
     party: Party,
-    listed: Organisation,
+    listed_organisation: Organisation,
     number_key: str,
     listed_agreement: PartyAgreement,
     namesakes: Sequence[Namesake],
     *,
     has_addresses: bool,
-) -> NumberDoubt | None:
+) -> RegistryNumberDoubt | None:
     """The reason to doubt the number; None if there is none."""
     first_lines = [other.name for other in namesakes]
     found = [
@@ -56,34 +56,40 @@ def find_number_doubt(
         other
         for other, one in likely
         if _fits_better(one, listed_agreement, addressed=has_addresses)
-        or (_is_written(other, party) and not _is_written(listed, party) and one.score >= listed_agreement.score)
+        or (
+            _is_written(other, party)
+            and not _is_written(listed_organisation, party)
+            and one.score >= listed_agreement.score
+        )
     ]
     members = [other for other in namesakes if other.same_first_line]
     if "unnamed" in listed_agreement.vetoes and all(
         other.same_first_line and not other.secondary_name for other in better
     ):
-        return NumberDoubt("member_not_named", members)
+        return RegistryNumberDoubt("member_not_named", members)
     if better:
-        return NumberDoubt("other_number_fits_better", better)
+        return RegistryNumberDoubt("other_number_fits_better", better)
     equal = [other for other, one in likely if abs(one.name - listed_agreement.name) <= _AS_WELL]
     if not (listed_agreement.exact and has_addresses) and (
-        alike := [other for other in equal if _is_other_member(other, listed)]
+        alike := [other for other in equal if _is_other_member(other, listed_organisation)]
     ):
-        return NumberDoubt("member_not_named", alike)
+        return RegistryNumberDoubt("member_not_named", alike)
     near = registries_domain.number_keys_one_typo_away(number_key)
     if not has_addresses and (
-        typos := [other for other in equal if other.number_key in near and _elsewhere(other, listed)]
+        typos := [other for other in equal if other.number_key in near and _elsewhere(other, listed_organisation)]
     ):
-        return NumberDoubt("similar_number", typos)
+        return RegistryNumberDoubt("similar_number", typos)
     return None
 
 
-def find_same_name_elsewhere(party: Party, listed: Organisation, namesakes: Sequence[Namesake]) -> list[Namesake]:
+def find_namesakes_elsewhere(
+    party: Party, listed_organisation: Organisation, namesakes: Sequence[Namesake]
+) -> list[Namesake]:
     """Other entries with exactly this name at another address."""
     return [
         other
         for other in namesakes
-        if _elsewhere(other, listed)
+        if _elsewhere(other, listed_organisation)
         and matching.compare_parties(party, build_party(other, shares_first_line=None)).exact
     ]
 

@@ -11,7 +11,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 
 
 def register_steps(
-    registry_code: str, status_report: NumberStatus, main: Organisation | None
+    registry_code: str, status_report: NumberStatus, main_charity: Organisation | None
 ) -> Iterator[EvaluationStep]:
     """The evaluation steps that are specific to one register."""
     if registry_code == "IRS":
@@ -20,10 +20,10 @@ def register_steps(
     lister = status_report.listing
     if lister is None or not lister.rows:
         return
-    if main is not None:
-        facts = {"name": main.name, "number": main.registry_number}
+    if main_charity is not None:
+        facts = {"name": main_charity.name, "number": main_charity.registry_number}
         reported = lister.source, lister.data_as_of, facts
-        if main.active:
+        if main_charity.active:
             yield EvaluationStep("main_charity", "pass", "main_charity_active", *reported)
         else:
             yield EvaluationStep("main_charity", "fail", "main_charity_not_active", *reported)
@@ -37,7 +37,7 @@ def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
                 reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts
             )
     listed = status_report.reports.get(PUB_78)
-    if status_report.legal_status.reason_for("publication_78") is None and listed is not None and listed.rows:
+    if status_report.legal_status.result_of_step("publication_78") is None and listed is not None and listed.rows:
         yield _step(listed, "publication_78", "pass", "listed", "DEDUCTIBILITY")
 
 

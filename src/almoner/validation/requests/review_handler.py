@@ -50,10 +50,10 @@ class RequestReviewHandler:
             links=await _links(tx, request),
         )
 
-    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+    async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """Other requests about the number, and applicants for the nonprofit. Raises NotFound."""
         request = await service.get(tx, ALL_PARTNERS, subject_id)
-        return await service.list_related(tx, request)
+        return await service.list_related_subjects(tx, request)
 
     async def accept_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /

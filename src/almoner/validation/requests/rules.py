@@ -24,7 +24,7 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
 from almoner.validation.requests import namesake_rules, register_rules
 from almoner.validation.requests.domain import OTHER_ADDRESS, EvaluationOutcome, NonprofitDetails
-from almoner.validation.requests.namesake_rules import NumberDoubt
+from almoner.validation.requests.namesake_rules import RegistryNumberDoubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
 
 
 def _name(
-    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, doubt: NumberDoubt | None
+    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, doubt: RegistryNumberDoubt | None
 ) -> EvaluationStep:
     """The name step. If addresses agree too, names only need to be likely the same."""
     if agreement is None or seen.listed is None:
@@ -348,7 +348,7 @@ def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:
     """Other bodies of the register in other places with exactly the stated name."""
     if facts.listed is None:
         return []
-    return namesake_rules.find_same_name_elsewhere(_requested_party(facts.asked), facts.listed, facts.others)
+    return namesake_rules.find_namesakes_elsewhere(_requested_party(facts.asked), facts.listed, facts.others)
 
 
 def _is_unlikely_elsewhere(facts: RequestFacts, agreement: PartyAgreement) -> bool:
@@ -366,17 +366,17 @@ def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> NumberDoubt | None:
+def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> RegistryNumberDoubt | None:
     """The reason to doubt the given number; None if there is none."""
     if facts.listed is None or agreement is None:
         return None
     party, addressed = _requested_party(facts.asked), _has_addresses(facts)
-    return namesake_rules.find_number_doubt(
+    return namesake_rules.find_registry_number_doubt(
         party, facts.listed, facts.number_key, agreement, facts.others, has_addresses=addressed
     )
 
 
-def _namesakes(seen: RequestFacts, doubt: NumberDoubt | None) -> Iterator[EvaluationStep]:
+def _namesakes(seen: RequestFacts, doubt: RegistryNumberDoubt | None) -> Iterator[EvaluationStep]:
     """The step for a name that several organisations share: the number decides, unless another one fits better."""
     if seen.listed is None:
         return

@@ -22,7 +22,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 from almoner.platform.evidence import store as evidence
 from almoner.platform.files.uploads.files import StoredFile
-from almoner.platform.http.paging import Page, Position
+from almoner.platform.http.paging import Position, RequestedPage
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import service as documents
@@ -79,7 +79,7 @@ async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) 
     created = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
     await store.insert(tx, partner, created)
     then = test_values.sandbox_action_of(nonprofit_details.name) if tx.deployment.sandbox else None
-    await EVALUATE.enqueue(tx, EvaluateRequestJob(created.id, "created", then), unique=str(created.id))
+    await EVALUATE.enqueue(tx, EvaluateRequestJob(created.id, "created", then), unique_key=str(created.id))
     return created
 
 
@@ -130,7 +130,7 @@ async def correct_registry_number(
     )  # an operator deciding now would rely on findings for the previous number
     # A unique key of its own: an evaluation that is due or running concerns the previous number.
     await EVALUATE.enqueue(
-        tx, EvaluateRequestJob(locked.id, "corrected"), unique=f"{locked.id} {corrected.corrections}"
+        tx, EvaluateRequestJob(locked.id, "corrected"), unique_key=f"{locked.id} {corrected.corrections}"
     )
     return corrected
 
@@ -158,7 +158,9 @@ async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> di
     return {request.id: request for request in await _with_documents(tx, found)}
 
 
-async def find_accepted(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) -> ValidationRequest | None:
+async def find_accepted_request(
+    tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails
+) -> ValidationRequest | None:
     """The newest accepted request for the same nonprofit, by number and name; None if there is none.
 
     Another name may mean another nonprofit; a sandbox test value needs a decision of its own. Raises RegistryNotFound,
@@ -168,12 +170,12 @@ async def find_accepted(tx: Tx, partner: Partner, nonprofit_details: NonprofitDe
     if check.key is None or (tx.deployment.sandbox and test_values.sandbox_action_of(nonprofit_details.name)):
         return None
     name = normalise_search_text(nonprofit_details.name)
-    before = await store.list_accepted(tx, partner, registry.id, check.key)
+    before = await store.list_accepted_requests(tx, partner, registry.id, check.key)
     return next((request for request in before if normalise_search_text(request.details.name) == name), None)
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: RequestFilters, sort: Sort
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: RequestFilters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters, sort)
@@ -203,7 +205,7 @@ def review_subject_for(request: ValidationRequest) -> ReviewSubject:
     )
 
 
-async def list_related(tx: Tx, request: ValidationRequest) -> list[RelatedSubject]:
+async def list_related_subjects(tx: Tx, request: ValidationRequest) -> list[RelatedSubject]:
     """Other requests about the same number, of all partners."""
     found = await store.list_by_number(tx, request.registry_id, request.number_key, MAX_RELATED)
     return [
@@ -235,7 +237,7 @@ async def emit_document_rejected(tx: Tx, document_id: UUID) -> None:
     [document] = await documents.find_many(tx, ALL_PARTNERS, [document_id])
     for request_id in await store.list_request_ids_of_document(tx, document_id):
         record = schemas.document_response(tx, request_id, document)
-        await outbox.emit(tx, document.partner_id, domain.DOCUMENT_REJECTED, record)
+        await outbox.emit_event(tx, document.partner_id, domain.DOCUMENT_REJECTED, record)
 
 
 def serialise_for_api(tx: Tx, request: ValidationRequest) -> ValidationRequestResponse:
@@ -273,11 +275,11 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Re
     return await _store_decision(tx, locked.with_rejection_reversed(found.id, found.types, tx.now), decision)
 
 
-async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
+async def reevaluate_batch(tx: Tx, registry_id: UUID, after_id: UUID) -> UUID | None:
     """Enqueue evaluations of the next pending requests after an ID; returns the last one, None at the end."""
-    found = await store.list_pending(tx, registry_id, after, _BATCH_SIZE)
+    found = await store.list_pending_request_ids(tx, registry_id, after_id, _BATCH_SIZE)
     await queue.enqueue_jobs(
-        tx, [EVALUATE.new_job(EvaluateRequestJob(one, "register_loaded"), unique=str(one)) for one in found]
+        tx, [EVALUATE.build_job(EvaluateRequestJob(one, "register_loaded"), unique_key=str(one)) for one in found]
     )
     return found[-1] if len(found) == _BATCH_SIZE else None
 
@@ -304,7 +306,7 @@ async def _store_decision(tx: Tx, decided: ValidationRequest, decision: ReviewDe
     if not await store.store_decision(tx, decided):
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
     await reviews.record_decision(tx, review_subject_for(decided), decision)
-    await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], serialise_for_api(tx, decided))
+    await outbox.emit_event(tx, decided.partner_id, _EVENTS[decided.status], serialise_for_api(tx, decided))
     reported = RequestDecidedEvent(decided.id, decided.partner_id, decided.status == "accepted")
-    await outbox.emit_internal(tx, domain.DECIDED, reported, partner=decided.partner_id)
+    await outbox.emit_internal_event(tx, domain.DECIDED, reported, partner_id=decided.partner_id)
     return decided

@@ -10,9 +10,9 @@ from asyncpg import Record
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.requests.domain import REQUEST, NonprofitDetails, RequestFilters, Sort, ValidationRequest
 
 Scope = Partner | AllPartners
@@ -45,7 +45,7 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
-class RequestOfPartner(NamedTuple):
+class RequestReference(NamedTuple):
     """A request's ID and its partner's."""
 
     request_id: UUID
@@ -53,7 +53,7 @@ class RequestOfPartner(NamedTuple):
 
 
 @across_partners("operators")
-async def list_by_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[RequestOfPartner]:
+async def list_by_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[RequestReference]:
     """Requests with this number, newest first, with their partners."""
     rows = await tx.fetch(
         """
@@ -64,10 +64,10 @@ async def list_by_number(tx: Tx, registry_id: UUID, number_key: str, limit: int)
         number_key,
         limit,
     )
-    return [RequestOfPartner(row[0], row[1]) for row in rows]
+    return [RequestReference(row[0], row[1]) for row in rows]
 
 
-async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:
+async def insert(tx: Tx, partner: Partner, request: ValidationRequest) -> None:
     """Store a new request."""
     await tx.execute(
         f"""
@@ -75,14 +75,14 @@ async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:
             id, partner_id, status, registry_id, number_key, created_at, status_changed_at, search_name, {_ASKED}
         ) values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
         """,
-        new.id,
+        request.id,
         partner.id,
-        new.status,
-        new.registry_id,
-        new.number_key,
-        new.created_at,
-        normalise_search_text(new.details.name),
-        *astuple(new.details),
+        request.status,
+        request.registry_id,
+        request.number_key,
+        request.created_at,
+        normalise_search_text(request.details.name),
+        *astuple(request.details),
     )
     await counters.add_to_list_total(tx, partner, _LIST, 1)
 
@@ -108,7 +108,9 @@ async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> li
     return [_request(row) for row in rows]
 
 
-async def list_accepted(tx: Tx, partner: Partner, registry_id: UUID, number_key: str) -> list[ValidationRequest]:
+async def list_accepted_requests(
+    tx: Tx, partner: Partner, registry_id: UUID, number_key: str
+) -> list[ValidationRequest]:
     """The partner's accepted requests for a number, newest first."""
     rows = await tx.fetch(
         f"""
@@ -138,7 +140,7 @@ async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
     await tx.execute("select from validation_request where id = $1 for update", request_id)
 
 
-async def store_decision(tx: Tx, decided: ValidationRequest) -> bool:
+async def store_decision(tx: Tx, request: ValidationRequest) -> bool:
     """Store the decision on a locked request; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
@@ -148,21 +150,21 @@ async def store_decision(tx: Tx, decided: ValidationRequest) -> bool:
                 rejection_reason_code = $6, accepted_at = $7, rejected_at = $8, status_changed_at = $9
             where id = $1 and status = any($10) returning true
             """,
-            decided.id,
-            decided.status,
-            decided.organisation_id,
-            decided.organisation_types,
-            decided.rejection_reason,
-            decided.rejection_reason_code,
-            decided.accepted_at,
-            decided.rejected_at,
+            request.id,
+            request.status,
+            request.organisation_id,
+            request.organisation_types,
+            request.rejection_reason,
+            request.rejection_reason_code,
+            request.accepted_at,
+            request.rejected_at,
             tx.now,
-            REQUEST.source_states_of(decided.status),
+            REQUEST.source_states_of(request.status),
         )
     )
 
 
-async def store_correction(tx: Tx, before: ValidationRequest, corrected: ValidationRequest) -> None:
+async def store_correction(tx: Tx, original_request: ValidationRequest, corrected_request: ValidationRequest) -> None:
     """Store the corrected number of a locked request, and keep the earlier one."""
     await tx.execute(
         """
@@ -171,12 +173,12 @@ async def store_correction(tx: Tx, before: ValidationRequest, corrected: Validat
         ) values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         tx.new_id(),
-        before.id,
-        corrected.corrections,
-        before.registry_id,
-        before.details.registry_name,
-        before.details.registry_number,
-        before.number_key,
+        original_request.id,
+        corrected_request.corrections,
+        original_request.registry_id,
+        original_request.details.registry_name,
+        original_request.details.registry_number,
+        original_request.number_key,
         tx.now,
     )
     await tx.execute(
@@ -186,13 +188,13 @@ async def store_correction(tx: Tx, before: ValidationRequest, corrected: Validat
             corrected_at = $7
         where id = $1 and status = 'pending'
         """,
-        corrected.id,
-        corrected.registry_id,
-        corrected.details.registry_name,
-        corrected.details.registry_number,
-        corrected.number_key,
-        corrected.corrections,
-        corrected.corrected_at,
+        corrected_request.id,
+        corrected_request.registry_id,
+        corrected_request.details.registry_name,
+        corrected_request.details.registry_number,
+        corrected_request.number_key,
+        corrected_request.corrections,
+        corrected_request.corrected_at,
     )
 
 
@@ -209,7 +211,7 @@ async def list_corrections(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: RequestFilters, sort: Sort
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: RequestFilters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == RequestFilters() and sort == "id":
@@ -220,7 +222,7 @@ async def list_page(
 
 
 async def _narrowed(
-    tx: Tx, partner: Partner, page_: Page, filters: RequestFilters, sort: Sort
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: RequestFilters, sort: Sort
 ) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
@@ -252,8 +254,8 @@ async def _narrowed(
     return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
-def _conditions(filters: RequestFilters) -> Conditions:
-    conditions = Conditions("partner_id = $1", bound=4)
+def _conditions(filters: RequestFilters) -> SqlConditions:
+    conditions = SqlConditions("partner_id = $1", bound=4)
     if filters.status is not None:
         conditions.add("status = {}", filters.status)
     if filters.starts is not None:
@@ -273,7 +275,7 @@ def cursor_position_of(request: ValidationRequest, sort: Sort) -> tuple[object, 
 
 
 @across_partners("sweep")
-async def list_pending(tx: Tx, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:
+async def list_pending_request_ids(tx: Tx, registry_id: UUID, after_id: UUID, limit: int) -> Sequence[UUID]:
     """The IDs of a registry's pending requests after an ID, by ID."""
     rows = await tx.fetch(
         """
@@ -281,7 +283,7 @@ async def list_pending(tx: Tx, registry_id: UUID, after: UUID, limit: int) -> Se
         order by id limit $3
         """,
         registry_id,
-        after,
+        after_id,
         limit,
     )
     return [row["id"] for row in rows]

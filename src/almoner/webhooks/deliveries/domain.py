@@ -113,15 +113,19 @@ def evaluate_attempt(
 
 
 def next_retry_at(
-    number: int, first_at: datetime, last_at: datetime, retry_after: timedelta | None, jitter: float
+    attempt_number: int,
+    first_attempt_at: datetime,
+    last_attempt_at: datetime,
+    retry_after: timedelta | None,
+    jitter: float,
 ) -> datetime | None:
-    """When to try again after attempt ``number`` failed; None after the last (W2, W3)."""
-    if number <= len(RETRY_DELAYS):
-        step = RETRY_DELAYS[number - 1]
+    """When to try again after attempt ``attempt_number`` failed; None after the last (W2, W3)."""
+    if attempt_number <= len(RETRY_DELAYS):
+        step = RETRY_DELAYS[attempt_number - 1]
         wait = step * (1 + _RETRY_JITTER * jitter)
-        return last_at + min(max(wait, retry_after or wait), 2 * step)
-    if number < MAX_ATTEMPTS:
-        return first_at + _LAST_AFTER_FIRST + _LAST_JITTER * jitter
+        return last_attempt_at + min(max(wait, retry_after or wait), 2 * step)
+    if attempt_number < MAX_ATTEMPTS:
+        return first_attempt_at + _LAST_AFTER_FIRST + _LAST_JITTER * jitter
     return None
 
 

@@ -11,8 +11,17 @@ from uuid import UUID
 from almoner.platform.database.batching import CallBatcher
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.events.outbox import EVERY_TYPE
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
-from almoner.platform.jobs.queue import Answer, DecodedJob, FinishedJob, Job, JobDone, JobRecorded, JobRetry, Result
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
+from almoner.platform.jobs.queue import (
+    Answer,
+    DecodedJob,
+    FinishedJob,
+    Job,
+    JobDone,
+    JobResultRecorded,
+    JobRetry,
+    Result,
+)
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
@@ -21,16 +30,16 @@ from almoner.webhooks.deliveries.store import DueDelivery, EvaluatedAttempt
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import LANES_KEPT, WebhookSubscription
 
-tasks: Final = Tasks()
+tasks: Final = TaskRegistry()
 tasks.on_public_event(EVERY_TYPE)(service.fan_out_events)
-tasks.periodic(
-    "webhooks.delete_attempts", service.next_attempt_deletion_at, service.delete_old_attempts, every=timedelta(days=1)
+tasks.add_periodic_job(
+    "webhooks.delete_attempts", service.next_attempt_deletion_at, service.delete_old_attempts, period=timedelta(days=1)
 )
-tasks.periodic(
+tasks.add_periodic_job(
     "webhooks.delete_deliveries",
     service.next_delivery_deletion_at,
     service.delete_old_deliveries,
-    every=timedelta(days=1),
+    period=timedelta(days=1),
 )
 
 _random: Final = SystemRandom()
@@ -47,10 +56,10 @@ async def expire_deliveries(context: JobContext, job: DecodedJob[service.ExpireD
 
 
 @tasks.job(subscriptions.REMOVE_LANES)
-async def remove_lanes(context: JobContext, job: DecodedJob[subscriptions.RemoveLanesJob]) -> Answer:
+async def remove_delivery_lanes(context: JobContext, job: DecodedJob[subscriptions.RemoveLanesJob]) -> Answer:
     """Remove the lanes of a deleted subscription."""
     async with context.db.write() as tx:
-        removed = await subscriptions.remove_lanes(tx, job.details.subscription)
+        removed = await subscriptions.remove_delivery_lanes(tx, job.details.subscription)
     return JobDone() if removed else JobRetry(LANES_KEPT, "deliveries of the subscription are still under way")
 
 
@@ -87,7 +96,7 @@ class DeliveryWorker:
             return JobDone()
         outcome = await self._attempt(found.due, found.receiver, found.due.body)
         self._attempts[outcome.attempt.succeeded].inc()
-        return JobRecorded(await self._record((context, job, outcome)))
+        return JobResultRecorded(await self._record((context, job, outcome)))
 
     async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> EvaluatedAttempt:
         clock = self._db.deployment.clock
@@ -120,7 +129,9 @@ class DeliveryWorker:
     async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
         async with self._db.read() as tx:
             found = await store.load_due_deliveries(tx, delivery_ids)
-            receivers = await subscriptions.find_active(tx, {due.subscription_id for due in found.values()})
+            receivers = await subscriptions.find_active_subscriptions(
+                tx, {due.subscription_id for due in found.values()}
+            )
         return [
             _LoadedDelivery(due, receivers.get(due.subscription_id)) if (due := found.get(delivery_id)) else None
             for delivery_id in delivery_ids
@@ -149,7 +160,7 @@ def _result(outcome: EvaluatedAttempt, recorded: bool, now: datetime) -> Result:
     return JobDone() if due is None else JobRetry(due - now, reason)
 
 
-delivery_tasks: Final = TasksWithDependencies[DeliveryWorker]()
+delivery_tasks: Final = DependentTaskRegistry[DeliveryWorker]()
 
 
 @delivery_tasks.job(service.DELIVER)

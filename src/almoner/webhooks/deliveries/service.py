@@ -11,7 +11,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind, LaneLimits
 from almoner.webhooks.deliveries import store
@@ -33,8 +33,8 @@ from almoner.webhooks.subscriptions.domain import (
     EVERY_EVENT,
     REPLAY_CAP,
     Reason,
-    ReceiverAnswer,
     ReceiverHealth,
+    ReceiverResponse,
     delivery_lane,
 )
 
@@ -76,17 +76,17 @@ async def fan_out_events(tx: Tx, new_events: Sequence[Event]) -> None:
     )
 
 
-async def resend_event(tx: Tx, partner: Partner, event_id: UUID, subscription_text: str | None) -> int:
+async def resend_event(tx: Tx, partner: Partner, event_id: UUID, subscription_id_text: str | None) -> int:
     """Deliver an event again: to one subscription, or to all subscribed to its type; returns how many.
 
     Raises NotFound for the event, UnknownSubscription for a subscription that takes no deliveries.
     """
     event = await events.get(tx, partner, event_id)
-    if subscription_text is None:
+    if subscription_id_text is None:
         listening = await subscriptions.list_listeners(tx, [partner.id])
         receivers = [listener.id for listener in listening if listener.listens_to(event.type)]
     else:
-        receivers = [await _find_receiver(tx, partner, subscription_text)]
+        receivers = [await _find_receiver(tx, partner, subscription_id_text)]
     again = [(event.id, event.sequence, event.type)]
     return sum([await _redeliver(tx, partner, receiver, again, "resend") for receiver in receivers])
 
@@ -95,36 +95,38 @@ async def replay_events(
     tx: Tx,
     partner: Partner,
     subscription_id: UUID,
-    starts: datetime | None,
-    ends: datetime | None,
+    starts_at: datetime | None,
+    ends_at: datetime | None,
     *,
     failed_only: bool,
 ) -> int:
     """Redeliver the events of a period that a subscription is subscribed to, in order; returns how many.
 
-    ``failed_only`` skips delivered and pending ones. Without ``starts``: events that were missed, among those pending
-    when the receiver last accepted one. Raises NotFound, Suspended, IncorrectParams.
+    ``failed_only`` skips delivered and pending ones. Without ``starts_at``: events that were missed, among those
+    pending when the receiver last accepted one. Raises NotFound, Suspended, IncorrectParams.
     """
     subscription = await subscriptions.get_active(tx, partner, subscription_id)
-    if starts is None:
+    if starts_at is None:
         working = subscription.health.last_success_at or subscription.created_at
-        starts = max(working - DELIVERY_LIFETIME, subscription.created_at, tx.now - _MAX_REPLAY_AGE)
+        starts_at = max(working - DELIVERY_LIFETIME, subscription.created_at, tx.now - _MAX_REPLAY_AGE)
         failed_only = True
-    if tx.now - starts > _MAX_REPLAY_AGE:
+    if tx.now - starts_at > _MAX_REPLAY_AGE:
         raise IncorrectParams("body.startDate must be at most 30 days ago")
     types = None if EVERY_EVENT in subscription.events else subscription.events
     found = await events.list_event_summaries_in_window(
-        tx, partner, EventFilter(None, starts, ends), types, _MAX_REPLAYED + 1
+        tx, partner, EventFilter(None, starts_at, ends_at), types, _MAX_REPLAYED + 1
     )
     if len(found) > _MAX_REPLAYED:
         raise IncorrectParams(
             f"body.endDate ends a window of more than {_MAX_REPLAYED:,} events; ask for a shorter one"
         )
     if failed_only:
-        fine = await store.find_delivered_or_pending(tx, partner, subscription_id, [event_id for event_id, *_ in found])
+        fine = await store.find_delivered_or_pending_event_ids(
+            tx, partner, subscription_id, [event_id for event_id, *_ in found]
+        )
         found = [event for event in found if event[0] not in fine]
     lane = delivery_lane(subscription_id, "replay")
-    await queue.limit_lanes(tx, [LaneLimits(lane, REPLAY_CAP, REPLAY_CAP, subscription.health.paused_until)])
+    await queue.set_lane_limits(tx, [LaneLimits(lane, REPLAY_CAP, REPLAY_CAP, subscription.health.paused_until)])
     return await _redeliver(tx, partner, subscription_id, found, "replay")
 
 
@@ -148,7 +150,7 @@ async def send_test_event(tx: Tx, partner: Partner, subscription_id: UUID) -> De
 
 
 async def list_page(
-    tx: Tx, partner: Partner, subscription_id: UUID, page_: Page, status: Status | None
+    tx: Tx, partner: Partner, subscription_id: UUID, page_: RequestedPage, status: Status | None
 ) -> tuple[list[Delivery], int]:
     """One page of a subscription's deliveries, and their total. Raises NotFound."""
     await subscriptions.get(tx, partner, subscription_id)
@@ -168,7 +170,7 @@ async def delete_old_attempts(tx: Tx) -> int:
 
 async def next_delivery_deletion_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended has been kept for 90 days."""
-    created = await store.oldest_ended_delivery_at(tx)
+    created = await store.oldest_ended_delivery_created_at(tx)
     return None if created is None else created + DELIVERY_RETENTION
 
 
@@ -181,11 +183,11 @@ async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[U
     """Store attempts and their results; returns the deliveries whose next attempt this was."""
     recorded = await store.record_attempts(tx, outcomes)
     ours = [outcome for outcome in outcomes if outcome.delivery_id in recorded]
-    answers: dict[UUID, tuple[Partner, list[ReceiverAnswer]]] = {}
+    answers: dict[UUID, tuple[Partner, list[ReceiverResponse]]] = {}
     for outcome in ours:
         answers.setdefault(outcome.subscription_id, (outcome.partner, []))[1].append(_answer(outcome))
     if answers:
-        await _expire_held_back(tx, await subscriptions.record_answers(tx, answers))
+        await _expire_held_back(tx, await subscriptions.record_responses(tx, answers))
     # In a fixed order, so that two workers never wait for each other's subscriptions.
     for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
         if outcome.verdict.suspend:
@@ -193,16 +195,16 @@ async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[U
     return recorded
 
 
-def _answer(outcome: EvaluatedAttempt) -> ReceiverAnswer:
+def _answer(outcome: EvaluatedAttempt) -> ReceiverResponse:
     attempt = outcome.attempt
-    return ReceiverAnswer(attempt.started_at, timedelta(milliseconds=attempt.duration_ms), attempt.succeeded)
+    return ReceiverResponse(attempt.started_at, timedelta(milliseconds=attempt.duration_ms), attempt.succeeded)
 
 
 async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
     await queue.enqueue_jobs(
         tx,
         [
-            EXPIRE.new_job(ExpireDeliveriesJob(subscription_id), unique=subscription_id.hex)
+            EXPIRE.build_job(ExpireDeliveriesJob(subscription_id), unique_key=subscription_id.hex)
             for subscription_id, health in changed.items()
             if health.failing_since is not None and tx.now - health.failing_since >= EXPIRES_AFTER
         ],
@@ -261,9 +263,9 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
     await queue.enqueue_jobs(
         tx,
         [
-            DELIVER.new_job(
+            DELIVER.build_job(
                 DeliveryJob(delivery.id.hex),
-                due=delivery.due_at,
+                due_at=delivery.due_at,
                 lane=delivery_lane(delivery.subscription_id, delivery.reason),
             )
             for delivery in deliveries

@@ -10,7 +10,7 @@ from asyncpg import Record
 
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, AttemptResult, Delivery, Status
 from almoner.webhooks.subscriptions.domain import Reason
 
@@ -161,7 +161,7 @@ async def end_deliveries(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["
     )
 
 
-async def find_delivered_or_pending(
+async def find_delivered_or_pending_event_ids(
     tx: Tx, partner: Partner, subscription_id: UUID, event_ids: Collection[UUID]
 ) -> set[UUID]:
     """The events that were delivered to the subscription or are still pending."""
@@ -184,7 +184,7 @@ _OF_STATUS: Final = f"{_OF} and status = $5"
 
 
 async def list_page(
-    tx: Tx, partner: Partner, subscription_id: UUID, page_: Page, status: Status | None
+    tx: Tx, partner: Partner, subscription_id: UUID, page_: RequestedPage, status: Status | None
 ) -> tuple[list[Delivery], int]:
     """One page of a subscription's deliveries in reading order, with their attempts, and the total (P7)."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -241,7 +241,7 @@ async def delete_old_attempts(tx: Tx, before: datetime, limit: int) -> int:
 
 
 @across_partners("sweep")
-async def oldest_ended_delivery_at(tx: Tx) -> datetime | None:
+async def oldest_ended_delivery_created_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended was created."""
     created: datetime | None = await tx.fetchval(
         "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN_STATUSES

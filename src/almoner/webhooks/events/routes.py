@@ -11,7 +11,7 @@ from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import ListResponse, Page
+from almoner.platform.http.paging import ListResponse, RequestedPage
 from almoner.webhooks.events import service
 from almoner.webhooks.events.schemas import EventResponse, EventsQuery, event_response
 
@@ -46,7 +46,7 @@ def event_routes(waiters: EventWaiters) -> Routes:
                     lambda row: (row.sequence,),
                 )
             seen, left = max(seen, last), until - monotonic()
-            if rows or left <= 0 or not await waiters.wait(call.partner, seen, left):
+            if rows or left <= 0 or not await waiters.wait_for_event(call.partner, seen, left):
                 return shown
 
     @routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
@@ -58,7 +58,7 @@ def event_routes(waiters: EventWaiters) -> Routes:
     return routes
 
 
-def _page_of(call: ApiCall, query: EventsQuery) -> Page:
+def _page_of(call: ApiCall, query: EventsQuery) -> RequestedPage:
     """The requested page: after a sequence number, oldest first."""
     page = call.requested_page(query)
     if query.after is None:

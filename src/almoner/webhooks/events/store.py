@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.event_blocks import SIZE
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
 _COLUMNS: Final = "id, sequence, type, payload, created_at"
@@ -95,7 +95,9 @@ async def find(tx: Tx, partner: Partner, event_id: UUID) -> SequencedEvent | Non
     return _event(row) if row else None
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter) -> tuple[list[SequencedEvent], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: RequestedPage, filter_: EventFilter
+) -> tuple[list[SequencedEvent], int]:
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
     position = None if page_.position is None else page_.position[0]
     if filter_.matches_all:

@@ -61,7 +61,7 @@ Concern = Literal["warn", "suspend"]
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiverAnswer:
+class ReceiverResponse:
     """The outcome of one delivery attempt, for the receiver's health."""
 
     started_at: datetime
@@ -74,9 +74,9 @@ class ReceiverAnswer:
         return self.succeeded and self.duration <= _FAST_ANSWER
 
 
-def fast_if_all_succeeded(answers: Sequence[ReceiverAnswer]) -> bool | None:
+def is_fast_if_all_succeeded(responses: Sequence[ReceiverResponse]) -> bool | None:
     """Whether a receiver that accepted everything was fast in the end; None if it did not accept everything."""
-    return answers[-1].is_fast if all(answer.succeeded for answer in answers) else None
+    return responses[-1].is_fast if all(answer.succeeded for answer in responses) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +114,16 @@ class ReceiverHealth:
         return "healthy" if self.failing_since is None else "failing"
 
     @property
-    def limits(self) -> "AttemptLimits":
+    def attempt_limits(self) -> "AttemptLimits":
         """The limits for sending to the receiver (settled 11)."""
         if self.paused_until is not None:
             return AttemptLimits(_PROBE_CAP, _PROBE_CAP, self.paused_until)
         return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
 
-    def with_answer(self, answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
+    def with_response(self, response: ReceiverResponse, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after one more attempt."""
-        if answer.succeeded:
-            return ReceiverHealth(last_success_at=now, fast=answer.is_fast)
+        if response.succeeded:
+            return ReceiverHealth(last_success_at=now, fast=response.is_fast)
         day = real_now.date()
         failed = replace(
             self,
@@ -136,12 +136,12 @@ class ReceiverHealth:
         )
         if failed.failures < _FAILURES_TO_PAUSE:
             return failed
-        if self.paused_until is not None and answer.started_at < self.paused_until:
+        if self.paused_until is not None and response.started_at < self.paused_until:
             return failed  # the attempt started before the pause
         pause = min(_FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
         return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)
 
-    def after_a_day_of_failures(self, now: datetime, real_now: datetime) -> "ReceiverHealth":
+    def with_day_of_failures(self, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after a day in which every attempt failed, of which the partner is warned."""
         return replace(
             self,
@@ -226,11 +226,11 @@ def delivery_lanes(subscription_id: UUID) -> list[str]:
     return [delivery_lane(subscription_id, reason) for reason in ("event", "replay", "test")]
 
 
-def encode_secret(random: bytes) -> str:
+def encode_secret(random_bytes: bytes) -> str:
     """The secret string for 32 random bytes. Raises ValueError for another number."""
-    if len(random) != SECRET_BYTES:
-        raise ValueError(f"a webhook secret is made of {SECRET_BYTES} bytes, not of {len(random)}")
-    return _SECRET_PREFIX + b64encode(random).decode()
+    if len(random_bytes) != SECRET_BYTES:
+        raise ValueError(f"a webhook secret is made of {SECRET_BYTES} bytes, not of {len(random_bytes)}")
+    return _SECRET_PREFIX + b64encode(random_bytes).decode()
 
 
 def decode_secret(secret: str) -> bytes:
@@ -244,16 +244,16 @@ def previous_secrets_after_rotation(subscription: WebhookSubscription, now: date
     return (PreviousSecret(subscription.secret, now + _SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
 
 
-def find_event_type_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
+def find_event_type_problems(event_types: Sequence[str], known_types: Collection[str]) -> list[str]:
     """A sentence for each unknown event type."""
-    if not events:
+    if not event_types:
         return ["body.events must name at least one event type, or *"]
-    found = ((place, event_type_problem(event, known)) for place, event in enumerate(events))
+    found = ((place, find_event_type_problem(event, known_types)) for place, event in enumerate(event_types))
     return [f"body.events.{place} {problem}" for place, problem in found if problem]
 
 
-def event_type_problem(event: str, known: Collection[str]) -> str | None:
+def find_event_type_problem(event_type: str, known_types: Collection[str]) -> str | None:
     """The problem of an event type, if there is one."""
-    if event == EVERY_EVENT or event in known:
+    if event_type == EVERY_EVENT or event_type in known_types:
         return None
-    return f"'{event[:100]}' is not an event type; the reference lists them, and * stands for all"
+    return f"'{event_type[:100]}' is not an event type; the reference lists them, and * stands for all"

@@ -29,7 +29,7 @@ async def list_webhook_subscriptions(
 ) -> ListResponse[WebhookSubscriptionResponse]:
     """List webhook subscriptions, without their secrets."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, query.event, deleted=query.deleted)
+    rows, total = await service.list_page(call.tx, call.partner, page, query.event, deleted_only=query.deleted)
     return call.list_response(
         page,
         rows,

@@ -10,7 +10,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord
 from almoner.platform.outbound.addresses import MAX_LENGTH
-from almoner.webhooks.subscriptions.domain import HealthStatus, Status, WebhookSubscription, event_type_problem
+from almoner.webhooks.subscriptions.domain import HealthStatus, Status, WebhookSubscription, find_event_type_problem
 
 Events = Annotated[
     list[Annotated[str, Field(max_length=100)]],
@@ -32,7 +32,7 @@ Url = Annotated[
 
 
 def _known_event_type(event: str) -> str:
-    if found := event_type_problem(event, EVENT_TYPES):
+    if found := find_event_type_problem(event, EVENT_TYPES):
         raise ValueError(found)
     return event
 

@@ -30,18 +30,18 @@ from almoner.webhooks.subscriptions.domain import (
     FAILING_EVENT,
     REPLAY_CAP,
     SUSPENDED_EVENT,
-    ReceiverAnswer,
     ReceiverHealth,
+    ReceiverResponse,
     Status,
     SubscriptionSuspended,
     WebhookSubscription,
 )
-from almoner.webhooks.subscriptions.store import count_unhealthy as count_unhealthy
-from almoner.webhooks.subscriptions.store import find_active as find_active
-from almoner.webhooks.subscriptions.store import find_unhealthy as find_unhealthy
+from almoner.webhooks.subscriptions.store import count_unhealthy_receivers as count_unhealthy_receivers
+from almoner.webhooks.subscriptions.store import find_active_subscriptions as find_active_subscriptions
+from almoner.webhooks.subscriptions.store import find_unhealthy_receiver as find_unhealthy_receiver
 from almoner.webhooks.subscriptions.store import list_listeners as list_listeners
 from almoner.webhooks.subscriptions.store import list_page as list_page
-from almoner.webhooks.subscriptions.store import list_unhealthy as list_unhealthy
+from almoner.webhooks.subscriptions.store import list_unhealthy_receivers as list_unhealthy_receivers
 
 
 class RemoveLanesJob(msgspec.Struct, frozen=True):
@@ -118,7 +118,7 @@ async def update(
 
     A new URL or a resumption resets the receiver's health.
     """
-    await store.lock_health(tx, [subscription_id])
+    await store.lock_receiver_health(tx, [subscription_id])
     before = await _lock(tx, partner, subscription_id)
     changed = replace(
         before,
@@ -146,10 +146,10 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Stop a subscription permanently. Raises NotFound."""
     subscription = await _lock(tx, partner, subscription_id)
     await store.update(tx, partner, replace(subscription, deleted_at=tx.now))
-    await REMOVE_LANES.enqueue(tx, RemoveLanesJob(subscription_id), due=tx.now + domain.LANES_KEPT)
+    await REMOVE_LANES.enqueue(tx, RemoveLanesJob(subscription_id), due_at=tx.now + domain.LANES_KEPT)
 
 
-async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:
+async def remove_delivery_lanes(tx: Tx, subscription_id: UUID) -> bool:
     """Remove a deleted subscription's lanes from the job queue; False while they have jobs."""
     return await queue.remove_lanes(tx, domain.delivery_lanes(subscription_id))
 
@@ -184,34 +184,34 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
     await _limit_attempts(tx, {subscription_id: ReceiverHealth()})  # waiting deliveries are cancelled, not held back
-    await outbox.emit(
+    await outbox.emit_event(
         tx, partner.id, SUSPENDED_EVENT, schemas.subscription_response(tx, suspended, include_secret=False)
     )
     await _notify(tx, partner, suspended, "webhook_suspended")
 
 
-async def record_answers(
-    tx: Tx, answers: Mapping[UUID, tuple[Partner, Sequence[ReceiverAnswer]]]
+async def record_responses(
+    tx: Tx, responses_by_subscription: Mapping[UUID, tuple[Partner, Sequence[ReceiverResponse]]]
 ) -> dict[UUID, ReceiverHealth]:
     """Record the results of attempts by subscription; returns the changed health of receivers.
 
     Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
     """
-    fast = {key: domain.fast_if_all_succeeded(ended) for key, (_, ended) in answers.items()}
+    fast = {key: domain.is_fast_if_all_succeeded(ended) for key, (_, ended) in responses_by_subscription.items()}
     before = await store.record_successes(tx, fast)
     if not before:
         return {}
     changed: dict[UUID, ReceiverHealth] = {}
     concerned = []
     for subscription_id, health in before.items():
-        partner, ended = answers[subscription_id]
-        after = reduce(lambda one, answer: one.with_answer(answer, tx.now, tx.real_now), ended, health)
+        partner, ended = responses_by_subscription[subscription_id]
+        after = reduce(lambda one, answer: one.with_response(answer, tx.now, tx.real_now), ended, health)
         if concern := after.required_action(tx.real_now):
             after = replace(after, warned_at=tx.real_now)
             concerned.append((partner, subscription_id, concern))
         changed[subscription_id] = after
     await store.update_health(tx, changed)
-    moved = {key: health for key, health in changed.items() if health.limits != before[key].limits}
+    moved = {key: health for key, health in changed.items() if health.attempt_limits != before[key].attempt_limits}
     await _limit_attempts(tx, moved)
     for partner, subscription_id, concern in concerned:
         if concern == "suspend":
@@ -229,11 +229,11 @@ async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> N
             domain.delivery_lane(subscription_id, "event"),
             domain.delivery_lane(subscription_id, "replay"),
         )
-        allowed = health.limits
+        allowed = health.attempt_limits
         limits.append(LaneLimits(lane, allowed.cap, allowed.burst_cap, allowed.paused_until))
         limits.append(LaneLimits(replay_lane, REPLAY_CAP, REPLAY_CAP, allowed.paused_until))
     if limits:
-        await queue.limit_lanes(tx, limits)
+        await queue.set_lane_limits(tx, limits)
 
 
 async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
@@ -241,7 +241,7 @@ async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: 
     subscription = await store.find(tx, partner, subscription_id)
     if subscription is None or subscription.status != "active":
         return
-    await outbox.emit(
+    await outbox.emit_event(
         tx, partner.id, FAILING_EVENT, schemas.subscription_response(tx, subscription, include_secret=False)
     )
     await _notify(tx, partner, subscription, "webhook_failing")
@@ -249,8 +249,8 @@ async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: 
 
 async def simulate_day_of_failures(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Let every delivery to a subscription have failed for a day (the sandbox)."""
-    health = (await store.lock_health(tx, [subscription_id]))[subscription_id]
-    await store.update_health(tx, {subscription_id: health.after_a_day_of_failures(tx.now, tx.real_now)})
+    health = (await store.lock_receiver_health(tx, [subscription_id]))[subscription_id]
+    await store.update_health(tx, {subscription_id: health.with_day_of_failures(tx.now, tx.real_now)})
     await notify_partner_of_failures(tx, partner, subscription_id)
 
 

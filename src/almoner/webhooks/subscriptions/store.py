@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.subscriptions.domain import (
     EVERY_EVENT,
     EventListener,
@@ -48,7 +48,8 @@ def _health(row: Record) -> ReceiverHealth:
 
 def _subscription(tx: Tx, row: Record) -> WebhookSubscription:
     secret, *older = (
-        tx.vault.decrypt(sealed, context=_CONTEXT, binding=row["id"].bytes).decode() for sealed in row["secrets"]
+        tx.vault.decrypt(sealed, context=_CONTEXT, associated_data=row["id"].bytes).decode()
+        for sealed in row["secrets"]
     )
     return WebhookSubscription(
         id=row["id"],
@@ -66,7 +67,9 @@ def _subscription(tx: Tx, row: Record) -> WebhookSubscription:
 
 def _encrypted_secrets(tx: Tx, subscription: WebhookSubscription) -> list[bytes]:
     secrets = [subscription.secret, *(old.secret for old in subscription.previous_secrets)]
-    return [tx.vault.encrypt(secret.encode(), context=_CONTEXT, binding=subscription.id.bytes) for secret in secrets]
+    return [
+        tx.vault.encrypt(secret.encode(), context=_CONTEXT, associated_data=subscription.id.bytes) for secret in secrets
+    ]
 
 
 async def insert(tx: Tx, partner: Partner, subscription: WebhookSubscription) -> None:
@@ -136,7 +139,7 @@ async def update(tx: Tx, partner: Partner, subscription: WebhookSubscription) ->
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
+    tx: Tx, partner: Partner, page_: RequestedPage, event_type: str | None, *, deleted_only: bool
 ) -> tuple[list[WebhookSubscription], int]:
     """One page of the partner's subscriptions in reading order, and the total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -153,27 +156,27 @@ async def list_page(
         order by id {order}
         """,
         partner.id,
-        deleted,
-        None if event is None else [event, EVERY_EVENT],
+        deleted_only,
+        None if event_type is None else [event_type, EVERY_EVENT],
         page_.after_id,
         page_.limit,
     )
     return [_subscription(tx, row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def list_listeners(tx: Tx, partners: Collection[UUID]) -> list[EventListener]:
+async def list_listeners(tx: Tx, partner_ids: Collection[UUID]) -> list[EventListener]:
     """The active subscriptions of partners, without their secrets."""
     rows = await tx.fetch(
         """
         select id, partner_id, events from webhook_subscription
         where partner_id = any($1::uuid[]) and status = 'active' and deleted_at is null order by id
         """,
-        list(partners),
+        list(partner_ids),
     )
     return [EventListener(row["id"], row["partner_id"], row["events"]) for row in rows]
 
 
-async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
+async def find_active_subscriptions(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
     """The subscriptions that currently accept deliveries."""
     rows = await tx.fetch(
         f"""
@@ -188,7 +191,9 @@ async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
 _UNWELL: Final = "s.deleted_at is null and (s.status = 'suspended' or h.failing_since is not null)"
 
 
-async def list_unhealthy(tx: Tx, status: Status | None, after_id: UUID | None, limit: int) -> list[UnhealthyReceiver]:
+async def list_unhealthy_receivers(
+    tx: Tx, status: Status | None, after_id: UUID | None, limit: int
+) -> list[UnhealthyReceiver]:
     """Failing or suspended receivers, oldest subscription first; ``status``: only those."""
     rows = await tx.fetch(
         f"""
@@ -205,7 +210,7 @@ async def list_unhealthy(tx: Tx, status: Status | None, after_id: UUID | None, l
 
 
 @across_partners("operators")
-async def find_unhealthy(tx: Tx, subscription_id: UUID) -> UnhealthyReceiver | None:
+async def find_unhealthy_receiver(tx: Tx, subscription_id: UUID) -> UnhealthyReceiver | None:
     """One receiver that fails or is suspended."""
     row = await tx.fetchrow(
         f"""
@@ -230,7 +235,7 @@ class UnhealthyReceiverCounts(NamedTuple):
 
 
 @across_partners("operators")
-async def count_unhealthy(tx: Tx) -> UnhealthyReceiverCounts:
+async def count_unhealthy_receivers(tx: Tx) -> UnhealthyReceiverCounts:
     """How many receivers fail, and how many are suspended."""
     row = await tx.fetchrow(
         f"""
@@ -243,7 +248,7 @@ async def count_unhealthy(tx: Tx) -> UnhealthyReceiverCounts:
     return UnhealthyReceiverCounts(row["failing"], row["suspended"])
 
 
-async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
+async def lock_receiver_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
     """Lock the health of receivers in a fixed order until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -256,10 +261,10 @@ async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
 
 
 @across_partners("held")
-async def record_successes(tx: Tx, fast_by_subscription: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
+async def record_successes(tx: Tx, is_fast_by_subscription: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
     """Record successful answers; returns the health of the other receivers, locked.
 
-    ``fast_by_subscription``: whether a receiver that accepted everything was fast, None if it did not accept
+    ``is_fast_by_subscription``: whether a receiver that accepted everything was fast, None if it did not accept
     everything. Receivers as fast as before and without failures, nearly all, need no further step.
     """
     rows = await tx.fetch(
@@ -275,16 +280,16 @@ async def record_successes(tx: Tx, fast_by_subscription: Mapping[UUID, bool | No
         )
         select subscription_id, {_HEALTH_COLUMNS} from held where not well
         """,
-        list(fast_by_subscription),
-        list(fast_by_subscription.values()),
+        list(is_fast_by_subscription),
+        list(is_fast_by_subscription.values()),
         tx.now,
     )
     return {row["subscription_id"]: _health(row) for row in rows}
 
 
-async def update_health(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
+async def update_health(tx: Tx, health_by_subscription: Mapping[UUID, ReceiverHealth]) -> None:
     """Store the changed health of locked receivers."""
-    columns = [[getattr(health, name) for health in changed.values()] for name in _HEALTH]
+    columns = [[getattr(health, name) for health in health_by_subscription.values()] for name in _HEALTH]
     await tx.execute(
         f"""
         update webhook_health h set ({_HEALTH_COLUMNS}) = ({_GIVEN_HEALTH})
@@ -294,6 +299,6 @@ async def update_health(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
         ) as given (subscription_id, {_HEALTH_COLUMNS})
         where h.subscription_id = given.subscription_id
         """,
-        list(changed),
+        list(health_by_subscription),
         *columns,
     )

@@ -29,18 +29,20 @@ def audit_context_of_person(tx: Tx, person: Person, ip_address: str | None) -> A
 
 
 async def record_audit_entry(
-    tx: Tx, person: Person, by: AuditContext, action: str, details: Details | None = None
+    tx: Tx, person: Person, audit_context: AuditContext, action: str, details: Details | None = None
 ) -> None:
     """Write an entry about a person into their realm's audit log."""
     subject = tx.ids.text(person.realm.id_type, person.id)
-    await audit.record_entry(tx, person.realm.id, by.actor, action, subject, ip_address=by.address, details=details)
+    await audit.record_entry(
+        tx, person.realm.id, audit_context.actor, action, subject, ip_address=audit_context.address, details=details
+    )
 
 
-async def ensure_second_factor_remains(tx: Tx, person: Person, *, authenticator: bool) -> None:
+async def ensure_second_factor_remains(tx: Tx, person: Person, *, removes_authenticator: bool) -> None:
     """Raises LastSecondFactorRequired if this removal would leave no second factor where one is required."""
     if requires_second_factor(person):
         factors = await store.find_factors(tx, person)
-        if not (factors.passkeys if authenticator else factors.authenticator or factors.passkeys > 1):
+        if not (factors.passkeys if removes_authenticator else factors.authenticator or factors.passkeys > 1):
             raise LastSecondFactorRequired
 
 
@@ -50,7 +52,7 @@ async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:
         await store.replace_recovery_codes(tx, person, [])
 
 
-async def remove_all_credentials(tx: Tx, person: Person, by: AuditContext) -> None:
+async def remove_all_credentials(tx: Tx, person: Person, audit_context: AuditContext) -> None:
     """Delete a person's password and all second factors after they lost a factor.
 
     If the password stayed, anyone who knows it could add a second factor. The caller must have verified the person's
@@ -58,7 +60,7 @@ async def remove_all_credentials(tx: Tx, person: Person, by: AuditContext) -> No
     """
     await store.delete_password(tx, person)
     await remove_second_factors(tx, person)
-    await record_audit_entry(tx, person, by, "second_factor.reset")
+    await record_audit_entry(tx, person, audit_context, "second_factor.reset")
 
 
 async def remove_second_factors(tx: Tx, person: Person) -> None:

@@ -44,7 +44,7 @@ async def begin_setup(tx: Tx, person: Person, issuer: str, ip_address: str | Non
     ``ip_address``: the address that the secret is shown to, for the audit log (V8).
     """
     secret = pyotp.random_base32()
-    sealed = tx.vault.encrypt(secret.encode(), context=_CONTEXT, binding=person.id.bytes)
+    sealed = tx.vault.encrypt(secret.encode(), context=_CONTEXT, associated_data=person.id.bytes)
     if not await store.insert_authenticator(tx, person, sealed):
         raise AuthenticatorExists
     return await _build_setup(tx, secret, person, issuer, ip_address)
@@ -61,14 +61,14 @@ async def get_pending_setup(tx: Tx, person: Person, issuer: str, ip_address: str
     return await _build_setup(tx, _decrypt_secret(tx, person, sealed), person, issuer, ip_address)
 
 
-async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> bool:
+async def confirm_setup(tx: Tx, person: Person, code: str, audit_context: AuditContext) -> bool:
     """Activate the app if its first code is right. Raises AuthenticatorNotPending."""
     sealed = await store.find_authenticator_secret(tx, person, confirmed=False)
     if sealed is None:
         raise AuthenticatorNotPending
     if not await _consume_code(tx, person, sealed, code, confirmed=False):
         return False
-    await service.record_audit_entry(tx, person, by, "authenticator.added")
+    await service.record_audit_entry(tx, person, audit_context, "authenticator.added")
     return True
 
 
@@ -84,13 +84,13 @@ async def is_active_secret(tx: Tx, person: Person, secret: str) -> bool:
     return sealed is not None and compare_digest(_decrypt_secret(tx, person, sealed), secret)
 
 
-async def remove_authenticator(tx: Tx, person: Person, by: AuditContext) -> bool:
+async def remove_authenticator(tx: Tx, person: Person, audit_context: AuditContext) -> bool:
     """Remove the authenticator app; False if none was active. Raises LastSecondFactorRequired."""
-    await service.ensure_second_factor_remains(tx, person, authenticator=True)
+    await service.ensure_second_factor_remains(tx, person, removes_authenticator=True)
     if not await store.delete_authenticator(tx, person):
         return False
     await service.remove_unusable_recovery_codes(tx, person)
-    await service.record_audit_entry(tx, person, by, "authenticator.removed")
+    await service.record_audit_entry(tx, person, audit_context, "authenticator.removed")
     return True
 
 
@@ -106,7 +106,7 @@ async def _consume_code(tx: Tx, person: Person, sealed: bytes, code: str, *, con
 
 
 def _decrypt_secret(tx: Tx, person: Person, sealed: bytes) -> str:
-    return tx.vault.decrypt(sealed, context=_CONTEXT, binding=person.id.bytes).decode()
+    return tx.vault.decrypt(sealed, context=_CONTEXT, associated_data=person.id.bytes).decode()
 
 
 async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, ip_address: str | None) -> AuthenticatorSetup:

@@ -44,7 +44,7 @@ async def build_registration_options(tx: Tx, person: Person, challenge_binding: 
 
 
 async def add_passkey(
-    tx: Tx, person: Person, challenge_binding: bytes, response_json: str, name: str, by: AuditContext
+    tx: Tx, person: Person, challenge_binding: bytes, response_json: str, name: str, audit_context: AuditContext
 ) -> Passkey:
     """Verify and store the passkey that the browser created. Raises PasskeyRefused."""
     webauthn = _webauthn()
@@ -68,7 +68,9 @@ async def add_passkey(
     )
     if not await store.insert_passkey(tx, passkey):
         raise PasskeyRefused("the credential is known already")
-    await service.record_audit_entry(tx, person, by, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)})
+    await service.record_audit_entry(
+        tx, person, audit_context, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)}
+    )
     return passkey
 
 
@@ -118,15 +120,17 @@ async def list_by_person(tx: Tx, person: Person) -> list[Passkey]:
     return await store.list_passkeys(tx, person)
 
 
-async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, by: AuditContext) -> Passkey:
+async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, audit_context: AuditContext) -> Passkey:
     """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorRequired."""
     found = next((one for one in await store.list_passkeys(tx, person) if one.id == passkey_id), None)
     if found is None:
         raise NoSuchPasskey(tx.ids.text("passkey", passkey_id))
-    await service.ensure_second_factor_remains(tx, person, authenticator=False)
+    await service.ensure_second_factor_remains(tx, person, removes_authenticator=False)
     await store.delete_passkey(tx, person, passkey_id)
     await service.remove_unusable_recovery_codes(tx, person)
-    await service.record_audit_entry(tx, person, by, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)})
+    await service.record_audit_entry(
+        tx, person, audit_context, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)}
+    )
     return found
 
 

@@ -35,12 +35,12 @@ class StoredPassword:
 async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
     """The stored password of a user name; runs the same queries if nobody has it."""
     person = await people.find_by_user_name(tx, realm, user_name if domain.is_storable_text(user_name) else "")
-    return StoredPassword(person, await store.find_password(tx, realm, person.id if person else UUID(int=0)))
+    return StoredPassword(person, await store.find_password_hash(tx, realm, person.id if person else UUID(int=0)))
 
 
 async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
     """The stored password of a person."""
-    return StoredPassword(person, await store.find_password(tx, person.realm, person.id))
+    return StoredPassword(person, await store.find_password_hash(tx, person.realm, person.id))
 
 
 async def verify_password(
@@ -71,13 +71,13 @@ async def hash_new_password(vault: Vault, person: Person, password: str) -> Hash
 
 
 async def store_password(
-    tx: Tx, person: Person, hashed: HashedPassword, by: AuditContext, method: str = "account"
+    tx: Tx, person: Person, hashed_password: HashedPassword, audit_context: AuditContext, method: str = "account"
 ) -> None:
     """Set the password. ``method``: ``account``, ``invitation`` or ``reset``. The caller ends the person's sign-ins."""
-    if hashed.person_id != person.id:
+    if hashed_password.person_id != person.id:
         raise ValueError("a password hashed for somebody else")
-    await store.set_password(tx, person, hashed.hash)
-    await service.record_audit_entry(tx, person, by, "password.changed", {"by": method})
+    await store.set_password_hash(tx, person, hashed_password.hash)
+    await service.record_audit_entry(tx, person, audit_context, "password.changed", {"by": method})
 
 
 async def rehash_if_outdated(vault: Vault, stored_password: StoredPassword, password: str) -> HashedPassword | None:
@@ -90,10 +90,10 @@ async def rehash_if_outdated(vault: Vault, stored_password: StoredPassword, pass
     )
 
 
-async def store_rehashed_password(tx: Tx, stored_password: StoredPassword, hashed: HashedPassword) -> None:
+async def store_rehashed_password(tx: Tx, stored_password: StoredPassword, hashed_password: HashedPassword) -> None:
     """Store the result of ``rehash_if_outdated``, unless the password was changed in the meantime."""
     if stored_password.person is not None and stored_password.hash is not None:
-        await store.replace_password_hash(tx, stored_password.person, stored_password.hash, hashed.hash)
+        await store.replace_password_hash(tx, stored_password.person, stored_password.hash, hashed_password.hash)
 
 
 @cache

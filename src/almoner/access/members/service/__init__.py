@@ -45,14 +45,14 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound import email_addresses
 
 
-async def create_group(tx: Tx, partner: Partner, profile: Profile, people: Iterable[UUID] = ()) -> Group:
+async def create_group(tx: Tx, partner: Partner, profile: Profile, person_ids: Iterable[UUID] = ()) -> Group:
     """Create a group without a role. People who are not the partner's members are left out.
 
     Raises IncorrectParams for a wrong displayName.
     """
     _check_profile(profile)
     group = Group(tx.new_id(), partner.id, profile, None, 1, tx.now, tx.now)
-    await store.insert_group(tx, partner, group, sorted(set(people)))
+    await store.insert_group(tx, partner, group, sorted(set(person_ids)))
     return group
 
 
@@ -84,9 +84,9 @@ async def list_group_members(
     return await store.list_group_members(tx, partner, group_id, after, limit)
 
 
-async def list_groups_of_people(tx: Tx, partner: Partner, people: Iterable[UUID]) -> dict[UUID, list[Group]]:
+async def list_groups_of_people(tx: Tx, partner: Partner, person_ids: Iterable[UUID]) -> dict[UUID, list[Group]]:
     """The groups of each of these people."""
-    asked = list(people)
+    asked = list(person_ids)
     found: dict[UUID, list[Group]] = {person: [] for person in asked}
     for person, group in await store.list_groups_of_people(tx, partner, asked):
         found[person].append(group)
@@ -94,7 +94,7 @@ async def list_groups_of_people(tx: Tx, partner: Partner, people: Iterable[UUID]
 
 
 async def update_group(
-    tx: Tx, group: Group, *, profile: Profile | None = None, members: Iterable[UUID] | None = None
+    tx: Tx, group: Group, *, profile: Profile | None = None, member_ids: Iterable[UUID] | None = None
 ) -> GroupChange:
     """Replace a locked group's profile, its whole member list, or both.
 
@@ -103,23 +103,23 @@ async def update_group(
     """
     if profile is not None:
         _check_profile(profile)
-    if members is None:
+    if member_ids is None:
         return await _update_group(tx, group, profile, (), people_to_remove=())
-    return await _update_group(tx, group, profile, members, people_to_remove=None)
+    return await _update_group(tx, group, profile, member_ids, people_to_remove=None)
 
 
-async def add_people_to_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
+async def add_people_to_group(tx: Tx, group: Group, person_ids: Iterable[UUID]) -> GroupChange:
     """Add members to a locked group; those already in it stay once."""
-    return await _update_group(tx, group, None, people, people_to_remove=())
+    return await _update_group(tx, group, None, person_ids, people_to_remove=())
 
 
-async def remove_people_from_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
+async def remove_people_from_group(tx: Tx, group: Group, person_ids: Iterable[UUID]) -> GroupChange:
     """Remove people from a locked group; those not in it are ignored."""
-    return await _update_group(tx, group, None, (), people_to_remove=sorted(set(people)))
+    return await _update_group(tx, group, None, (), people_to_remove=sorted(set(person_ids)))
 
 
 async def map_group_to_role(
-    tx: Tx, partner: Partner, group_id: UUID, role: MemberRole | None, by: AuditContext
+    tx: Tx, partner: Partner, group_id: UUID, role: MemberRole | None, audit_context: AuditContext
 ) -> Group:
     """Set the role that all members of a group have; None removes it. Raises NoSuchGroup, LastOwnerRequired.
 
@@ -131,7 +131,7 @@ async def map_group_to_role(
     async with _require_owner(tx, partner):
         group = await get_group_for_update(tx, partner, group_id)
         mapped = await store.map_group_to_role(tx, group, role)
-    await _record(tx, partner, by, "group.mapped", tx.ids.text("group", group.id), was=group.role, role=role)
+    await _record(tx, partner, audit_context, "group.mapped", tx.ids.text("group", group.id), was=group.role, role=role)
     return mapped
 
 
@@ -156,7 +156,7 @@ async def get_member(tx: Tx, partner: Partner, person_id: UUID) -> MembershipSta
 async def invite_member(
     tx: Tx,
     partner: Partner,
-    by: AuditContext,
+    audit_context: AuditContext,
     email: str,
     *,
     name: str | None = None,
@@ -168,14 +168,14 @@ async def invite_member(
     The user name defaults to the email address. If the link is also shown, the caller must record that. A member
     without a role sees only their own account. Raises IncorrectParams, UserNameTaken, TooManyInvitations.
     """
-    address = await validate_invitation_email(tx, partner, by, email)
+    address = await validate_invitation_email(tx, partner, audit_context, email)
     profile = build_profile((user_name or address).strip(), email=address, name=(name or "").strip() or None)
     person = await people.create(tx, member_realm(partner), profile, roles)
-    await _record(tx, partner, by, "member.invited", _text(tx, person), roles=sorted(person.roles))
+    await _record(tx, partner, audit_context, "member.invited", _text(tx, person), roles=sorted(person.roles))
     return person, await _send_invitation(tx, person)
 
 
-async def validate_invitation_email(tx: Tx, partner: Partner, by: AuditContext, email: str) -> str:
+async def validate_invitation_email(tx: Tx, partner: Partner, audit_context: AuditContext, email: str) -> str:
     """Check the email address for an invitation. Raises IncorrectParams, TooManyInvitations.
 
     Administrators of the deployment have no limit.
@@ -183,7 +183,7 @@ async def validate_invitation_email(tx: Tx, partner: Partner, by: AuditContext, 
     address = email_addresses.clean_email_address(email)
     if not email_addresses.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address")
-    if by.actor.kind == "member":
+    if audit_context.actor.kind == "member":
         await store.lock_realm_for_update(tx, member_realm(partner))
         wrote = ("member.invited", "member.changed")
         if await audit.count_entries(tx, partner.id, wrote, tx.now - DAY, MAX_DAILY_ADDRESSES) >= MAX_DAILY_ADDRESSES:
@@ -194,7 +194,9 @@ async def validate_invitation_email(tx: Tx, partner: Partner, by: AuditContext, 
     return address
 
 
-async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> tuple[Person, str]:
+async def resend_invitation(
+    tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID
+) -> tuple[Person, str]:
     """Send a new invitation link; the old one stops working.
 
     Raises NoSuchPerson, OperatorNotInvitable, TooManyInvitations.
@@ -216,12 +218,12 @@ async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_i
         raise TooManyInvitations(
             f"You can send {MAX_DAILY_INVITATIONS} invitations a day to one member. Try again tomorrow"
         )
-    await _record(tx, partner, by, "member.invited_again", _text(tx, member.person))
+    await _record(tx, partner, audit_context, "member.invited_again", _text(tx, member.person))
     return member.person, await _send_invitation(tx, member.person)
 
 
 async def change_roles(
-    tx: Tx, partner: Partner, by: AuditContext, person_id: UUID, roles: Iterable[MemberRole]
+    tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID, roles: Iterable[MemberRole]
 ) -> Person:
     """Replace the roles granted to a member. Raises NoSuchPerson, IncorrectParams, LastOwnerRequired.
 
@@ -233,47 +235,51 @@ async def change_roles(
         changed = await people.set_granted_roles(tx, person, roles)
         await security_emails.notify_of_account_changes(tx, person, changed)
     granted = (await get_member(tx, partner, person_id)).granted
-    await _record(tx, partner, by, "member.roles_changed", _text(tx, person), was=sorted(was), roles=sorted(granted))
+    await _record(
+        tx, partner, audit_context, "member.roles_changed", _text(tx, person), was=sorted(was), roles=sorted(granted)
+    )
     return changed
 
 
-async def deactivate_member(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
+async def deactivate_member(tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID) -> Person:
     """Deactivate a member, which ends all their sign-ins. Raises NoSuchPerson, LastOwnerRequired."""
     async with _require_owner(tx, partner):
-        return await _set_active(tx, partner, by, person_id, active=False)
+        return await _set_active(tx, partner, audit_context, person_id, active=False)
 
 
-async def activate_member(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
+async def activate_member(tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID) -> Person:
     """Reactivate a member. Raises NoSuchPerson."""
-    return await _set_active(tx, partner, by, person_id, active=True)
+    return await _set_active(tx, partner, audit_context, person_id, active=True)
 
 
-async def remove_member(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> None:
+async def remove_member(tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID) -> None:
     """Delete a member with all credentials and sign-ins. Raises NoSuchPerson, LastOwnerRequired."""
     async with _require_owner(tx, partner):
         person = await people.get(tx, member_realm(partner), person_id)
         await people.delete(tx, member_realm(partner), person_id)
-    await _record(tx, partner, by, "member.removed", _text(tx, person))
+    await _record(tx, partner, audit_context, "member.removed", _text(tx, person))
 
 
-async def reset_second_factor(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> tuple[Person, str | None]:
+async def reset_second_factor(
+    tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID
+) -> tuple[Person, str | None]:
     """Delete the credentials of a member who lost a factor, and email them a link to start again.
 
     For a member without a mailbox, the link is returned to the caller instead. Raises NoSuchPerson.
     """
     person = await people.get_for_update(tx, member_realm(partner), person_id)
-    link = await account.reset_credentials(tx, person, by)
+    link = await account.reset_credentials_and_send_invitation(tx, person, audit_context)
     return person, None if person.email else _invitation_url(tx, person, link)
 
 
-async def unlink_sso_account(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
+async def unlink_sso_account(tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID) -> Person:
     """Disconnect a member's single sign-on account and remove the roles it gave.
 
     Raises NoSuchPerson, LastOwnerRequired.
     """
     async with _require_owner(tx, partner):
         person = await people.get(tx, member_realm(partner), person_id)
-        await identities.unlink_accounts(tx, person, by)
+        await identities.unlink_accounts(tx, person, audit_context)
     return person
 
 
@@ -331,7 +337,7 @@ async def _update_group(
     people_to_remove: Sequence[UUID] | None,
 ) -> GroupChange:
     added = sorted(set(people_to_add))
-    changed = await store.update_group(tx, group, profile, added, people_to_remove=people_to_remove)
+    changed = await store.update_group(tx, group, profile, added, person_ids_to_remove=people_to_remove)
     return changed or GroupChange(replace(group, members=None))
 
 

@@ -23,25 +23,28 @@ LONGEST_NAME: Final = 100
 async def create(
     tx: Tx,
     partner: Partner,
-    by: AuditContext,
+    audit_context: AuditContext,
     kind: Kind,
     name: str,
     scopes: frozenset[str],
     *,
-    by_administrator: bool = False,
+    is_created_by_administrator: bool = False,
     may_grant_donor_data: bool = False,
     lifetime: timedelta | None = None,
 ) -> tuple[ApiKey, str]:
     """Create an API key; returns it with its secret. Raises IncorrectParams with all problems.
 
-    ``by_administrator``: created by an administrator, who can also grant scopes that are granted by name only (settled
-    9). ``lifetime``: None if it does not expire. ``may_grant_donor_data``: the creator may grant access to donors'
-    personal data, which ``*`` then includes (settled 11).
+    ``is_created_by_administrator``: created by an administrator, who can also grant scopes that are granted by name
+    only (settled 9). ``lifetime``: None if it does not expire. ``may_grant_donor_data``: the creator may grant access
+    to donors' personal data, which ``*`` then includes (settled 11).
     """
     problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: enter 1 to {LONGEST_NAME} characters"]
     try:
         given = _granted_scopes(
-            kind, scopes, by_name=by_administrator, by_owner=may_grant_donor_data or by_administrator
+            kind,
+            scopes,
+            by_name=is_created_by_administrator,
+            by_owner=may_grant_donor_data or is_created_by_administrator,
         )
     except ValueError as error:
         raise IncorrectParams(*problems, f"scopes: {error}") from None
@@ -49,7 +52,7 @@ async def create(
         raise IncorrectParams(*problems)
     expires_at = None if lifetime is None else tx.real_now + lifetime
     key, secret = await keys.create(tx, partner, kind, name, given, expires_at=expires_at)
-    await _record(tx, by, "key.created", key)
+    await _record(tx, audit_context, "key.created", key)
     return key, secret
 
 
@@ -74,26 +77,26 @@ async def get(tx: Tx, partner: Partner, key_id: UUID) -> ApiKey:
 
 
 async def rotate(
-    tx: Tx, by: AuditContext, old: ApiKey, overlap: timedelta, *, may_grant_donor_data: bool = False
+    tx: Tx, audit_context: AuditContext, old_key: ApiKey, overlap: timedelta, *, may_grant_donor_data: bool = False
 ) -> tuple[ApiKey, str]:
     """Create a successor key; the old one works until the overlap ends. Raises IncorrectParams."""
-    if PERSONAL in old.scopes and not may_grant_donor_data:
+    if PERSONAL in old_key.scopes and not may_grant_donor_data:
         raise IncorrectParams(f"overlap: only an owner can rotate a key with the scope {PERSONAL}")
-    if not old.is_usable(tx.real_now):
+    if not old_key.is_usable(tx.real_now):
         raise IncorrectParams("this key has expired or been revoked. Create a new one")
     try:
-        key, secret = await keys.rotate(tx, old.id, overlap)
+        key, secret = await keys.rotate(tx, old_key.id, overlap)
     except ValueError as error:
         raise IncorrectParams(f"overlap: {error}") from None
-    await _record(tx, by, "key.rotated", old, successor=tx.ids.text("apikey", key.id))
+    await _record(tx, audit_context, "key.rotated", old_key, successor=tx.ids.text("apikey", key.id))
     return key, secret
 
 
-async def revoke(tx: Tx, by: AuditContext, key: ApiKey) -> None:
+async def revoke(tx: Tx, audit_context: AuditContext, key: ApiKey) -> None:
     """Revoke an API key; nothing happens if it has ended."""
     if key.revoked_at is None:
         await keys.revoke(tx, key.id)
-        await _record(tx, by, "key.revoked", key)
+        await _record(tx, audit_context, "key.revoked", key)
 
 
 async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str) -> None:

@@ -14,7 +14,13 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def update_details(
-    tx: Tx, partner: Partner, by: AuditContext, person_id: UUID, *, name: str | None = None, email: str | None = None
+    tx: Tx,
+    partner: Partner,
+    audit_context: AuditContext,
+    person_id: UUID,
+    *,
+    name: str | None = None,
+    email: str | None = None,
 ) -> Person:
     """Change a member's name or email address (None: unchanged); the old mailbox is notified.
 
@@ -32,7 +38,7 @@ async def update_details(
         profile |= {"displayName": named} if named else {}
         fields.append("name")
     if email is not None and email.strip() != (before.email or ""):
-        profile |= _with_email(before, await service.validate_invitation_email(tx, partner, by, email))
+        profile |= _with_email(before, await service.validate_invitation_email(tx, partner, audit_context, email))
         fields.append("email")
     if not fields:
         return before
@@ -40,7 +46,13 @@ async def update_details(
     subject = tx.ids.text("member", before.id)
     reported = {"changed": fields}
     await audit.record_entry(
-        tx, partner.id, by.actor, "member.changed", subject, ip_address=by.address, details=reported
+        tx,
+        partner.id,
+        audit_context.actor,
+        "member.changed",
+        subject,
+        ip_address=audit_context.address,
+        details=reported,
     )
     await security_emails.notify_of_account_changes(tx, before, changed)
     return changed

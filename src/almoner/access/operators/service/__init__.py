@@ -60,15 +60,17 @@ async def lock_if_no_operator(tx: Tx) -> bool:
     return not await has_any_operator(tx)
 
 
-async def add_operator(tx: Tx, by: AuditContext, email: str, name: str | None, roles: Iterable[OperatorRole]) -> Person:
+async def add_operator(
+    tx: Tx, audit_context: AuditContext, email: str, name: str | None, roles: Iterable[OperatorRole]
+) -> Person:
     """Add an operator and email them an invitation link.
 
     Raises IncorrectParams, UserNameTaken.
     """
     profile = _profile(email, name)
     person = await people.create(tx, OPERATORS, profile, _checked_roles(roles))
-    await _record(tx, by, "operator.invited", _text(tx, person), roles=sorted(person.roles))
-    await _record_access_grant(tx, by, person, "invited")
+    await _record(tx, audit_context, "operator.invited", _text(tx, person), roles=sorted(person.roles))
+    await _record_access_grant(tx, audit_context, person, "invited")
     await links.send_invitation(tx, person)
     return person
 
@@ -80,7 +82,7 @@ def _profile(email: str, name: str | None) -> dict[str, Any]:
     return build_profile(address, email=address, name=(name or "").strip() or None)
 
 
-async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None:
+async def resend_invitation(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> None:
     """Email an operator a new invitation link. Raises NoSuchPerson, OperatorNotInvitable."""
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     if not person.active:
@@ -93,8 +95,8 @@ async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None
         raise OperatorNotInvitable(
             f"You can send {domain.MAX_DAILY_INVITATIONS} invitations a day to one operator. Try again tomorrow."
         )
-    await _record(tx, by, "operator.invited_again", _text(tx, person))
-    await _record_access_grant(tx, by, person, "invited")
+    await _record(tx, audit_context, "operator.invited_again", _text(tx, person))
+    await _record_access_grant(tx, audit_context, person, "invited")
     await links.send_invitation(tx, person)
 
 
@@ -104,7 +106,7 @@ async def _has_joined(tx: Tx, person: Person) -> bool:
 
 
 async def update_details(
-    tx: Tx, by: AuditContext, operator_id: UUID, *, email: str | None = None, name: str | None = None
+    tx: Tx, audit_context: AuditContext, operator_id: UUID, *, email: str | None = None, name: str | None = None
 ) -> Person:
     """Change an operator's email address (also their user name), name or both.
 
@@ -118,27 +120,27 @@ async def update_details(
     changed = {key for key in ("userName", "displayName") if given.get(key) not in (None, person.profile.get(key))}
     if not changed:
         return person
-    if "userName" in changed and by.actor.id == _text(tx, person) and await _has_joined(tx, person):
+    if "userName" in changed and audit_context.actor.id == _text(tx, person) and await _has_joined(tx, person):
         raise SelfChangeRefused(
             "You cannot change your own email address. Another administrator can change it for you."
         )
     after = await people.update_profile(tx, person, {**person.profile, **given, "active": person.active})
     reported = [stated for key, stated in (("userName", "email"), ("displayName", "name")) if key in changed]
-    await _record(tx, by, "operator.changed", _text(tx, person), changed=reported)
-    await _record_access_grant(tx, by, person, "changed")
+    await _record(tx, audit_context, "operator.changed", _text(tx, person), changed=reported)
+    await _record_access_grant(tx, audit_context, person, "changed")
     await security_emails.notify_of_account_changes(tx, person, after)
     return after
 
 
-async def reset_second_factor(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
+async def reset_second_factor(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> Person:
     """Delete the credentials and tokens of an operator who lost their second factor, and email a new link.
 
     The caller must have verified the operator's identity. Raises NoSuchPerson.
     """
     person = await people.get_for_update(tx, OPERATORS, operator_id)
-    await revoke_all_tokens(tx, by, person)
-    await account.reset_credentials(tx, person, by)
-    await _record_access_grant(tx, by, person, "reset")
+    await revoke_all_tokens(tx, audit_context, person)
+    await account.reset_credentials_and_send_invitation(tx, person, audit_context)
+    await _record_access_grant(tx, audit_context, person, "reset")
     return person
 
 
@@ -147,21 +149,21 @@ async def list_operators(tx: Tx) -> list[MembershipState]:
     return await store.list_operators(tx, OPERATORS)
 
 
-async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
+async def set_roles(tx: Tx, audit_context: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
     """Replace another operator's roles. Raises NoSuchPerson, SelfChangeRefused, LastAdministratorRequired."""
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     granted = _checked_roles(roles)
-    if by.actor.id == _text(tx, person):
+    if audit_context.actor.id == _text(tx, person):
         raise SelfChangeRefused("You cannot change your own roles. Another administrator can change them for you.")
     if "administrator" not in granted:
         await _ensure_other_administrator(tx, person)
     changed = await people.set_granted_roles(tx, person, granted)
     await security_emails.notify_of_account_changes(tx, person, changed)
     was, now = sorted(person.roles), sorted(changed.roles)
-    await _record(tx, by, "operator.roles_changed", _text(tx, person), was=was, roles=now)
+    await _record(tx, audit_context, "operator.roles_changed", _text(tx, person), was=was, roles=now)
     if changed.roles - person.roles:
-        await _record_access_grant(tx, by, person, "granted")
+        await _record_access_grant(tx, audit_context, person, "granted")
     return changed
 
 
@@ -175,18 +177,18 @@ def _checked_roles(roles: Iterable[OperatorRole]) -> frozenset[Role]:
     return granted
 
 
-async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
+async def deactivate(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> Person:
     """Deactivate an operator: ends sign-ins, tokens and pending approvals. Raises LastAdministratorRequired."""
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     await _ensure_other_administrator(tx, person)
     await store.revoke_tokens(tx, OPERATORS, tx.real_now, person_id=person.id)
-    return await _set_active(tx, by, person, active=False)
+    return await _set_active(tx, audit_context, person, active=False)
 
 
-async def activate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
+async def activate(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> Person:
     """Reactivate an operator, without their former tokens. Raises NoSuchPerson."""
-    return await _set_active(tx, by, await people.get_for_update(tx, OPERATORS, operator_id), active=True)
+    return await _set_active(tx, audit_context, await people.get_for_update(tx, OPERATORS, operator_id), active=True)
 
 
 async def _set_active(tx: Tx, by: AuditContext, person: Person, *, active: bool) -> Person:
@@ -224,10 +226,10 @@ async def requires_two_person_approval(tx: Tx) -> bool:
     return not tx.deployment.sandbox if stated is None else stated
 
 
-async def set_two_person_approval(tx: Tx, by: AuditContext, *, required: bool) -> None:
+async def set_two_person_approval(tx: Tx, audit_context: AuditContext, *, required: bool) -> None:
     """Set whether bank account changes and disbursements need two operators."""
-    await store.set_two_person_approval(tx, by.actor.id, required=required)
-    await _record(tx, by, "two_person_approval.changed", RULE, required=required)
+    await store.set_two_person_approval(tx, audit_context.actor.id, required=required)
+    await _record(tx, audit_context, "two_person_approval.changed", RULE, required=required)
 
 
 async def find_display_names(tx: Tx, actor_ids: Iterable[str | None]) -> Mapping[str, str]:
@@ -240,17 +242,21 @@ async def find_display_names(tx: Tx, actor_ids: Iterable[str | None]) -> Mapping
 
 
 async def create_token(
-    tx: Tx, by: AuditContext, operator: Person, name: str, lifetime: timedelta = domain.DEFAULT_TOKEN_LIFETIME
+    tx: Tx,
+    audit_context: AuditContext,
+    operator: Person,
+    name: str,
+    lifetime: timedelta = domain.DEFAULT_TOKEN_LIFETIME,
 ) -> tuple[OperatorToken, str]:
     """Create an operator token.
 
     The secret is returned only now, and an email notifies the operator. Raises IncorrectParams; TokenRefused if the
-    operator is not active; TokenOwnerMismatch if ``by`` is somebody else.
+    operator is not active; TokenOwnerMismatch if ``audit_context`` is somebody else.
     """
     await people.get_for_update(tx, OPERATORS, operator.id)
     if not operator.active:
         raise TokenRefused(f"{operator.display_name} is deactivated and cannot have new tokens.")
-    if by.actor.id != _text(tx, operator) and not await _may_hand_over(tx, by, operator):
+    if audit_context.actor.id != _text(tx, operator) and not await _may_hand_over(tx, audit_context, operator):
         raise TokenOwnerMismatch(
             f"Tokens are personal. Only {operator.display_name} can create them, at /operator/tokens."
         )
@@ -262,8 +268,8 @@ async def create_token(
     )
     await store.insert_token(tx, token, _hash(tx, secret))
     named = tx.ids.text(TOKEN_ID, token.id)
-    await _record(tx, by, "operator_token.created", named, operator=_text(tx, operator))
-    await security_emails.enqueue_email(tx, operator, "token_created", values={"name": token.name})
+    await _record(tx, audit_context, "operator_token.created", named, operator=_text(tx, operator))
+    await security_emails.enqueue_email(tx, operator, "token_created", placeholder_values={"name": token.name})
     return token, secret
 
 
@@ -313,17 +319,17 @@ async def get_token(tx: Tx, token_id: UUID) -> OperatorToken:
     return token
 
 
-async def revoke_token(tx: Tx, by: AuditContext, token: OperatorToken) -> None:
+async def revoke_token(tx: Tx, audit_context: AuditContext, token: OperatorToken) -> None:
     """Revoke a token."""
     await store.revoke_tokens(tx, OPERATORS, tx.real_now, token_id=token.id)
-    await _record(tx, by, "operator_token.revoked", tx.ids.text(TOKEN_ID, token.id))
+    await _record(tx, audit_context, "operator_token.revoked", tx.ids.text(TOKEN_ID, token.id))
 
 
-async def revoke_all_tokens(tx: Tx, by: AuditContext, operator: Person) -> None:
+async def revoke_all_tokens(tx: Tx, audit_context: AuditContext, operator: Person) -> None:
     """Revoke all tokens of an operator."""
     live = [token for token in await list_tokens(tx, operator.id) if token.is_valid(tx.real_now)]
     for token in live:
-        await revoke_token(tx, by, token)
+        await revoke_token(tx, audit_context, token)
 
 
 async def record_approval(

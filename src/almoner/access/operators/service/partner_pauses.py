@@ -11,19 +11,19 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def pause(tx: Tx, by: AuditContext, partner: Partner, reason: str) -> PartnerAccount:
+async def pause(tx: Tx, audit_context: AuditContext, partner: Partner, reason: str) -> PartnerAccount:
     """Pause donations through a partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
     account = await partners.pause(tx, partner, reason)
     reason = account.pause_reason or ""
-    await _record(tx, by, partner, "partner.paused", reason=reason)
+    await _record(tx, audit_context, partner, "partner.paused", reason=reason)
     await _email_owners(tx, partner, "partner_paused", Reason=reason)
     return account
 
 
-async def resume(tx: Tx, by: AuditContext, partner: Partner) -> PartnerAccount:
+async def resume(tx: Tx, audit_context: AuditContext, partner: Partner) -> PartnerAccount:
     """Resume donations through a partner. Raises NoSuchPartner, PauseRefused."""
     account = await partners.resume(tx, partner)
-    await _record(tx, by, partner, "partner.resumed")
+    await _record(tx, audit_context, partner, "partner.resumed")
     await _email_owners(tx, partner, "partner_resumed")
     return account
 

@@ -12,7 +12,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def begin(tx: Tx, by: AuditContext, operator: Person, partner: Partner, reason: str) -> PartnerView:
+async def begin(tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner, reason: str) -> PartnerView:
     """Start an operator's view for ``VIEW_LIFETIME``, and email the partner's owners. Raises IncorrectParams."""
     told = " ".join(reason.split())
     if not domain.SHORTEST_VIEW_REASON <= len(told) <= domain.LONGEST_VIEW_REASON:
@@ -21,7 +21,7 @@ async def begin(tx: Tx, by: AuditContext, operator: Person, partner: Partner, re
     started = tx.real_now
     view = PartnerView(tx.new_id(), partner.id, operator.id, told, started, started + domain.VIEW_LIFETIME)
     await store.insert(tx, view)
-    await _record(tx, by, partner, "partner.viewed", reason=told)
+    await _record(tx, audit_context, partner, "partner.viewed", reason=told)
     facts = {
         "Operator": operator.display_name,
         "Reason": told,
@@ -38,10 +38,10 @@ async def find_open(tx: Tx, operator: Person, partner: Partner) -> PartnerView |
     return await store.find_open(tx, OPERATORS, partner, operator.id) if operator.has_role("administrator") else None
 
 
-async def end(tx: Tx, by: AuditContext, operator: Person, partner: Partner) -> None:
+async def end(tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner) -> None:
     """End an operator's view of a partner's pages; does nothing if it has ended."""
     if await store.end(tx, OPERATORS, partner, operator.id):
-        await _record(tx, by, partner, "partner.view_ended")
+        await _record(tx, audit_context, partner, "partner.view_ended")
 
 
 async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:

@@ -78,7 +78,7 @@ def is_recently_authenticated(sign_in: SignIn, real_now: datetime) -> bool:
     return real_now < sign_in.authenticated_at + REAUTHENTICATION_LIFETIME
 
 
-async def record_reauthentication(tx: Tx, sign_in: SignIn) -> str:
+async def rotate_secret_after_reauthentication(tx: Tx, sign_in: SignIn) -> str:
     """Record that the signed-in person just reauthenticated; returns the new session secret.
 
     The old secret stops working, so a stolen one does not gain from the reauthentication (ASVS 7.2.4).
@@ -98,19 +98,19 @@ async def list_active_sign_ins(tx: Tx, realm: Realm) -> list[SignIn]:
     return await store.list_active_sign_ins(tx, realm, tx.real_now - session_lifetime_for_realm(realm).idle)
 
 
-async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, reason: EndReason, by: AuditContext) -> bool:
+async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, reason: EndReason, audit_context: AuditContext) -> bool:
     """End one sign-in of a person; False if they have no such live one."""
     if not await store.end_sign_ins(tx, person, [sign_in_id], reason, None):
         return False
     action = "signed_out" if reason == "signed_out" else "sign_in.revoked"
     await credentials.record_audit_entry(
-        tx, person, by, action, {"sign_in": _id_text(tx.ids, sign_in_id), "because": reason}
+        tx, person, audit_context, action, {"sign_in": _id_text(tx.ids, sign_in_id), "because": reason}
     )
     return True
 
 
 async def end_all_sign_ins(
-    tx: Tx, person: Person, reason: EndReason, by: AuditContext, except_id: UUID | None = None
+    tx: Tx, person: Person, reason: EndReason, audit_context: AuditContext, except_id: UUID | None = None
 ) -> int:
     """End all sign-ins of a person except ``except_id``; returns how many.
 
@@ -120,7 +120,7 @@ async def end_all_sign_ins(
     ended = await store.end_sign_ins(tx, person, None, reason, except_id)
     if ended:
         await credentials.record_audit_entry(
-            tx, person, by, "sign_in.revoked", {"because": reason, "sign_ins": len(ended)}
+            tx, person, audit_context, "sign_in.revoked", {"because": reason, "sign_ins": len(ended)}
         )
     return len(ended)
 
@@ -138,7 +138,7 @@ async def issue_device_cookie(tx: Tx, person: Person) -> str:
 
 
 def read_device_cookie(
-    vault: Vault, person: Person, epoch: int, cookie: str | None, real_now: datetime
+    vault: Vault, person: Person, device_epoch: int, cookie: str | None, real_now: datetime
 ) -> bytes | None:
     """The random part of a valid device cookie of this person; None if it is invalid or too old."""
     try:
@@ -146,17 +146,17 @@ def read_device_cookie(
     except ValueError:
         return None
     body, signature = raw[: _RANDOM_BYTES + _TIME_BYTES], raw[_RANDOM_BYTES + _TIME_BYTES :]
-    if not vault.verify("sign-in-device", _device_signature_data(person, epoch, body), signature):
+    if not vault.verify("sign-in-device", _device_signature_data(person, device_epoch, body), signature):
         return None
     given = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
     return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None
 
 
-def build_origin_lines(tx: Tx, ip_address: str, device: str) -> dict[str, str]:
+def build_origin_lines(tx: Tx, ip_address: str, browser_name: str) -> dict[str, str]:
     """Lines for a security email: when, from which network and with which device."""
     return {
         "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
-        "Browser": device,
+        "Browser": browser_name,
         "Network address": ip_address,
     }
 

@@ -53,14 +53,14 @@ async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None
         await _notify(tx, person, "authenticator_removed", browser)
 
 
-async def reset_credentials(tx: Tx, person: Person, by: AuditContext) -> EmailLink:
+async def reset_credentials_and_send_invitation(tx: Tx, person: Person, audit_context: AuditContext) -> EmailLink:
     """Delete all credentials of a locked person who lost their second factor, and email a link to start again.
 
     Every sign-in ends, known browsers are forgotten and earlier links become void, so that only the mailbox and the
     partner's identity provider remain. The caller must have verified the person's identity.
     """
-    await credentials.remove_all_credentials(tx, person, by)
-    await service.end_all_sign_ins(tx, person, "revoked", by)
+    await credentials.remove_all_credentials(tx, person, audit_context)
+    await service.end_all_sign_ins(tx, person, "revoked", audit_context)
     await links.revoke_links(tx, person)
     await security_emails.enqueue_email(tx, person, "second_factor_reset")
     return await links.send_invitation(tx, person)
@@ -98,4 +98,4 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Brow
 
 async def _notify(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
     facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
-    await security_emails.enqueue_email(tx, person, kind, values=values, detail_lines=facts)
+    await security_emails.enqueue_email(tx, person, kind, placeholder_values=values, detail_lines=facts)

@@ -16,7 +16,7 @@ from almoner.access.sign_ins.domain import (
     MAX_HOURLY_RESETS,
     Browser,
     EmailLink,
-    LinkClosed,
+    EmailLinkClosed,
     Purpose,
     device_label,
 )
@@ -25,7 +25,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class ResetRequest(msgspec.Struct, frozen=True):
+class PasswordResetRequest(msgspec.Struct, frozen=True):
     """A password reset request: the realm, the IP address and the encrypted user name."""
 
     realm: UUID
@@ -33,7 +33,7 @@ class ResetRequest(msgspec.Struct, frozen=True):
     address: str
 
 
-RESET_REQUESTED: Final = JobKind("sign_ins.request_password_reset", ResetRequest)
+RESET_REQUESTED: Final = JobKind("sign_ins.request_password_reset", PasswordResetRequest)
 _CONTEXT: Final = "reset-asked"
 
 
@@ -60,12 +60,12 @@ def link_token(tx: Tx, link: EmailLink) -> str:
 async def request_password_reset(tx: Tx, realm: Realm, user_name: str, ip_address: str) -> None:
     """Enqueue a password reset email for a user name; takes equally long if nobody has it."""
     user_name = user_name[:LONGEST_NAME]
-    sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, binding=realm.id.bytes)
+    sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, associated_data=realm.id.bytes)
     unique = tx.vault.keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
-    await RESET_REQUESTED.enqueue(tx, ResetRequest(realm.id, sealed.hex(), ip_address), unique=unique)
+    await RESET_REQUESTED.enqueue(tx, PasswordResetRequest(realm.id, sealed.hex(), ip_address), unique_key=unique)
 
 
-async def send_password_reset(tx: Tx, request: ResetRequest) -> None:
+async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
     """Email a password reset link, at most three an hour, if the person exists and may sign in here.
 
     A person with a second factor but no password gets the link, too, because recovery codes need a password. Everybody
@@ -73,7 +73,7 @@ async def send_password_reset(tx: Tx, request: ResetRequest) -> None:
     """
     realm = Realm(request.realm)
     try:
-        name = tx.vault.decrypt(bytes.fromhex(request.name), context=_CONTEXT, binding=realm.id.bytes).decode()
+        name = tx.vault.decrypt(bytes.fromhex(request.name), context=_CONTEXT, associated_data=realm.id.bytes).decode()
     except DecryptionFailed:
         return
     known = await passwords.find_by_user_name(tx, realm, name)
@@ -95,9 +95,9 @@ async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink
     link_id = tx.vault.read_page_token(purpose, token)
     found = await store.find_link(tx, link_id, purpose) if link_id else None
     if found is None or not found[1].active:
-        raise LinkClosed("unknown")
+        raise EmailLinkClosed("unknown")
     if why := found[0].closed_reason(tx.now):
-        raise LinkClosed(why)
+        raise EmailLinkClosed(why)
     return found
 
 
@@ -109,9 +109,9 @@ async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
     try:
         await people.get_for_update(tx, person.realm, person.id)
     except NoSuchPerson:
-        raise LinkClosed("unknown") from None
+        raise EmailLinkClosed("unknown") from None
     if not await store.consume_link(tx, person, link):
-        raise LinkClosed("used")
+        raise EmailLinkClosed("used")
 
 
 async def set_password_by_link(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
@@ -125,7 +125,7 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
     async with db.write() as tx:
         person = await people.get_for_update(tx, person.realm, person.id)
         if not person.active:
-            raise LinkClosed("unknown")
+            raise EmailLinkClosed("unknown")
         await consume_link(tx, link, person)
         by = credentials.audit_context_of_person(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)

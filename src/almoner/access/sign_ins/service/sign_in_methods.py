@@ -26,9 +26,9 @@ from almoner.access.sign_ins.domain import (
     Method,
     NewSignIn,
     SecondFactorRequired,
+    SecondFactorTicketExpired,
     SignIn,
     SignInFailed,
-    TicketExpired,
     device_label,
 )
 from almoner.platform.audit import log as audit
@@ -82,7 +82,7 @@ async def sign_in_by_provider(
 
 
 async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> NewSignIn:
-    """Complete sign-in with an authenticator or recovery code. Raises TicketExpired."""
+    """Complete sign-in with an authenticator or recovery code. Raises SecondFactorTicketExpired."""
     entered: NewSignIn | None = None
     async with db.write() as tx:
         person, first = await _read_ticket(tx, realm, ticket, hold=True)
@@ -120,8 +120,8 @@ async def sign_in_by_passkey(
     return entered
 
 
-async def get_second_factor_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
-    """The pending second-factor step of a ticket. Raises TicketExpired."""
+async def get_pending_second_factor(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
+    """The pending second-factor step of a ticket. Raises SecondFactorTicketExpired."""
     async with db.read() as tx:
         person, _ = await _read_ticket(tx, realm, ticket)
         return SecondFactorRequired(ticket, person, await credentials.get_factors(tx, person))
@@ -139,7 +139,7 @@ async def reauthenticate_by_password(
             await _record_refusal(tx, person.realm, known.person, "password", browser)
         else:
             await login_attempts.record_success(tx, counted)
-            secret = await service.record_reauthentication(tx, sign_in)
+            secret = await service.rotate_secret_after_reauthentication(tx, sign_in)
     if secret is None:
         raise SignInFailed
     return secret
@@ -156,7 +156,7 @@ async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, 
         factors = await credentials.get_factors(tx, person)
         if not factors.password and await authenticators.verify_code(tx, person, code):
             await login_attempts.record_success(tx, counted)
-            secret = await service.record_reauthentication(tx, sign_in)
+            secret = await service.rotate_secret_after_reauthentication(tx, sign_in)
         else:
             await _record_refusal(tx, person.realm, person, "code", browser)
     if secret is None:
@@ -174,7 +174,7 @@ async def reauthenticate_by_passkey(
             if shown.id != person.id or not shown.active:
                 raise PasskeyRefused("somebody else's passkey")
             await _notify_passkey_copy(tx, person, passkey, browser)
-            return await service.record_reauthentication(tx, sign_in)
+            return await service.rotate_secret_after_reauthentication(tx, sign_in)
     except PasskeyRefused as refused:
         async with db.write() as tx:
             await _record_refusal(tx, person.realm, person, "passkey", browser)
@@ -234,7 +234,7 @@ async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None
     left = (await credentials.get_factors(tx, person)).recovery_codes
     facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(
-        tx, person, "recovery_code_used", values={"left": str(left)}, detail_lines=facts
+        tx, person, "recovery_code_used", placeholder_values={"left": str(left)}, detail_lines=facts
     )
 
 
@@ -243,7 +243,7 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
     if passkey.count_went_back:
         facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
         await security_emails.enqueue_email(
-            tx, person, "passkey_counter_decreased", values={"name": passkey.name}, detail_lines=facts
+            tx, person, "passkey_counter_decreased", placeholder_values={"name": passkey.name}, detail_lines=facts
         )
 
 
@@ -263,22 +263,25 @@ async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
     plain = msgspec.json.encode(
         [str(person.id), until, await store.find_device_epoch(tx, person.realm, person.id), first]
     )
-    sealed = tx.vault.encrypt(plain, context=_TICKET, binding=person.realm.id.bytes)
+    sealed = tx.vault.encrypt(plain, context=_TICKET, associated_data=person.realm.id.bytes)
     return urlsafe_b64encode(sealed).decode()
 
 
 async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False) -> tuple[Person, _First]:
-    """The person who completed the first step, and its method; ``hold``: lock them. Raises TicketExpired."""
+    """The person who completed the first step, and its method; ``hold``: lock them.
+
+    Raises SecondFactorTicketExpired.
+    """
     try:
-        plain = tx.vault.decrypt(urlsafe_b64decode(ticket), context=_TICKET, binding=realm.id.bytes)
+        plain = tx.vault.decrypt(urlsafe_b64decode(ticket), context=_TICKET, associated_data=realm.id.bytes)
         name, until, epoch, first = msgspec.json.decode(plain, type=tuple[str, int, int, _First])
         person = await (people.get_for_update if hold else people.get)(tx, realm, UUID(name))
     except (DecryptionFailed, ValueError, NoSuchPerson):
-        raise TicketExpired from None
+        raise SecondFactorTicketExpired from None
     if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_device_epoch(
         tx, realm, person.id
     ):
-        raise TicketExpired
+        raise SecondFactorTicketExpired
     return person, first
 
 
@@ -286,6 +289,6 @@ async def _is_from_provider(tx: Tx, person: Person, ticket: str) -> bool:
     """Whether this person has just come from the provider in this browser."""
     try:
         whose, first = await _read_ticket(tx, person.realm, ticket)
-    except TicketExpired:
+    except SecondFactorTicketExpired:
         return False
     return whose.id == person.id and first == "provider"

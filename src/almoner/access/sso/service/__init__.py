@@ -59,7 +59,9 @@ def redirect_uri(tx: Tx, partner: Partner) -> str:
     return f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
 
 
-async def save_provider(tx: Tx, by: AuditContext, partner: Partner, provider_settings: ProviderSettings) -> Provider:
+async def save_provider(
+    tx: Tx, audit_context: AuditContext, partner: Partner, provider_settings: ProviderSettings
+) -> Provider:
     """Create or change the partner's identity provider.
 
     If the change affects requests or trust, cached provider data and sign-ins with SSO end. Raises
@@ -80,7 +82,9 @@ async def save_provider(tx: Tx, by: AuditContext, partner: Partner, provider_set
         raise InvalidProviderSettings(problems)
     secret = before.sealed_secret if before else None
     if provider_settings.secret is not None:
-        secret = tx.vault.encrypt(provider_settings.secret.encode(), context=_SEALED_AS, binding=partner.id.bytes)
+        secret = tx.vault.encrypt(
+            provider_settings.secret.encode(), context=_SEALED_AS, associated_data=partner.id.bytes
+        )
         secret = secret if provider_settings.secret else None
     provider = Provider(
         partner,
@@ -101,18 +105,24 @@ async def save_provider(tx: Tx, by: AuditContext, partner: Partner, provider_set
     await store.save(tx, provider)
     ended = await _revoke_provider_roles(tx, partner) if before and role_source_changed(before, provider) else 0
     action = "provider.changed" if before else "provider.set"
-    await _record(tx, by, provider, action, secret_changed=provider_settings.secret is not None, ended=ended)
+    await _record(tx, audit_context, provider, action, secret_changed=provider_settings.secret is not None, ended=ended)
     return provider
 
 
-async def remove_provider(tx: Tx, by: AuditContext, partner: Partner) -> None:
+async def remove_provider(tx: Tx, audit_context: AuditContext, partner: Partner) -> None:
     """Remove the identity provider: ends its sign-ins and the roles it gave. Raises NoSuchProvider."""
     provider = await get_provider(tx, partner)
     await store.delete(tx, partner)
     details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
     subject = tx.ids.text("partner", partner.id)
     await audit.record_entry(
-        tx, partner.id, by.actor, "provider.removed", subject, ip_address=by.address, details=details
+        tx,
+        partner.id,
+        audit_context.actor,
+        "provider.removed",
+        subject,
+        ip_address=audit_context.address,
+        details=details,
     )
 
 
@@ -120,7 +130,9 @@ def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
     """The plain client secret; None for a public client."""
     if provider.sealed_secret is None:
         return None
-    return tx.vault.decrypt(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
+    return tx.vault.decrypt(
+        provider.sealed_secret, context=_SEALED_AS, associated_data=provider.partner.id.bytes
+    ).decode()
 
 
 async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
@@ -128,12 +140,12 @@ async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, started_at:
     return await store.consume_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
 
 
-async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, ip_address: str) -> None:
+async def record_refusal(tx: Tx, partner: Partner, refusal: SsoRefused, *, ip_address: str) -> None:
     """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
     if not await login_attempts.claim_refusal_audit(tx, member_realm(partner), None):
         return
     subject = tx.ids.text("partner", partner.id)
-    details = {"method": "provider", "reason": refused.reason.value}
+    details = {"method": "provider", "reason": refusal.reason.value}
     await audit.record_entry(
         tx, partner.id, Actor("system", "sign_on"), "sign_in.refused", subject, ip_address=ip_address, details=details
     )

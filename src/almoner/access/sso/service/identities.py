@@ -31,7 +31,7 @@ async def list_by_person(tx: Tx, person: Person) -> list[LinkedAccount]:
 
 
 async def resolve_person(
-    tx: Tx, provider: Provider, claims: IdentityClaims, invited: Person | None, browser: Browser
+    tx: Tx, provider: Provider, claims: IdentityClaims, invited_person: Person | None, browser: Browser
 ) -> Person:
     """The person behind a provider identity, with the roles it gives; may create one. Raises SsoRefused.
 
@@ -46,9 +46,9 @@ async def resolve_person(
     if identity is not None:
         person = await people.get_for_update(tx, member_realm(partner), identity.person_id)
     else:
-        person, bound_by = await _resolve_new_person(tx, provider, claims, invited)
+        person, bound_by = await _resolve_new_person(tx, provider, claims, invited_person)
         identity = Identity(claims.issuer, claims.subject, person.id)
-    if invited is not None and invited.id != person.id:
+    if invited_person is not None and invited_person.id != person.id:
         raise SsoRefused(
             SsoRefusalReason.OTHER_PERSON,
             "This SSO account belongs to a different member from the one who was invited.",
@@ -88,7 +88,7 @@ async def ensure_identity_of_person(tx: Tx, provider: Provider, claims: Identity
         )
 
 
-async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
+async def unlink_accounts(tx: Tx, person: Person, audit_context: AuditContext) -> None:
     """Unlink all provider accounts of a person, and end the sign-ins and roles that they granted.
 
     Does nothing if there are none.
@@ -100,18 +100,18 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
     await people.set_provider_roles(tx, person, ())
     ended = await sign_ins.end_provider_sign_ins(tx, person.realm, person)
     await credentials.record_audit_entry(
-        tx, person, by, "identity.unbound", {"issuers": issuers, "signInsEnded": ended}
+        tx, person, audit_context, "identity.unbound", {"issuers": issuers, "signInsEnded": ended}
     )
     await security_emails.enqueue_email(tx, person, "identity_unbound")
 
 
-async def unlink_accounts_if_other_method(tx: Tx, person: Person, by: AuditContext) -> None:
+async def unlink_accounts_if_other_method(tx: Tx, person: Person, audit_context: AuditContext) -> None:
     """Unlink a person's own provider accounts. Raises LastSignInMethodRequired."""
     person = await people.get_for_update(tx, person.realm, person.id)
     factors = await credentials.get_factors(tx, person)
     if not (factors.password or factors.passkeys):
         raise LastSignInMethodRequired("Set a password or add a passkey first")
-    await unlink_accounts(tx, person, by)
+    await unlink_accounts(tx, person, audit_context)
 
 
 async def _resolve_new_person(
@@ -175,5 +175,5 @@ async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: Bo
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
     facts = sign_ins.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(
-        tx, person, "identity_bound", values={"issuer": identity.issuer}, detail_lines=facts
+        tx, person, "identity_bound", placeholder_values={"issuer": identity.issuer}, detail_lines=facts
     )

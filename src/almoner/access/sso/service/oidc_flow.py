@@ -9,7 +9,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import (
     Browser,
     EmailLink,
-    LinkClosed,
+    EmailLinkClosed,
     NewSignIn,
     SecondFactorRequired,
     SignIn,
@@ -122,7 +122,7 @@ class OidcFlow:
         try:
             taken = await self._claim_state(callback, found)
             metadata = await self._directory.get_metadata(taken.provider)
-            code = exchange.parse_callback(taken.provider, metadata, callback.query)
+            code = exchange.parse_code_from_callback(taken.provider, metadata, callback.query)
             stated = await self._exchange.redeem_code(taken.provider, taken.secret, found, code, taken.redirect)
             async with self._db.write() as tx:
                 return await _complete_flow(tx, taken.provider, found, stated, callback)
@@ -178,7 +178,7 @@ async def _complete_flow(
             ),
             found.onward,
         )
-    except LinkClosed as error:
+    except EmailLinkClosed as error:
         raise SsoRefused(SsoRefusalReason.INVITATION, "This invitation is no longer valid.") from error
     except SignInFailed as error:
         raise SsoRefused(SsoRefusalReason.DEACTIVATED, "Your account has been deactivated.") from error
@@ -194,7 +194,7 @@ async def _complete_reauthentication(
             SsoRefusalReason.NOT_FRESH, "The identity provider did not confirm that you have just signed in."
         )
     await identities.ensure_identity_of_person(tx, provider, claims, sign_in.person_id)
-    return sign_in, await sign_ins.record_reauthentication(tx, sign_in)
+    return sign_in, await sign_ins.rotate_secret_after_reauthentication(tx, sign_in)
 
 
 def _require_same_sign_in(found: OidcState, sign_in: SignIn | None) -> SignIn:
@@ -209,7 +209,7 @@ async def _open_invitation(tx: Tx, partner: Partner, found: OidcState) -> tuple[
     try:
         assert found.record is not None, "a sign-in for an invitation is begun with its link"
         link, invited = await links.get_open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")
-    except LinkClosed as error:
+    except EmailLinkClosed as error:
         raise SsoRefused(
             SsoRefusalReason.INVITATION, "This invitation is no longer valid. Ask for a new one."
         ) from error

@@ -58,11 +58,11 @@ class _SubmitEvidence:
         dispute, evidence = found
         if dispute.provider != self._work.provider.name:
             reason = f"{dispute.provider} is not the provider of this deployment any more."
-            await service.record_rejected(tx, dispute, reason)
+            await service.mark_rejected(tx, dispute, reason)
             return FlowDone(None)
         return _SubmitCall(dispute, evidence, service.idempotency_key(tx, evidence))
 
-    async def call(self, ask: _SubmitCall) -> str:
+    async def make_call(self, ask: _SubmitCall) -> str:
         """Submit the evidence. Returns why it was rejected, or "". Raises ProviderFailure, StorageUnavailable."""
         files = []
         for one in ask.evidence.files:
@@ -78,12 +78,12 @@ class _SubmitEvidence:
             return str(refused)
         return ""
 
-    async def record(self, tx: Tx, ask: _SubmitCall, reason: str) -> FlowDone[None]:
+    async def record_result(self, tx: Tx, ask: _SubmitCall, reason: str) -> FlowDone[None]:
         """Record the provider's response."""
         if reason:
-            await service.record_rejected(tx, ask.dispute, reason)
+            await service.mark_rejected(tx, ask.dispute, reason)
         else:
-            await service.record_submitted(tx, ask.dispute)
+            await service.mark_submitted(tx, ask.dispute)
         return FlowDone(None)
 
 

@@ -10,7 +10,7 @@ from almoner.giving.accounting.dispute_evidence.service import SUBMIT, SubmitEvi
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobRetry, Result
 
 _RETRY_DELAY: Final = timedelta(minutes=1)
@@ -26,7 +26,7 @@ class JobDependencies:
     blobs: BlobStore
 
 
-provider_tasks: Final = TasksWithDependencies[JobDependencies]()
+provider_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 @provider_tasks.job(SUBMIT)

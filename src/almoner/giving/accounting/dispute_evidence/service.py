@@ -70,13 +70,13 @@ async def ensure_file_addable(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKin
 
 
 async def add_file(
-    tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind, file_name: str, file: StoredFile, by: str
+    tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind, file_name: str, file: StoredFile, uploaded_by: str
 ) -> None:
     """Add a checked file. Raises DisputeError."""
     evidence = await _lock_editable(tx, dispute_id)
     if reason := domain.file_rejection_reason(evidence, kind, file.size):
         raise DisputeError(reason)
-    new = EvidenceFile(kind, file_name, file.media_type, file.size, file.sha256, file.key, by, tx.now)
+    new = EvidenceFile(kind, file_name, file.media_type, file.size, file.sha256, file.key, uploaded_by, tx.now)
     await store.insert_file(tx, dispute_id, new)
 
 
@@ -88,7 +88,7 @@ async def remove_file(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> No
     await store.delete_file(tx, dispute_id, kind)
 
 
-async def request_submission(tx: Tx, dispute_id: UUID, expected_version: str, by: str) -> None:
+async def request_submission(tx: Tx, dispute_id: UUID, expected_version: str, requested_by: str) -> None:
     """Have a worker submit the evidence. ``expected_version``: the version that the person submits.
 
     Raises DisputeError.
@@ -97,8 +97,8 @@ async def request_submission(tx: Tx, dispute_id: UUID, expected_version: str, by
     _ensure_seen(evidence, expected_version)
     if evidence.is_empty:
         raise DisputeError("There is no evidence yet: add a text or a file first.")
-    await store.mark_submitting(tx, dispute_id, by)
-    await SUBMIT.enqueue(tx, SubmitEvidence(dispute_id), unique=str(dispute_id))
+    await store.mark_submitting(tx, dispute_id, requested_by)
+    await SUBMIT.enqueue(tx, SubmitEvidence(dispute_id), unique_key=str(dispute_id))
 
 
 async def find_pending_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] | None:
@@ -109,13 +109,13 @@ async def find_pending_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Ev
     return await disputes.get(tx, dispute_id), evidence
 
 
-async def record_submitted(tx: Tx, dispute: Dispute) -> None:
+async def mark_submitted(tx: Tx, dispute: Dispute) -> None:
     """Record that the provider accepted the evidence; it may also have decided the dispute."""
     if await store.record_submission_result(tx, dispute.id, "submitted"):
         await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
 
-async def record_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
+async def mark_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
     """Record that the provider rejected the evidence; an operator may change it and submit it again."""
     await store.record_submission_result(tx, dispute.id, "rejected", reason[:500])
 
@@ -129,7 +129,7 @@ async def is_overdue(tx: Tx, dispute_id: UUID) -> bool:
 async def reject_unsent_evidence(tx: Tx, dispute_id: UUID, reason: str) -> None:
     """Reject evidence that could not be sent to the provider, unless its submission has ended."""
     if (found := await find_pending_submission(tx, dispute_id)) is not None:
-        await record_rejected(tx, found[0], reason)
+        await mark_rejected(tx, found[0], reason)
 
 
 def idempotency_key(tx: Tx, evidence: Evidence) -> str:
@@ -156,7 +156,7 @@ async def _lock_removable(tx: Tx, dispute_id: UUID) -> Evidence:
 
 async def _lock(tx: Tx, dispute_id: UUID) -> Evidence:
     await store.insert_draft(tx, dispute_id)
-    evidence = await store.find(tx, dispute_id, lock=True)
+    evidence = await store.find(tx, dispute_id, for_update=True)
     assert evidence is not None, "it was just stored"
     return evidence
 

@@ -12,10 +12,10 @@ _FILE: Final = ", ".join(field.name for field in fields(EvidenceFile))
 _COLUMNS: Final = "id, status, product_description, explanation, requested_by, requested_at, ended_at, reason"
 
 
-async def find(tx: Tx, dispute_id: UUID, *, lock: bool = False) -> Evidence | None:
-    """The evidence for a dispute with its files; ``lock``: lock it until the transaction ends."""
+async def find(tx: Tx, dispute_id: UUID, *, for_update: bool = False) -> Evidence | None:
+    """The evidence for a dispute with its files; ``for_update``: lock it until the transaction ends."""
     row = await tx.fetchrow(
-        f"select {_COLUMNS} from dispute_evidence where id = $1{' for update' if lock else ''}", dispute_id
+        f"select {_COLUMNS} from dispute_evidence where id = $1{' for update' if for_update else ''}", dispute_id
     )
     if row is None:
         return None
@@ -54,19 +54,19 @@ async def update_draft(tx: Tx, dispute_id: UUID, product_description: str | None
     )
 
 
-async def insert_file(tx: Tx, dispute_id: UUID, new: EvidenceFile) -> None:
+async def insert_file(tx: Tx, dispute_id: UUID, file: EvidenceFile) -> None:
     """Store a file of locked evidence."""
     await tx.execute(
         f"insert into dispute_evidence_file (dispute_id, {_FILE}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         dispute_id,
-        new.kind,
-        new.file_name,
-        new.media_type,
-        new.size_bytes,
-        new.sha256,
-        new.storage_key,
-        new.uploaded_by,
-        new.uploaded_at,
+        file.kind,
+        file.file_name,
+        file.media_type,
+        file.size_bytes,
+        file.sha256,
+        file.storage_key,
+        file.uploaded_by,
+        file.uploaded_at,
     )
 
 
@@ -75,7 +75,7 @@ async def delete_file(tx: Tx, dispute_id: UUID, kind: str) -> None:
     await tx.execute("delete from dispute_evidence_file where dispute_id = $1 and kind = $2", dispute_id, kind)
 
 
-async def mark_submitting(tx: Tx, dispute_id: UUID, by: str) -> None:
+async def mark_submitting(tx: Tx, dispute_id: UUID, requested_by: str) -> None:
     """Record who submitted locked evidence."""
     await tx.execute(
         """
@@ -84,7 +84,7 @@ async def mark_submitting(tx: Tx, dispute_id: UUID, by: str) -> None:
         where id = $1 and status = any($4)
         """,
         dispute_id,
-        by,
+        requested_by,
         tx.now,
         EVIDENCE.source_states_of("submitting"),
     )

@@ -84,19 +84,24 @@ def reported_outcome(provider_dispute: ProviderDispute) -> DisputeOutcome | None
             return None
 
 
-def matches_payment(provider_dispute: ProviderDispute, paid: Money, *, live: bool) -> bool:
+def matches_payment(provider_dispute: ProviderDispute, paid: Money, *, is_live: bool) -> bool:
     """Whether the dispute has the payment's mode (live or test) and currency."""
-    return provider_dispute.live is live and provider_dispute.money.currency == paid.currency
+    return provider_dispute.live is is_live and provider_dispute.money.currency == paid.currency
 
 
-def is_plausible_dispute(provider_dispute: ProviderDispute, paid: Money, withdrawn_minor: int, *, live: bool) -> bool:
+def is_plausible_dispute(
+    provider_dispute: ProviderDispute, paid: Money, withdrawn_minor: int, *, is_live: bool
+) -> bool:
     """Whether the dispute's amount fits the payment, given what is already refunded or disputed (M5)."""
     # A dispute that was won before we heard of it may have been refunded since.
     gone = 0 if provider_dispute.status is DisputeStatus.WON else withdrawn_minor
-    return matches_payment(provider_dispute, paid, live=live) and 0 < provider_dispute.money.minor <= paid.minor - gone
+    return (
+        matches_payment(provider_dispute, paid, is_live=is_live)
+        and 0 < provider_dispute.money.minor <= paid.minor - gone
+    )
 
 
-def split_loss(lost: Money, owed: Money) -> tuple[Money, Money]:
-    """Split a lost dispute into the nonprofit's part, at most ``owed``, and ours."""
-    gift = min(lost.minor, owed.minor)
+def split_loss_with_nonprofit(lost: Money, owed_to_nonprofit: Money) -> tuple[Money, Money]:
+    """Split a lost dispute into the nonprofit's part, at most ``owed_to_nonprofit``, and ours."""
+    gift = min(lost.minor, owed_to_nonprofit.minor)
     return Money(gift, lost.currency), Money(lost.minor - gift, lost.currency)

@@ -46,11 +46,13 @@ class _RefreshDispute:
         """Return the call; it is always made."""
         return _ProviderCall()
 
-    async def call(self, _ask: _ProviderCall) -> list[ProviderDispute]:
+    async def make_call(self, _ask: _ProviderCall) -> list[ProviderDispute]:
         """Fetch the disputes from the provider. Raises ProviderFailure."""
         return await self._context.provider.list_disputes(self._payment)
 
-    async def record(self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]) -> FlowDone[None]:
+    async def record_result(
+        self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]
+    ) -> FlowDone[None]:
         """Apply the fetched disputes. Raises ConcurrentChangeError."""
         kept_as = next((one.payment for one in provider_disputes if one.payment), self._payment)
         await service.apply_provider_state(

@@ -18,7 +18,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, decode_event_data
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobKind, JobRetry, Result
 
 
@@ -39,10 +39,10 @@ class JobDependencies:
     rules: DisbursementRules
 
 
-tasks: Final = Tasks()
-tasks.periodic("disputes.refresh_open", service.next_refresh_at, service.enqueue_due_refreshes)
-recovery_tasks: Final = TasksWithDependencies[DisbursementRules]()
-provider_tasks: Final = TasksWithDependencies[JobDependencies]()
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("disputes.refresh_open", service.next_refresh_at, service.enqueue_due_refreshes)
+recovery_tasks: Final = DependentTaskRegistry[DisbursementRules]()
+provider_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 @provider_tasks.job(REFRESH)
@@ -72,7 +72,7 @@ class _ReturnedDonation(msgspec.Struct):
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the recovery of losses for donations whose disbursement was returned."""
     gifts = [tx.ids.parse("donation", decode_event_data(event, _ReturnedDonation).id) for event in events]
-    jobs = [RECOVER.new_job(RecoverLoss(gift), unique=str(gift)) for gift in gifts if gift is not None]
+    jobs = [RECOVER.build_job(RecoverLoss(gift), unique_key=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
 
 

@@ -110,7 +110,7 @@ async def apply_provider_state(
     known = await _recorded_disputes(tx, provider, payment)
     for one in provider_disputes:
         if (dispute := known.get(one.id)) is not None and dispute.evidence_due_at != one.evidence_due_at:
-            await store.update_evidence_due(tx, dispute.id, one.evidence_due_at)
+            await store.update_evidence_due_at(tx, dispute.id, one.evidence_due_at)
     if not any(_is_new_state(known.get(one.id), one) for one in provider_disputes):
         return
     if (subject := await _lock_subject(tx, provider, payment, rules)) is None:
@@ -169,7 +169,7 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     transfers: list[LedgerTransfer] = []
     for lost in await store.disputes_with_unrecovered_loss(tx, donation_id):
         owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).owed_amount
-        back, _ = domain.split_loss(lost.money, owed)
+        back, _ = domain.split_loss_with_nonprofit(lost.money, owed)
         await store.record_recovery(tx, lost.id, back)
         if back:
             transfers += ledger_domain.dispute_recovered_transfers(
@@ -179,19 +179,19 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     ledger.post_at_commit(tx, transfers)
 
 
-async def disputes_of_payments(
+async def disputes_with_booked_line_kinds(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """The disputes of each payment, oldest first, each with the kinds of report lines booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
-    for dispute, reported in await store.disputes_of_payments(tx, provider, provider_payments):
+    for dispute, reported in await store.disputes_with_booked_line_kinds(tx, provider, provider_payments):
         found.setdefault(dispute.provider_payment, []).append((dispute, reported))
     return found
 
 
-async def enqueue_refresh(tx: Tx, provider_payment: str, due: datetime | None = None) -> None:
+async def enqueue_refresh(tx: Tx, provider_payment: str, due_at: datetime | None = None) -> None:
     """Enqueue a job that refreshes the disputes of a provider's payment."""
-    await REFRESH.enqueue(tx, RefreshDisputes(provider_payment), due=due, unique=provider_payment)
+    await REFRESH.enqueue(tx, RefreshDisputes(provider_payment), due_at=due_at, unique_key=provider_payment)
 
 
 async def next_refresh_at(tx: Tx) -> datetime | None:
@@ -233,7 +233,7 @@ async def _lock_subject(
     """Lock the donation or unallocated payment that a provider payment paid; None if there is neither."""
     if (locked := (await suspense.lock_by_provider_payments(tx, provider, [payment])).get(payment)) is not None:
         return _DisputedUnallocated(locked)
-    paid = (await payments.find_by_provider_payments(tx, provider, [payment])).get(payment)
+    paid = (await payments.find_by_provider_payment_ids(tx, provider, [payment])).get(payment)
     if paid is None or paid.status != "succeeded":
         return None
     return await _lock_donation(tx, paid.donation_id, rules)
@@ -276,10 +276,10 @@ async def _record_opened(
         "reason": provider_dispute.reason,
     }
     gone = subject.refunded_minor + debited_minor
-    if not domain.is_plausible_dispute(provider_dispute, subject.paid, gone, live=not tx.deployment.sandbox):
+    if not domain.is_plausible_dispute(provider_dispute, subject.paid, gone, is_live=not tx.deployment.sandbox):
         tx.add_commit_callback(lambda: _log.error("dispute_refused", **reported))
         if isinstance(subject, _DisputedDonation) and domain.matches_payment(
-            provider_dispute, subject.paid, live=not tx.deployment.sandbox
+            provider_dispute, subject.paid, is_live=not tx.deployment.sandbox
         ):
             amount = format_amount(provider_dispute.money)
             reason = f"{provider} reports a dispute of {amount}, more than the remaining amount"
@@ -340,7 +340,7 @@ async def _record_lost(
     if gift.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
         raise ConcurrentChangeError  # the pending refund must be sent or refused first, because the rest depends on it
     owed = donation.owed_amount if gift.not_disbursed else Money(0, dispute.money.currency)
-    of_gift, absorbed = domain.split_loss(dispute.money, owed)
+    of_gift, absorbed = domain.split_loss_with_nonprofit(dispute.money, owed)
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed))
     refunded = await _release_donation(tx, gift)
     await donations.emit_event(tx, DISPUTE_CLOSED, refunded)

@@ -44,7 +44,7 @@ def _dispute(row: Record) -> Dispute:
     )
 
 
-async def insert(tx: Tx, new: Dispute) -> bool:
+async def insert(tx: Tx, dispute: Dispute) -> bool:
     """Store an open dispute; False if it is already stored."""
     return bool(
         await tx.fetchval(
@@ -55,23 +55,23 @@ async def insert(tx: Tx, new: Dispute) -> bool:
             values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10, $11, $11, $11, $12)
             on conflict on constraint dispute_once do nothing returning true
             """,
-            new.id,
-            new.provider,
-            new.provider_payment,
-            new.provider_dispute,
-            new.donation_id,
-            new.unallocated_payment_id,
-            new.money.minor,
-            new.money.currency,
-            new.reason,
-            new.opened_at,
-            new.received_at,
-            new.evidence_due_at,
+            dispute.id,
+            dispute.provider,
+            dispute.provider_payment,
+            dispute.provider_dispute,
+            dispute.donation_id,
+            dispute.unallocated_payment_id,
+            dispute.money.minor,
+            dispute.money.currency,
+            dispute.reason,
+            dispute.opened_at,
+            dispute.received_at,
+            dispute.evidence_due_at,
         )
     )
 
 
-async def update_evidence_due(tx: Tx, dispute_id: UUID, due_at: datetime | None) -> None:
+async def update_evidence_due_at(tx: Tx, dispute_id: UUID, due_at: datetime | None) -> None:
     """Store the provider's deadline for evidence."""
     await tx.execute("update dispute set evidence_due_at = $2 where id = $1", dispute_id, due_at)
 
@@ -98,7 +98,7 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 """
 
 
-async def disputes_of_payments(
+async def disputes_with_booked_line_kinds(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> list[tuple[Dispute, frozenset[str]]]:
     """The disputes of several payments, each with the kinds of report lines booked for it."""

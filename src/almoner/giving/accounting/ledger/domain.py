@@ -333,9 +333,14 @@ def disbursement_returned_transfers(
     return [back, reversal] if was_paid else [reversal]
 
 
-def reassignment_transfers(reassignment_id: UUID, source: UUID, target: UUID, money: Money) -> list[LedgerTransfer]:
+def reassignment_transfers(
+    reassignment_id: UUID, from_organisation_id: UUID, to_organisation_id: UUID, money: Money
+) -> list[LedgerTransfer]:
     """Postings for a donation reassigned to another nonprofit."""
-    debit, credit = liability_account(source, money.currency), liability_account(target, money.currency)
+    debit, credit = (
+        liability_account(from_organisation_id, money.currency),
+        liability_account(to_organisation_id, money.currency),
+    )
     return [LedgerTransfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
 

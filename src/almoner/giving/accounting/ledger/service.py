@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from almoner.giving.accounting.ledger import store
 from almoner.giving.accounting.ledger.domain import AccountBalance, LedgerAccount, LedgerTransfer
 from almoner.giving.accounting.ledger.store import balances_at as balances_at
-from almoner.giving.accounting.ledger.store import find_account as find_account
+from almoner.giving.accounting.ledger.store import find_balance_by_key as find_balance_by_key
 from almoner.giving.accounting.ledger.store import find_transfer_range as find_transfer_range
 from almoner.giving.accounting.ledger.store import list_balances as list_balances
 from almoner.giving.accounting.ledger.store import list_day_totals_of_account as list_day_totals_of_account

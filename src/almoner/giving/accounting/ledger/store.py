@@ -17,7 +17,7 @@ from almoner.giving.accounting.ledger.domain import (
     PostedTransfer,
     TransferKind,
 )
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import Tx
 
 _ACCOUNT: Final = "kind, currency, provider, organisation_id"
@@ -108,7 +108,7 @@ def _balance(row: Record) -> AccountBalance:
 
 async def find_balance(tx: Tx, account: LedgerAccount) -> AccountBalance | None:
     """The balance of one account; None before its first transfer."""
-    return await find_account(tx, account.key)
+    return await find_balance_by_key(tx, account.key)
 
 
 async def list_balances(tx: Tx) -> list[AccountBalance]:
@@ -128,9 +128,11 @@ async def list_trial_balance(tx: Tx) -> list[AccountTotals]:
     return [AccountTotals(AccountKind(row[0]), *row[1:]) for row in rows]
 
 
-async def find_account(tx: Tx, key: str) -> AccountBalance | None:
+async def find_balance_by_key(tx: Tx, account_key: str) -> AccountBalance | None:
     """Find an account with its balance by its key."""
-    row = await tx.fetchrow(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = $1", key)
+    row = await tx.fetchrow(
+        f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = $1", account_key
+    )
     return _balance(row) if row else None
 
 
@@ -160,10 +162,10 @@ def _posted(row: Record) -> PostedTransfer:
 
 
 async def list_transfers_of_account(
-    tx: Tx, key: str, days: Sequence[DayTotals] | None, before: int | None, limit: int
+    tx: Tx, account_key: str, days: Sequence[DayTotals] | None, before: int | None, limit: int
 ) -> list[PostedTransfer]:
     """The newest transfers of an account before the given one, of these days or of all."""
-    where = Conditions(bound=1)
+    where = SqlConditions(bound=1)
     if days is not None:  # IDs are in the order of posting, or nearly: the account's index finds a month of long ago
         where.add("id >= {}", min((day.first_id for day in days), default=0))
         where.add("id <= {}", max((day.last_id for day in days), default=0))
@@ -172,7 +174,7 @@ async def list_transfers_of_account(
         where.add("id < {}", before)
     transfers = _OF_ACCOUNT.format(where=where.sql or "true", limit=int(limit))
     sql = _POSTED.format(transfers=transfers, order="desc")
-    rows = await tx.fetch(sql, key, *where.values)
+    rows = await tx.fetch(sql, account_key, *where.values)
     return [_posted(row) for row in rows]
 
 
@@ -183,7 +185,7 @@ async def list_transfers_of_owners(tx: Tx, owner_ids: Sequence[UUID]) -> list[Po
     return [_posted(row) for row in rows]
 
 
-async def list_day_totals_of_account(tx: Tx, key: str, since: datetime, until: datetime) -> list[DayTotals]:
+async def list_day_totals_of_account(tx: Tx, account_key: str, since: datetime, until: datetime) -> list[DayTotals]:
     """The debits and credits of an account by day (UTC)."""
     rows = await tx.fetch(
         """
@@ -193,7 +195,7 @@ async def list_day_totals_of_account(tx: Tx, key: str, since: datetime, until: d
         from ledger_account a join ledger_transfer t on a.id in (t.debit_account_id, t.credit_account_id)
         where a.key = $1 and t.posted_at >= $2 and t.posted_at < $3 group by 1 order by 1
         """,
-        key,
+        account_key,
         since,
         until,
     )

@@ -72,9 +72,11 @@ class ReportColumn:
     plus: frozenset[str]
     minus: frozenset[str] = frozenset()
 
-    def amount(self, sums: Mapping[str, int]) -> int:
+    def amount(self, sum_by_transfer_kind: Mapping[str, int]) -> int:
         """The column's amount from the sums by kind."""
-        return sum(sums.get(kind, 0) for kind in self.plus) - sum(sums.get(kind, 0) for kind in self.minus)
+        return sum(sum_by_transfer_kind.get(kind, 0) for kind in self.plus) - sum(
+            sum_by_transfer_kind.get(kind, 0) for kind in self.minus
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from almoner.access.people.domain import NoSuchPerson, Role, member_realm
 from almoner.giving.accounting.monthly_reports import service
 from almoner.giving.accounting.monthly_reports.service import MAKE, NOTIFY, BuildReport, NotifyReportRecipient
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 
 _READERS: Final[tuple[Role, ...]] = ("owner", "finance")
-tasks: Final = Tasks()
-tasks.periodic("monthly_reports.mail", service.next_report_email_at, service.enqueue_report_emails)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("monthly_reports.mail", service.next_report_email_at, service.enqueue_report_emails)
 
 
 @tasks.job(MAKE)
@@ -38,7 +38,7 @@ async def compose_report_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Noti
     if person.email is None or not person.has_role(*_READERS):
         return None
     home = f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}"
-    month = formats.format_month(details.month, mails.language(None).locale)
+    month = formats.format_month(details.month, mails.language_for_tag(None).locale)
     facts = {"link": f"{home}/reports/{details.month:%Y-%m}", "month": month}
     return Email(person.email, f"monthly-report:{details.person}:{details.month}", facts, None, partner.id)
 

@@ -72,7 +72,7 @@ async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport
     )
     if report is None:
         raise ReportClosed
-    await MAKE.enqueue(tx, BuildReport(report.id), unique=str(report.id))
+    await MAKE.enqueue(tx, BuildReport(report.id), unique_key=str(report.id))
     return report
 
 
@@ -136,5 +136,5 @@ async def enqueue_report_emails(tx: Tx) -> int:
         if known is None or known.status != "closed":
             await request_report(tx, Partner(partner_id), month)
     for partner_id, person_id in readers:
-        await NOTIFY.enqueue(tx, NotifyReportRecipient(partner_id, person_id, month), unique=f"{person_id}:{month}")
+        await NOTIFY.enqueue(tx, NotifyReportRecipient(partner_id, person_id, month), unique_key=f"{person_id}:{month}")
     return len(readers)

@@ -85,7 +85,7 @@ async def find(tx: Tx, partner: Partner, month: date) -> MonthlyReport | None:
     return None if row is None else _report(row)
 
 
-async def find_last_closed(tx: Tx, partner: Partner, until: datetime) -> MonthlyReport | None:
+async def find_last_closed(tx: Tx, partner: Partner, latest_end: datetime) -> MonthlyReport | None:
     """The last closed report that ends by that time."""
     row = await tx.fetchrow(
         f"""
@@ -93,15 +93,15 @@ async def find_last_closed(tx: Tx, partner: Partner, until: datetime) -> Monthly
         where partner_id = $1 and status = 'closed' and ends_at <= $2 order by month desc limit 1
         """,
         partner.id,
-        until,
+        latest_end,
     )
     return None if row is None else _report(row)
 
 
-async def list_since(tx: Tx, partner: Partner, first: date) -> list[MonthlyReport]:
+async def list_since(tx: Tx, partner: Partner, first_month: date) -> list[MonthlyReport]:
     """The reports of a month and all later ones."""
     rows = await tx.fetch(
-        f"select {_COLUMNS} from monthly_report where partner_id = $1 and month >= $2", partner.id, first
+        f"select {_COLUMNS} from monthly_report where partner_id = $1 and month >= $2", partner.id, first_month
     )
     return [_report(row) for row in rows]
 

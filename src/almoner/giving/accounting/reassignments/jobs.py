@@ -9,7 +9,7 @@ from almoner.giving.accounting.reassignments import service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules, DonationInOtherDisbursement
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails, Result
 
 _REASSIGN_MERGED: Final = JobKind("reassignments.follow_merges", NoDetails)
@@ -19,14 +19,14 @@ BATCH: Final = 1000
 """The number of donations looked up at a time; each is reassigned in its own transaction."""
 
 
-tasks: Final = Tasks()
-rules_tasks: Final = TasksWithDependencies[DisbursementRules]()
+tasks: Final = TaskRegistry()
+rules_tasks: Final = DependentTaskRegistry[DisbursementRules]()
 
 
 @tasks.on_internal_event(CHANGED)
 async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue the reassignment of donations whose nonprofit has changed."""
-    await _REASSIGN_MERGED.enqueue(tx, NoDetails(), unique=_REASSIGN_MERGED.name)
+    await _REASSIGN_MERGED.enqueue(tx, NoDetails(), unique_key=_REASSIGN_MERGED.name)
 
 
 @rules_tasks.job(_REASSIGN_MERGED)

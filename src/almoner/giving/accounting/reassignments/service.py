@@ -55,7 +55,7 @@ async def reassign_donation(
     except DisbursementError as refused:
         raise InvalidState(str(refused)) from refused
     domain.ensure_reassignable(held, target)
-    given = await donations.assign_organisation(tx, held, organisation_id)
+    given = await donations.reassign_donation(tx, held, organisation_id)
     money = domain.owed_amount(held)
     source = held.organisation_id
     created = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)

@@ -94,8 +94,8 @@ class NoSuchRefund(RefundError):
         return "There is no refund of this identifier: see `almoner refunds list --all`."
 
 
-def refund_amount_of(donation: Donation, minor: int | None) -> Money:
-    """The amount to refund: ``minor``, or everything that is left.
+def refund_amount_of(donation: Donation, amount_minor: int | None) -> Money:
+    """The amount to refund: ``amount_minor``, or everything that is left.
 
     Raises InvalidState if nothing can be refunded, IncorrectParams for an invalid amount.
     """
@@ -108,13 +108,13 @@ def refund_amount_of(donation: Donation, minor: int | None) -> Money:
     if not donation.unrefunded_amount:
         gone = donation.refunded is not None and donation.refunded.money == donation.money
         raise InvalidState("all of the donation " + ("is refunded" if gone else "is on its way back") + " already")
-    if minor is None:
+    if amount_minor is None:
         return donation.unrefunded_amount
-    if not 1 <= minor <= donation.unrefunded_amount.minor:
+    if not 1 <= amount_minor <= donation.unrefunded_amount.minor:
         raise IncorrectParams(
             f"body.amount must be from 1 to {donation.unrefunded_amount.minor}, which is left of the donation"
         )
-    return Money(minor, donation.money.currency)
+    return Money(amount_minor, donation.money.currency)
 
 
 def ensure_within_support_limit(donation: Donation, limit: int) -> None:
@@ -123,14 +123,14 @@ def ensure_within_support_limit(donation: Donation, limit: int) -> None:
         raise Forbidden("support may not refund so much of one donation: ask an owner or finance")
 
 
-def nonprofit_share_of(donation: Donation, refund: Money) -> Money:
+def nonprofit_share_of(donation: Donation, refund_amount: Money) -> Money:
     """The part of a refund that reduces what is owed to the nonprofit; we pay the rest."""
-    return min(donation.owed_amount, refund)
+    return min(donation.owed_amount, refund_amount)
 
 
-def restored_amount(donation: Donation, refund: Money) -> Money:
+def restored_amount(donation: Donation, refund_amount: Money) -> Money:
     """The amount that is owed to the nonprofit again if the refund fails."""
-    without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund.minor)
+    without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund_amount.minor)
     return without.owed_amount - donation.owed_amount
 
 

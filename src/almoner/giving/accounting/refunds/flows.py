@@ -66,14 +66,14 @@ class _SendRefund:
             refund.id, payment.provider_payment, refund.money, service.refund_idempotency_key(tx, refund.id)
         )
 
-    async def call(self, ask: _RefundCall) -> ProviderRefund | RefundRefused:
+    async def make_call(self, ask: _RefundCall) -> ProviderRefund | RefundRefused:
         """Request the refund; safe to repeat. Raises ProviderFailure."""
         try:
             return await self._provider.refund_payment(ask.payment, ask.key, ask.money)
         except RefundRefused as refused:
             return refused
 
-    async def record(self, tx: Tx, ask: _RefundCall, answer: ProviderRefund | RefundRefused) -> FlowDone[None]:
+    async def record_result(self, tx: Tx, ask: _RefundCall, answer: ProviderRefund | RefundRefused) -> FlowDone[None]:
         """Record that the refund is on its way to the donor, or that the provider refused it."""
         if isinstance(answer, RefundRefused):
             await service.record_provider_refusal(tx, ask.row, str(answer))
@@ -110,11 +110,11 @@ class _RefreshRefund:
         """Return the call; it is always made."""
         return _StatusCall()
 
-    async def call(self, _ask: _StatusCall) -> ProviderRefundState:
+    async def make_call(self, _ask: _StatusCall) -> ProviderRefundState:
         """Fetch the refund from the provider. Raises ProviderFailure."""
         return await self._context.provider.fetch_refund(*self._named)
 
-    async def record(self, tx: Tx, _ask: _StatusCall, refund_state: ProviderRefundState) -> FlowDone[None]:
+    async def record_result(self, tx: Tx, _ask: _StatusCall, refund_state: ProviderRefundState) -> FlowDone[None]:
         """Apply the fetched state. Raises ConcurrentChangeError."""
         await service.apply_provider_state(tx, self._context.provider.name, refund_state)
         return FlowDone(None)

@@ -10,11 +10,11 @@ from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.refunds.service import REFRESH, SEND, RefreshRefund, SendRefund
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.platform.jobs.background_tasks import JobContext, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobRetry, Result
 
-tasks: Final = TasksWithDependencies[PaymentProvider]()
-status_tasks: Final = TasksWithDependencies[RefundStatusReader]()
+tasks: Final = DependentTaskRegistry[PaymentProvider]()
+status_tasks: Final = DependentTaskRegistry[RefundStatusReader]()
 """Tasks for providers that report the outcome of refunds."""
 
 _FIRST_WAIT: Final = timedelta(minutes=1)

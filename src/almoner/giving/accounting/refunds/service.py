@@ -34,7 +34,7 @@ from almoner.giving.accounting.refunds.store import list_newest as list_newest
 from almoner.giving.accounting.refunds.store import list_unresolved_refunds as list_unresolved_refunds
 from almoner.giving.accounting.refunds.store import needs_resolution as needs_resolution
 from almoner.giving.accounting.refunds.store import refunds_of_donation as refunds_of_donation
-from almoner.giving.accounting.refunds.store import sent_refunds_of_payments as sent_refunds_of_payments
+from almoner.giving.accounting.refunds.store import sent_refunds_with_booked_state as sent_refunds_with_booked_state
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments
@@ -81,14 +81,14 @@ async def begin_refund(
     tx: Tx,
     scope: Partner | AllPartners,
     donation_id: UUID,
-    minor: int | None,
+    amount_minor: int | None,
     rules: DisbursementRules,
     *,
     started_by: str | None = None,
     note: str | None = None,
     sent_reference: str | None = None,
 ) -> Refund:
-    """Start the refund of a received donation: ``minor`` of it, or everything that is left.
+    """Start the refund of a received donation: ``amount_minor`` of it, or everything that is left.
 
     The donation leaves its disbursement, if that was not sent; the rest joins the next one once the refund has ended.
     ``started_by``, ``note``: the operator and the reason; None for the partner. ``sent_reference``: the refund's
@@ -99,12 +99,12 @@ async def begin_refund(
         domain.ensure_valid_note(note)
     if sent_reference is not None:
         domain.ensure_valid_reference(sent_reference)
-    domain.refund_amount_of(await donations.get(tx, scope, donation_id), minor)
+    domain.refund_amount_of(await donations.get(tx, scope, donation_id), amount_minor)
     try:
         donation = await disbursements.remove_from_disbursement(tx, donation_id, rules)
     except DisbursementError as refused:
         raise InvalidState(str(refused)) from refused
-    money = domain.refund_amount_of(donation, minor)
+    money = domain.refund_amount_of(donation, amount_minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
     await store.insert(tx, refund)
     transfers = ledger_domain.donation_refund_started_transfers(
@@ -119,13 +119,13 @@ async def begin_refund(
 
 
 async def begin_support_refund(
-    tx: Tx, partner: Partner, donation_id: UUID, minor: int | None, rules: DisbursementRules
+    tx: Tx, partner: Partner, donation_id: UUID, amount_minor: int | None, rules: DisbursementRules
 ) -> Refund:
     """Start a refund by the partner's support, within the limit that an owner set for support refunds of one donation.
 
     Raises NotFound, InvalidState, IncorrectParams; Forbidden above the limit: the transaction must then be rolled back.
     """
-    refund = await begin_refund(tx, partner, donation_id, minor, rules)
+    refund = await begin_refund(tx, partner, donation_id, amount_minor, rules)
     limits = await partners.list_support_refund_limits(tx, partner)
     limit = limits.get(refund.money.currency, 0)
     domain.ensure_within_support_limit(await donations.get(tx, partner, donation_id), limit)
@@ -187,7 +187,7 @@ async def record_provider_refusal(tx: Tx, refund_id: UUID, reason: str) -> None:
         facts = {**_facts(tx, refund), "Refund": reported["refund"], "Why": why}
         for officer in await people.list_with_any_role(tx, OPERATORS, "finance"):
             await security_emails.enqueue_email(
-                tx, officer, "refund_refused", values=_amount_text(refund), detail_lines=facts
+                tx, officer, "refund_refused", placeholder_values=_amount_text(refund), detail_lines=facts
             )
 
 
@@ -220,7 +220,7 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
         facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": refund_state.why}
         for officer in await people.list_with_any_role(tx, OPERATORS, "finance"):
             await security_emails.enqueue_email(
-                tx, officer, "refund_failed", values=_amount_text(refund), detail_lines=facts
+                tx, officer, "refund_failed", placeholder_values=_amount_text(refund), detail_lines=facts
             )
 
 
@@ -229,7 +229,7 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
 
     The donation leaves its unsent disbursement, so that the nonprofit is not paid as well.
     """
-    paid = (await payments.find_by_provider_payments(tx, provider, [refund_state.payment])).get(refund_state.payment)
+    paid = (await payments.find_by_provider_payment_ids(tx, provider, [refund_state.payment])).get(refund_state.payment)
     if paid is not None and paid.status == "succeeded" and refund_state.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
         await disbursements.enqueue_hold(
@@ -240,12 +240,14 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
         )
 
 
-async def enqueue_refresh(tx: Tx, provider_payment: str, provider_refund: str, due: datetime) -> None:
+async def enqueue_refresh(tx: Tx, provider_payment: str, provider_refund: str, due_at: datetime) -> None:
     """Enqueue a job that refreshes a refund from its provider."""
-    await REFRESH.enqueue(tx, RefreshRefund(provider_payment, provider_refund), unique=provider_refund, due=due)
+    await REFRESH.enqueue(
+        tx, RefreshRefund(provider_payment, provider_refund), unique_key=provider_refund, due_at=due_at
+    )
 
 
-async def record_manual_refund(tx: Tx, refund_id: UUID, provider_refund: str, note: str, by: str) -> Refund:
+async def record_manual_refund(tx: Tx, refund_id: UUID, provider_refund: str, note: str, recorded_by: str) -> Refund:
     """Record that an operator sent the refund by bank or in the provider's dashboard.
 
     Raises NoSuchRefund, RefundError.
@@ -254,20 +256,20 @@ async def record_manual_refund(tx: Tx, refund_id: UUID, provider_refund: str, no
     domain.ensure_valid_reference(provider_refund)
     donation, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, provider_refund, by, note))
+    ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, provider_refund, recorded_by, note))
     return await get(tx, refund_id)
 
 
-async def mark_refused(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
+async def mark_refused(tx: Tx, refund_id: UUID, note: str, decided_by: str) -> Refund:
     """Record an operator's finding that the refund was not sent and will not be. Raises NoSuchRefund, RefundError."""
     domain.ensure_valid_note(note)
     donation, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    await _reverse_refund(tx, donation, refund, by, note)
+    await _reverse_refund(tx, donation, refund, decided_by, note)
     return await get(tx, refund_id)
 
 
-async def resolve_failed_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
+async def resolve_failed_refund(tx: Tx, refund_id: UUID, note: str, resolved_by: str) -> Refund:
     """Record how an operator resolved a refused or failed refund.
 
     Raises NoSuchRefund, RefundError.
@@ -278,7 +280,7 @@ async def resolve_failed_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> 
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
         by_hand = " (recorded manually)" if refund.ended_by else ""
         raise RefundError(f"the refund is {refund.status}{by_hand}: only a failed or returned refund can be resolved")
-    if not await store.resolve_refused_refund(tx, refund_id, note, by):
+    if not await store.resolve_refused_refund(tx, refund_id, note, resolved_by):
         raise RefundError("the refund is already resolved")
     return refund
 
@@ -312,7 +314,7 @@ async def _finish_refund(
     """Mark a refund as sent; returns the transfers, which the caller posts with all others of its transaction."""
     await store.mark_sent(tx, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
-    await outbox.emit_internal(tx, domain.SENT, RefundSentEvent(donation.id, refund.id))
+    await outbox.emit_internal_event(tx, domain.SENT, RefundSentEvent(donation.id, refund.id))
     return ledger_domain.donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
 
 
@@ -329,7 +331,7 @@ async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | 
             tx, member_realm(Partner(donation.partner_id)), "owner", "finance"
         ):
             await security_emails.enqueue_email(
-                tx, person, "refund_not_sent", values=_amount_text(refund), detail_lines=_facts(tx, refund)
+                tx, person, "refund_not_sent", placeholder_values=_amount_text(refund), detail_lines=_facts(tx, refund)
             )
 
 
@@ -353,4 +355,4 @@ async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donat
 
 
 async def _enqueue_sending(tx: Tx, refund: Refund) -> None:
-    await SEND.enqueue(tx, SendRefund(refund.id), unique=str(refund.id))
+    await SEND.enqueue(tx, SendRefund(refund.id), unique_key=str(refund.id))

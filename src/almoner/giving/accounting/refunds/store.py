@@ -103,7 +103,7 @@ async def needs_resolution(tx: Tx, refund_id: UUID) -> bool:
     return bool(await tx.fetchval(of_one, refund_id))
 
 
-async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | None, note: str | None) -> bool:
+async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, recorded_by: str | None, note: str | None) -> bool:
     """Mark a refund as sent; False if its state does not allow it.
 
     Raises UniqueViolationError if another refund already has the provider's refund ID.
@@ -117,7 +117,7 @@ async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | Non
             """,
             refund_id,
             provider_refund,
-            by,
+            recorded_by,
             note,
             REFUND.source_states_of("sent"),
             tx.now,
@@ -125,7 +125,7 @@ async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | Non
     )
 
 
-async def mark_refused(tx: Tx, refund_id: UUID, restored: Money, by: str | None, note: str) -> bool:
+async def mark_refused(tx: Tx, refund_id: UUID, restored: Money, decided_by: str | None, note: str) -> bool:
     """Mark a refund as refused; False if its state does not allow it."""
     return bool(
         await tx.fetchval(
@@ -136,7 +136,7 @@ async def mark_refused(tx: Tx, refund_id: UUID, restored: Money, by: str | None,
             """,
             refund_id,
             restored.minor,
-            by,
+            decided_by,
             note,
             REFUND.source_states_of("refused"),
             tx.now,
@@ -150,7 +150,9 @@ where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ende
 """
 
 
-async def sent_refunds_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[tuple[Refund, bool]]]:
+async def sent_refunds_with_booked_state(
+    tx: Tx, payment_ids: Sequence[UUID]
+) -> Mapping[UUID, list[tuple[Refund, bool]]]:
     """Sent refunds of these payments, oldest first, each with whether a report line is booked for it."""
     found: dict[UUID, list[tuple[Refund, bool]]] = {}
     for row in await tx.fetch(OF_PAYMENTS, payment_ids):
@@ -248,7 +250,7 @@ async def has_failed(tx: Tx, refund_id: UUID) -> bool:
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 
-async def resolve_refused_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> bool:
+async def resolve_refused_refund(tx: Tx, refund_id: UUID, note: str, resolved_by: str) -> bool:
     """Mark a refused refund as resolved by an operator; False if it is already resolved."""
     return bool(
         await tx.fetchval(
@@ -258,7 +260,7 @@ async def resolve_refused_refund(tx: Tx, refund_id: UUID, note: str, by: str) ->
             """,
             refund_id,
             note,
-            by,
+            resolved_by,
             tx.now,
         )
     )

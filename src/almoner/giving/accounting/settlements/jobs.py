@@ -9,7 +9,7 @@ from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, Job, JobDone, JobDropped, JobKind, JobRetry, NoDetails, Result
 
 FETCH: Final = JobKind("settlements.fetch", NoDetails)
@@ -22,14 +22,14 @@ _TRIES: Final = 6
 _REPORTED: Final = 500
 _BY: Final = audit.Actor("system", FETCH.name)
 
-tasks: Final = Tasks()
-tasks.periodic("settlements.recheck", service.next_recheck_at, service.recheck_due_lines)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("settlements.recheck", service.next_recheck_at, service.recheck_due_lines)
 
-report_tasks: Final = TasksWithDependencies[PayoutReportSource]()
+report_tasks: Final = DependentTaskRegistry[PayoutReportSource]()
 """Tasks for providers that publish their payouts by API."""
 
 
-@report_tasks.job(FETCH, limit=_LIMIT)
+@report_tasks.job(FETCH, time_limit=_LIMIT)
 async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: DecodedJob[NoDetails]) -> Result:
     """Book all provider payouts that are not yet booked; a report that fails does not stop the others."""
     failures: list[str] = []
@@ -73,4 +73,4 @@ async def _enqueue_fetch(reports: PayoutReportSource, tx: Tx) -> int:
     return 1
 
 
-report_tasks.periodic(FETCH.name, _fetch_due_at, _enqueue_fetch)
+report_tasks.add_periodic_job(FETCH.name, _fetch_due_at, _enqueue_fetch)

@@ -44,7 +44,7 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
+from almoner.platform.jobs.failing_rows import process_rows_returning_failures
 
 BATCH: Final = 100
 """Lines in one transaction. Other payments of the provider and currency wait for it; 500 lines take five times
@@ -66,15 +66,15 @@ class _ReconciledLine:
     matched: PaymentMatch
 
     @property
-    def owner(self) -> store.LineOwner:
+    def owner(self) -> store.MatchedRecord:
         held, payment, refund, dispute = self.matched.unallocated, self.matched.payment, self.refund, self.dispute
         if dispute is not None:
-            return store.LineOwner(dispute_id=dispute.id)
+            return store.MatchedRecord(dispute_id=dispute.id)
         if held is not None:
-            return store.LineOwner(unallocated_id=held.id)
+            return store.MatchedRecord(unallocated_id=held.id)
         if refund is not None:
-            return store.LineOwner(refund_id=refund.id)
-        return store.LineOwner(
+            return store.MatchedRecord(refund_id=refund.id)
+        return store.MatchedRecord(
             payment.id if payment else None, waived_fee_minor=(self.stored.line.fee - self.charged).minor
         )
 
@@ -220,7 +220,7 @@ async def recheck_unmatched_lines(tx: Tx, checked_before: datetime, limit: int =
     found = await store.unmatched_lines_checked_before(tx, checked_before, limit)
     # One provider in each transaction, so that locks are always taken in the same order.
     own = [stored for stored in found if stored.provider == found[0].provider]
-    failed = await process_rows_isolating_failures(tx, "settlements.recheck", own, recheck)
+    failed = await process_rows_returning_failures(tx, "settlements.recheck", own, recheck)
     await store.mark_checked(tx, [stored.id for stored in failed])
     return len(own)
 
@@ -268,12 +268,12 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> d
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
     locked = await suspense.lock_by_provider_payments(tx, provider, named)
-    paid = await payments.find_by_provider_payments(tx, provider, named)
+    paid = await payments.find_by_provider_payment_ids(tx, provider, named)
     given = await donations.lock_donations(
         tx, [paid[name].donation_id for name in named if name in paid and name not in locked]
     )
     counted = await store.booked_line_kinds(tx, provider, named)
-    back = await refunds.sent_refunds_of_payments(
+    back = await refunds.sent_refunds_with_booked_state(
         tx, [paid[name].id for name, kind, _ in keys if kind is LineKind.REFUND and name in paid and name not in locked]
     )
     disputed = await _load_disputes(tx, provider, keys)
@@ -299,7 +299,7 @@ async def _load_disputes(
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """The disputes of the payments with dispute lines, each with the kinds of lines booked for it."""
     named = [name for name, kind, _ in keys if kind in domain.DISPUTE_KINDS]
-    return await disputes.disputes_of_payments(tx, provider, named) if named else {}
+    return await disputes.disputes_with_booked_line_kinds(tx, provider, named) if named else {}
 
 
 def _reconcile_lines(lines: Sequence[StoredReportLine], facts: dict[LineKey, PaymentMatch]) -> list[_ReconciledLine]:
@@ -329,7 +329,7 @@ def _booked_lines(judged: Sequence[_ReconciledLine]) -> list[_ReconciledLine]:
     return [one for one in judged if one.stored.reason is None]
 
 
-def _line_owners(judged: Sequence[_ReconciledLine]) -> dict[UUID, store.LineOwner]:
+def _line_owners(judged: Sequence[_ReconciledLine]) -> dict[UUID, store.MatchedRecord]:
     return {one.stored.id: one.owner for one in _booked_lines(judged)}
 
 

@@ -29,7 +29,7 @@ _LINE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class LineOwner:
+class MatchedRecord:
     """The payment, unallocated payment, refund or dispute of a booked line.
 
     ``waived_fee_minor``: the part of the fee that a refunded donation does not pay.
@@ -48,7 +48,7 @@ where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment
   and (b.provider_refund = l.provider_refund or l.provider_refund = '') and b.status = 'matched'
 """
 """Booked lines of the same movement as ``l``; queries each of two indexes."""
-_NOBODY: Final = LineOwner()
+_NOBODY: Final = MatchedRecord()
 
 
 def _line(row: Record) -> StoredReportLine:
@@ -221,7 +221,7 @@ async def booked_line_kinds(tx: Tx, provider: str, provider_payments: Sequence[s
     return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, provider_payments)}
 
 
-async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> int:
+async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], matched_records: Mapping[UUID, MatchedRecord]) -> int:
     """Store new lines, booked with their owner or unbooked with the reason; returns how many were new."""
     status = await tx.execute(
         """
@@ -249,18 +249,20 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mappin
         [one.line.fee.minor for one in lines],
         [one.line.signed_net for one in lines],
         [one.reason for one in lines],
-        [owners.get(one.id, _NOBODY).payment_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).payment_id for one in lines],
         tx.now,
-        [owners.get(one.id, _NOBODY).unallocated_id for one in lines],
-        [owners.get(one.id, _NOBODY).refund_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).unallocated_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).refund_id for one in lines],
         [one.line.refund for one in lines],
-        [owners.get(one.id, _NOBODY).waived_fee_minor for one in lines],
-        [owners.get(one.id, _NOBODY).dispute_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).waived_fee_minor for one in lines],
+        [matched_records.get(one.id, _NOBODY).dispute_id for one in lines],
     )
     return int(status.rpartition(" ")[2])
 
 
-async def update_unmatched_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> None:
+async def update_unmatched_lines(
+    tx: Tx, lines: Sequence[StoredReportLine], matched_records: Mapping[UUID, MatchedRecord]
+) -> None:
     """Record a new check of unmatched lines."""
     await tx.execute(
         """
@@ -277,12 +279,12 @@ async def update_unmatched_lines(tx: Tx, lines: Sequence[StoredReportLine], owne
         """,
         [one.id for one in lines],
         [one.reason for one in lines],
-        [owners.get(one.id, _NOBODY).payment_id for one in lines],
-        [owners.get(one.id, _NOBODY).unallocated_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).payment_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).unallocated_id for one in lines],
         tx.now,
-        [owners.get(one.id, _NOBODY).refund_id for one in lines],
-        [owners.get(one.id, _NOBODY).waived_fee_minor for one in lines],
-        [owners.get(one.id, _NOBODY).dispute_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).refund_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).waived_fee_minor for one in lines],
+        [matched_records.get(one.id, _NOBODY).dispute_id for one in lines],
     )
 
 

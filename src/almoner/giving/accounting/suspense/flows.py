@@ -48,11 +48,11 @@ class _RefundUnallocatedPayment:
             raise ProviderFailure(f"{locked.provider} is not the provider of this deployment any more")
         return _RefundCall(locked.id, locked, service.refund_idempotency_key(tx, locked.id))
 
-    async def call(self, ask: _RefundCall) -> ProviderRefund:
+    async def make_call(self, ask: _RefundCall) -> ProviderRefund:
         """Request a refund of the whole payment; safe to repeat. Raises ProviderFailure."""
         return await self._provider.refund_payment(ask.held.provider_payment, ask.key, ask.held.money)
 
-    async def record(self, tx: Tx, ask: _RefundCall, provider_refund: ProviderRefund) -> FlowDone[None]:
+    async def record_result(self, tx: Tx, ask: _RefundCall, provider_refund: ProviderRefund) -> FlowDone[None]:
         """Record that the refund is on its way to the donor."""
         await service.record_refund(tx, ask.row, provider_refund.id)
         return FlowDone(None)

@@ -7,12 +7,12 @@ from almoner.giving.accounting.suspense import flows, service
 from almoner.giving.accounting.suspense.service import REFUND, RefundUnallocatedPayment
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, RefundRefused
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobRetry, Result
 
-tasks: Final = Tasks()
-tasks.periodic("suspense.decide", service.next_due_at, service.decide_due_payments)
-provider_tasks: Final = TasksWithDependencies[PaymentProvider]()
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("suspense.decide", service.next_due_at, service.decide_due_payments)
+provider_tasks: Final = DependentTaskRegistry[PaymentProvider]()
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)

@@ -117,7 +117,7 @@ async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
     return await process_due_rows(tx, "suspense.decide", store.lock_due, decide, limit)
 
 
-async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
+async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str) -> UnallocatedPayment:
     """Start the refund of an unallocated payment on an operator's decision, or retry a refused one.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
@@ -129,19 +129,21 @@ async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, by: str)
         )
     if locked.status == "refunding":
         await store.insert_decision(
-            tx, OperatorDecision(unallocated_payment_id, OperatorChoice.RETRY_REFUND, note, by, tx.now)
+            tx, OperatorDecision(unallocated_payment_id, OperatorChoice.RETRY_REFUND, note, decided_by, tx.now)
         )
         await queue.enqueue_jobs(tx, [_refund_job(locked)])
         return locked
     _ensure_undecided(locked)
     _ensure_posted(locked)
-    await store.insert_decision(tx, OperatorDecision(unallocated_payment_id, OperatorChoice.REFUND, note, by, tx.now))
-    ledger.post_at_commit(tx, await _begin_refunds(tx, [locked], by, note))
+    await store.insert_decision(
+        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.REFUND, note, decided_by, tx.now)
+    )
+    ledger.post_at_commit(tx, await _begin_refunds(tx, [locked], decided_by, note))
     return await get(tx, unallocated_payment_id)
 
 
 async def record_manual_refund(
-    tx: Tx, unallocated_payment_id: UUID, provider_refund: str, note: str, by: str
+    tx: Tx, unallocated_payment_id: UUID, provider_refund: str, note: str, recorded_by: str
 ) -> UnallocatedPayment:
     """Record that an operator refunded it in the provider's dashboard.
 
@@ -152,10 +154,10 @@ async def record_manual_refund(
     if locked.status != "refunding":
         _ensure_undecided(locked)
         _ensure_posted(locked)
-        await store.mark_decided(tx, [unallocated_payment_id], "refunding", by, note)
+        await store.mark_decided(tx, [unallocated_payment_id], "refunding", recorded_by, note)
         transfers += ledger_domain.unallocated_refund_started_transfers(locked.id, locked.provider, locked.money)
     decided = OperatorDecision(
-        unallocated_payment_id, OperatorChoice.RECORD_MANUAL_REFUND, note, by, tx.now, provider_refund
+        unallocated_payment_id, OperatorChoice.RECORD_MANUAL_REFUND, note, recorded_by, tx.now, provider_refund
     )
     await store.insert_decision(tx, decided)
     try:
@@ -169,15 +171,15 @@ async def record_manual_refund(
     return await get(tx, unallocated_payment_id)
 
 
-async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
+async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str) -> UnallocatedPayment:
     """Write off an unallocated payment that is not ours. Raises UnallocatedPaymentError."""
     locked = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(locked)
     await store.insert_decision(
-        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.WRITE_OFF, note, by, tx.now)
+        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.WRITE_OFF, note, decided_by, tx.now)
     )
     try:
-        transfers = await _write_off(tx, [locked], by, note)
+        transfers = await _write_off(tx, [locked], decided_by, note)
     except CheckViolationError as refused:
         if refused.constraint_name != _SETTLED_CONSTRAINT:
             raise
@@ -188,7 +190,9 @@ async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) ->
     return await get(tx, unallocated_payment_id)
 
 
-async def record_decision_to_apply(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
+async def record_decision_to_apply(
+    tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str
+) -> UnallocatedPayment:
     """Record an operator's decision to apply an unallocated payment to a donation.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
@@ -201,15 +205,17 @@ async def record_decision_to_apply(tx: Tx, unallocated_payment_id: UUID, note: s
         )
     if locked.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
-    await store.insert_decision(tx, OperatorDecision(unallocated_payment_id, OperatorChoice.APPLY, note, by, tx.now))
+    await store.insert_decision(
+        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.APPLY, note, decided_by, tx.now)
+    )
     return locked
 
 
 async def apply_to_donation(
-    tx: Tx, unallocated_payment: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, by: str
+    tx: Tx, unallocated_payment: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, decided_by: str
 ) -> None:
     """Apply a locked unallocated payment to a donation with this payment, and post it."""
-    await store.mark_applied(tx, unallocated_payment.id, payment.id, by, note)
+    await store.mark_applied(tx, unallocated_payment.id, payment.id, decided_by, note)
     received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
     ledger.post_at_commit(
         tx,
@@ -257,7 +263,7 @@ async def _finish_refund(
 ) -> None:
     await store.mark_refunded(tx, unallocated_payment.id, provider_refund)
     await queue.delete_dead_jobs(tx, REFUND.name, str(unallocated_payment.id))
-    await outbox.emit_internal(tx, domain.REFUNDED, UnallocatedPaymentRefundedEvent(unallocated_payment.id))
+    await outbox.emit_internal_event(tx, domain.REFUNDED, UnallocatedPaymentRefundedEvent(unallocated_payment.id))
     ledger.post_at_commit(
         tx,
         [
@@ -291,7 +297,7 @@ async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str |
 
 
 def _refund_job(unallocated_payment: UnallocatedPayment) -> NewJob:
-    return REFUND.new_job(RefundUnallocatedPayment(unallocated_payment.id), unique=str(unallocated_payment.id))
+    return REFUND.build_job(RefundUnallocatedPayment(unallocated_payment.id), unique_key=str(unallocated_payment.id))
 
 
 def _ensure_undecided(unallocated_payment: UnallocatedPayment) -> None:

@@ -150,7 +150,9 @@ async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedRea
     return await keyset.count_up_to(tx, "unallocated_payment", where, max_count)
 
 
-async def mark_decided(tx: Tx, unallocated_payment_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:
+async def mark_decided(
+    tx: Tx, unallocated_payment_ids: Sequence[UUID], target_status: str, decided_by: str, note: str | None
+) -> int:
     """Record a decision on the undecided ones of these payments; returns how many."""
     status = await tx.execute(
         """
@@ -158,16 +160,16 @@ async def mark_decided(tx: Tx, unallocated_payment_ids: Sequence[UUID], target: 
         where id = any($1) and status = any($3)
         """,
         unallocated_payment_ids,
-        target,
-        UNALLOCATED_PAYMENT.source_states_of(target),
+        target_status,
+        UNALLOCATED_PAYMENT.source_states_of(target_status),
         tx.now,
-        by,
+        decided_by,
         note,
     )
     return int(status.rpartition(" ")[2])
 
 
-async def mark_applied(tx: Tx, unallocated_payment_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+async def mark_applied(tx: Tx, unallocated_payment_id: UUID, payment_id: UUID, decided_by: str, note: str) -> None:
     """Record that an operator applied it to a donation, with this payment."""
     await tx.execute(
         """
@@ -178,7 +180,7 @@ async def mark_applied(tx: Tx, unallocated_payment_id: UUID, payment_id: UUID, b
         """,
         unallocated_payment_id,
         payment_id,
-        by,
+        decided_by,
         note,
         tx.now,
     )

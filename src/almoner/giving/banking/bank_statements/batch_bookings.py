@@ -26,12 +26,12 @@ from almoner.platform.database.transactions import Tx
 _RULE: Final = "rule"
 
 
-async def split_batch_line(tx: Tx, line: BankLine, references: ReferencedRecords, own_match: object) -> bool:
+async def split_batch_line(tx: Tx, line: BankLine, references: ReferencedRecords, whole_line_match: object) -> bool:
     """Split a locked collective line into one line for each disbursement; False if it is not one.
 
-    ``own_match``: what the line matches by itself.
+    ``whole_line_match``: what the line matches by itself.
     """
-    if own_match not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
+    if whole_line_match not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
     moved = line.movement
     ordered = await payment_files.transfers_of_released_files(tx, domain.end_to_end_ids(moved))
@@ -61,16 +61,16 @@ def _referenced_transfers(named: ReferencedRecords) -> list[ReleasedFileTransfer
 
 
 def match_batch_total(
-    text: str, money: Money, file_transfers: Sequence[ReleasedFileTransfer]
+    line_text: str, money: Money, file_transfers: Sequence[ReleasedFileTransfer]
 ) -> Sequence[ReleasedFileTransfer]:
     """The transfers of the file or batch whose sum equals this amount.
 
-    ``text``: the text of the line. ``file_transfers``: the transfers of the files that it names. Empty if several
+    ``line_text``: the text of the line. ``file_transfers``: the transfers of the files that it names. Empty if several
     combinations fit.
     """
     fits = {
         frozenset(one.end_to_end_id for one in some): some
-        for some in _candidate_batches(text.lower(), file_transfers)
+        for some in _candidate_batches(line_text.lower(), file_transfers)
         if some
     }
     fits = {ids: some for ids, some in fits.items() if _total_of(some) == money}

@@ -237,7 +237,7 @@ class _StatementReader:
         return self._minor(ours[0], "")
 
     def _minor(self, amount: Element, where: str) -> int:
-        found = parse_amount(amount, self._currency)
+        found = parse_amount_or_problem(amount, self._currency)
         if isinstance(found, str):
             raise _Unreadable(where + found)
         return found
@@ -367,14 +367,14 @@ def _signed(balance: Element | None, currency: str | None, problems: list[str]) 
     amount = find_element_by_path(balance, "Amt")
     if amount is None or currency is None:
         return None
-    minor = parse_amount(amount, currency)
+    minor = parse_amount_or_problem(amount, currency)
     if isinstance(minor, str):
         problems.append(f"a balance: {minor}")
         return None
     return minor if element_text_at_path(balance, "CdtDbtInd") != "DBIT" else -minor
 
 
-def parse_amount(element: Element, currency: str) -> int | str:
+def parse_amount_or_problem(element: Element, currency: str) -> int | str:
     """An amount in minor units, or the problem with it."""
     text = "".join((element.text or "").split())
     if comma := _COMMA.fullmatch(text):
@@ -383,7 +383,7 @@ def parse_amount(element: Element, currency: str) -> int | str:
         value = Decimal(text)
     except InvalidOperation:
         value = Decimal("nan")
-    return movements.to_minor_units(value, currency, f"{text[:40] or 'nothing'} {currency}")
+    return movements.minor_units_or_problem(value, currency, f"{text[:40] or 'nothing'} {currency}")
 
 
 def _day(element: Element | None) -> date | None:

@@ -543,13 +543,19 @@ def contains_reference(text: str) -> bool:
     return bool(iso11649.find_references(start) or _donation_request_references(start))
 
 
-def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankMovement]]) -> OpenLineReason | None:
-    """Why the movement may be a duplicate of ``similar`` lines; None if it is not.
+def duplicate_reason(
+    movement: BankMovement, similar_movements: Sequence[tuple[bool, BankMovement]]
+) -> OpenLineReason | None:
+    """Why the movement may be a duplicate of ``similar_movements`` lines; None if it is not.
 
     A movement that names other records of ours is not a duplicate.
     """
     mine = _references(movement)
-    same = [surely for surely, other in similar if not (mine and (others := _references(other)) and not mine & others)]
+    same = [
+        surely
+        for surely, other in similar_movements
+        if not (mine and (others := _references(other)) and not mine & others)
+    ]
     if not same:
         return None
     return OpenLineReason.SEEN_BEFORE if any(same) else OpenLineReason.POSSIBLE_DUPLICATE

@@ -104,7 +104,9 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     return await _book_settlement(tx, line, LineKind.REFUND, (paid and paid.provider_payment) or reference)
 
 
-async def hold_reversed_donations(tx: Tx, line: BankLine, reversed_payments: Sequence[Payment]) -> None:
+async def hold_disbursements_of_reversed_donations(
+    tx: Tx, line: BankLine, reversed_payments: Sequence[Payment]
+) -> None:
     """Hold disbursements of donations whose payment the bank reversed, until operators decide."""
     reversed_donations = [
         await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in reversed_payments}
@@ -134,7 +136,7 @@ async def _outgoing_refunds(
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]
     own = {of.id for of in paid if of and of.provider_payment == reference}
     others = {one.id for one in given if one.payment_id not in own}
-    sent = await refunds.sent_refunds_of_payments(tx, [of.id for of in paid if of])
+    sent = await refunds.sent_refunds_with_booked_state(tx, [of.id for of in paid if of])
     reported = {one.id for all_ in sent.values() for one, drew in all_ if drew}
     found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment not in debited]
     found += [one for one in given if one.id not in reported]

@@ -55,7 +55,7 @@ async def import_statements(
     mapping: StatementMapping | None,
     *,
     own_accounts: Mapping[str, OwnAccount] | None = None,
-    by: str,
+    imported_by: str,
     on_finished: OnFinished,
     on_progress: Callable[[ImportProgress], None] | None = None,
 ) -> ImportProgress:
@@ -69,7 +69,7 @@ async def import_statements(
     for statement in sorted(statements, key=_oldest_first):
         try:
             async with db.write() as tx:
-                looked.kept += await service.store_statement(tx, statement, by=by)
+                looked.kept += await service.store_statement(tx, statement, imported_by=imported_by)
         except StatementError as refused:
             if len(statements) == 1:
                 raise
@@ -137,7 +137,7 @@ class _RolledBack(Exception):
 async def _preview(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
     before = set(await service.statement_line_ids(tx, statement))
     try:
-        await service.store_statement(tx, statement, by="preview")
+        await service.store_statement(tx, statement, imported_by="preview")
     except StatementError as refused:
         return StatementPreview(statement, refused=str(refused))
     new = [one for one in await service.statement_line_ids(tx, statement) if one not in before]

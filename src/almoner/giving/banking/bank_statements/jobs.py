@@ -6,7 +6,7 @@ from typing import Final
 from almoner.giving.banking.bank_statements import store_uploads
 from almoner.giving.banking.bank_statements.domain import UPLOAD_RETENTION
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
 _BATCH: Final = 100
 
@@ -20,5 +20,7 @@ async def _delete_old_uploads(tx: Tx) -> int:
     return await store_uploads.delete_before(tx, tx.now - UPLOAD_RETENTION, _BATCH)
 
 
-tasks: Final = Tasks()
-tasks.periodic("bank_statements.delete_uploads", _next_deletion_at, _delete_old_uploads, every=timedelta(days=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
+    "bank_statements.delete_uploads", _next_deletion_at, _delete_old_uploads, period=timedelta(days=1)
+)

@@ -80,7 +80,7 @@ async def _requests(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
 async def _donations(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
     return [
         MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, False, moved.minor)
-        for one in await payments.list_open_by_amount(tx, BANK_TRANSFER, moved.money, _LOOKED_AT)
+        for one in await payments.list_open_payments_by_amount(tx, BANK_TRANSFER, moved.money, _LOOKED_AT)
     ]
 
 

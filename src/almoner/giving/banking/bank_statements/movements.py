@@ -31,15 +31,15 @@ def clean_reference(text: str | None) -> str | None:
     return None if text is None or _NOTHING.fullmatch(text.strip()) else text.strip()
 
 
-def to_minor_units(value: Decimal, currency: str, text: str) -> int | str:
-    """An amount in minor units, or the problem with it; ``text``: as in the file."""
+def minor_units_or_problem(value: Decimal, currency: str, amount_text: str) -> int | str:
+    """An amount in minor units, or the problem with it; ``amount_text``: as in the file."""
     if not value.is_finite() or value < 0 or len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
-        return f"{text} is not a valid amount"
+        return f"{amount_text} is not a valid amount"
     exponent = EXPONENTS[currency]
     if value > Decimal(MAX_MINOR).scaleb(-exponent):
-        return f"{text} is more than the ledger can hold"
+        return f"{amount_text} is more than the ledger can hold"
     minor = value.scaleb(exponent)
-    return int(minor) if minor == int(minor) else f"{text} is not a valid amount in this currency"
+    return int(minor) if minor == int(minor) else f"{amount_text} is not a valid amount in this currency"
 
 
 def new_movement(
@@ -71,8 +71,8 @@ def new_movement(
     )
 
 
-def shorten_with_hash(name: str, max_count: int) -> str:
-    """Shorten an identifier to ``max_count`` characters by a digest that keeps it unique."""
-    if len(name) <= max_count:
-        return name
-    return f"{name[: max_count - _DIGEST - 1]}~{sha256(name.encode()).hexdigest()[:_DIGEST]}"
+def shorten_with_hash(identifier: str, max_length: int) -> str:
+    """Shorten an identifier to ``max_length`` characters by a digest that keeps it unique."""
+    if len(identifier) <= max_length:
+        return identifier
+    return f"{identifier[: max_length - _DIGEST - 1]}~{sha256(identifier.encode()).hexdigest()[:_DIGEST]}"

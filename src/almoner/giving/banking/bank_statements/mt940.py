@@ -197,7 +197,7 @@ def _minor(text: str, currency: str) -> int | str:
         value = Decimal(plain)
     except InvalidOperation:
         value = Decimal("nan")
-    return movements.to_minor_units(value, currency, f"{text[:40]} {currency}")
+    return movements.minor_units_or_problem(value, currency, f"{text[:40]} {currency}")
 
 
 def _day(text: str) -> date | None:
@@ -236,7 +236,7 @@ class _EntryReader:
         sign = 1 if found["way"] == "C" else -1
         customer, bank, more = _references(found["rest"])
         customer, _, beside = (customer or "").partition("  ")  # one bank puts the name there
-        details = mt940_details.parse_details(entry.details, incoming=sign > 0)
+        details = mt940_details.parse_details(entry.details, is_incoming=sign > 0)
         return [
             movements.new_movement(
                 booked_on=_booking_day(found["value"], found["booked"]),

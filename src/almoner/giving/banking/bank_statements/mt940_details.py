@@ -44,8 +44,8 @@ class EntryDetails:
     return_reason: str | None = None
 
 
-def parse_details(fields: Sequence[str], *, incoming: bool) -> EntryDetails:
-    """Parse the 86 fields of an entry in any dialect. ``incoming``: it is incoming money."""
+def parse_details(fields: Sequence[str], *, is_incoming: bool) -> EntryDetails:
+    """Parse the 86 fields of an entry in any dialect. ``is_incoming``: it is incoming money."""
     numbered = [one for one in fields if one.startswith(":NS:")]
     written = [one for one in fields if not one.startswith(":NS:")]
     if numbered and not written:
@@ -54,7 +54,7 @@ def parse_details(fields: Sequence[str], *, incoming: bool) -> EntryDetails:
     if parted := _SUBFIELDS.match(dense):
         return _subfields(dense, parted[1] or "", parted[2])
     if _SLASHED.match(dense):
-        return _slashed(dense, incoming=incoming)
+        return _slashed(dense, incoming=is_incoming)
     return _free_text(" ".join(" ".join(written).split()), dense)
 
 

@@ -47,9 +47,6 @@ from almoner.giving.banking.bank_statements.domain import (
     UnreconciledItem,
 )
 from almoner.giving.banking.bank_statements.store import count_lines as count_lines
-from almoner.giving.banking.bank_statements.store import (
-    count_missing_provider_payouts as count_missing_provider_payouts,
-)
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
 from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
@@ -57,6 +54,9 @@ from almoner.giving.banking.bank_statements.store import last_covered_days as la
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
+from almoner.giving.banking.bank_statements.store import (
+    missing_provider_payout_count_and_oldest as missing_provider_payout_count_and_oldest,
+)
 from almoner.giving.banking.bank_statements.store import missing_provider_payouts as missing_provider_payouts
 from almoner.giving.banking.bank_statements.store import (
     movements_of_unallocated_payments as movements_of_unallocated_payments,
@@ -148,21 +148,21 @@ def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[B
     return camt.parse_statements(content)
 
 
-async def store_statement(tx: Tx, statement: BankStatement, *, by: str) -> bool:
+async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str) -> bool:
     """Store a statement, or its new lines; False if nothing is new. Raises StatementError.
 
     It is identified by account, reference, days and lines, not by its file, which the bank may create again.
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
-    recurrence, parts = await store.recurrence_and_part(tx, statement)
+    recurrence, parts = await store.find_recurrence_and_part(tx, statement)
     if statement.export and (days := statement.date_range):
         known = await store.exported_movements(tx, account, statement.currency, *days)
     else:
         known = await store.recorded_movements(tx, account, name, recurrence) if parts else []
     new = domain.find_new_lines(statement, known)
     if new or not parts:
-        await store.insert(tx, statement, new, (recurrence, parts + 1), by)
+        await store.insert(tx, statement, new, (recurrence, parts + 1), imported_by)
     return bool(new or not parts)
 
 
@@ -178,11 +178,13 @@ async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
     return found
 
 
-async def store_upload(tx: Tx, file_name: str, content: bytes, mapping: str | None, *, by: str) -> StatementUpload:
+async def store_upload(
+    tx: Tx, file_name: str, content: bytes, mapping: str | None, *, uploaded_by: str
+) -> StatementUpload:
     """Store an uploaded file until an operator books or discards it."""
     upload_id, digest = tx.new_id(), sha256_digest(content)
-    upload = StatementUpload(upload_id, file_name or "statement", digest, len(content), mapping, by, tx.now)
-    sealed = tx.vault.encrypt(zlib.compress(content), context=_UPLOAD, binding=upload_id.bytes)
+    upload = StatementUpload(upload_id, file_name or "statement", digest, len(content), mapping, uploaded_by, tx.now)
+    sealed = tx.vault.encrypt(zlib.compress(content), context=_UPLOAD, associated_data=upload_id.bytes)
     await store_uploads.insert(tx, upload, sealed)
     return upload
 
@@ -191,7 +193,7 @@ async def get_upload(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes]:
     """An uploaded file and its content. Raises NotFound."""
     if (found := await store_uploads.find(tx, upload_id)) is None:
         raise NotFound
-    return found[0], zlib.decompress(tx.vault.decrypt(found[1], context=_UPLOAD, binding=upload_id.bytes))
+    return found[0], zlib.decompress(tx.vault.decrypt(found[1], context=_UPLOAD, associated_data=upload_id.bytes))
 
 
 async def delete_upload(tx: Tx, upload_id: UUID) -> None:
@@ -205,22 +207,24 @@ async def list_open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
     return await store.list_open_line_ids(tx, after, PAGE_SIZE)
 
 
-async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None:
+async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, explained_by: str) -> None:
     """Record an operator's explanation why no statement is missing. Raises NotFound, StatementError."""
     if await store_gaps.find_gap(tx, statement_id) is None:
         raise NotFound
     _ensure_note(note)
-    if not await store_gaps.record_gap_explanation(tx, statement_id, note, by):
+    if not await store_gaps.record_gap_explanation(tx, statement_id, note, explained_by):
         raise StatementError("Somebody else has just explained this.")
 
 
-async def record_provider_payout_explanation(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
+async def record_provider_payout_explanation(
+    tx: Tx, provider: str, reference: str, *, note: str, explained_by: str
+) -> None:
     """Record an operator's explanation why a provider payout never arrived. Raises NotFound, StatementError.
 
     No money moves: the difference between ledger and bank arrives with a later report, or is a cost.
     """
     _ensure_note(note)
-    if not await store_gaps.record_provider_payout_explanation(tx, provider, reference, note, by):
+    if not await store_gaps.record_provider_payout_explanation(tx, provider, reference, note, explained_by):
         raise NotFound
 
 
@@ -278,15 +282,17 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
     for (kind, found), count in zip(oldest.items(), (unbooked, lines, reports, len(missing)), strict=True):
-        telemetry.unreconciled.set_open(kind, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
+        telemetry.unreconciled.set_open_items(kind, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
 
 
-async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: str, *, by: str) -> None:
+async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: str, *, booked_by: str) -> None:
     """Book an incoming transfer as a statement with this one line would."""
     name = f"simulated-{encode_uuid(tx.new_id())}"
     moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, remittance_information, None)
     digest = tx.vault.keyed_hash("bank_statement", name.encode())
-    await store_statement(tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), by=by)
+    await store_statement(
+        tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), imported_by=booked_by
+    )
     for line_id in await store.line_ids_of_statement(tx, _SANDBOX, name):
         try:
             async with tx.savepoint():
@@ -317,7 +323,9 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     if (
         found is OpenLineReason.TAKEN_BACK and line.reason is not found
     ):  # so that on the first attempt an operator may release it meanwhile
-        await donor_transfers.hold_reversed_donations(tx, line, [*named.gifts, *await _reversed_payments(tx, line)])
+        await donor_transfers.hold_disbursements_of_reversed_donations(
+            tx, line, [*named.gifts, *await _reversed_payments(tx, line)]
+        )
     if found is OpenLineReason.OTHER_STATE and line.reason is not found:
         await _hold_returned_money(tx, line, named)
     why = found if isinstance(found, OpenLineReason) else await _apply_match(tx, line, *found, BY_RULE)
@@ -359,7 +367,10 @@ async def record_booking_error(tx: Tx, line_id: UUID, reason: str) -> bool:
 async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, bool]:
     """The records that a line refers to, and whether all similar lines are certainly other movements."""
     moved = line.movement
-    asked = [await donation_requests.find_by_reference(tx, one) for one in domain.donation_request_references(moved)]
+    asked = [
+        await donation_requests.find_id_by_payment_reference(tx, one)
+        for one in domain.donation_request_references(moved)
+    ]
     found = await store.referenced_disbursements(tx, domain.end_to_end_ids(moved))
     similar = await store.find_possible_duplicates(tx, line)
     duplicate = domain.duplicate_reason(moved, similar)
@@ -367,7 +378,7 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
     named = ReferencedRecords(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
         gifts=list(
-            (await payments.find_by_provider_payments(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
+            (await payments.find_by_provider_payment_ids(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
         ),
         reports=reports,
         disbursements=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
@@ -426,15 +437,15 @@ async def _apply_to_disbursement(
         await disbursements.mark_returned(tx, disbursement.id, reason, recorded_by=by)
 
 
-async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:
+async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, assigned_by: str) -> None:
     """Reconcile a line with a donation request on an operator's decision. Raises NotFound, StatementError."""
     line = await _lock_open_line(tx, line_id)
     if line.movement.minor < 0:
         raise StatementError("The line is an outgoing payment, so it cannot pay a donation request.")
-    await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), by)
+    await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), assigned_by)
 
 
-async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, by: str) -> None:
+async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, assigned_by: str) -> None:
     """Reconcile a line with a donation's transfer or refund on an operator's decision.
 
     The rules are the same. Raises NotFound, StatementError.
@@ -443,10 +454,12 @@ async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, b
     payment = await bank_transfers.find_newest_transfer(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
         raise StatementError("The donor of this donation did not choose to pay by bank transfer.")
-    await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, by)
+    await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, assigned_by)
 
 
-async def assign_line_to_provider_payout(tx: Tx, line_id: UUID, provider: str, reference: str, *, by: str) -> None:
+async def assign_line_to_provider_payout(
+    tx: Tx, line_id: UUID, provider: str, reference: str, *, assigned_by: str
+) -> None:
     """Reconcile a line with a provider payout on an operator's decision.
 
     Raises NotFound, StatementError.
@@ -456,10 +469,10 @@ async def assign_line_to_provider_payout(tx: Tx, line_id: UUID, provider: str, r
         raise StatementError(
             f"There is no settlement report {reference} from {provider}: see `almoner settlements list`."
         )
-    await _assign_checked(tx, line, ReferencedRecords(reports=[report]), by)
+    await _assign_checked(tx, line, ReferencedRecords(reports=[report]), assigned_by)
 
 
-async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, by: str) -> None:
+async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, assigned_by: str) -> None:
     """Reconcile a line with a disbursement, or with its return, on an operator's decision.
 
     Raises NotFound, StatementError.
@@ -467,7 +480,7 @@ async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UU
     line = await _lock_open_line(tx, line_id)
     disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     released = {disbursement.id} if await payment_files.is_in_released_file(tx, disbursement.id) else frozenset[UUID]()
-    await _assign_checked(tx, line, ReferencedRecords(disbursements=[disbursement], released=released), by)
+    await _assign_checked(tx, line, ReferencedRecords(disbursements=[disbursement], released=released), assigned_by)
 
 
 async def _assign_checked(tx: Tx, line: BankLine, named: ReferencedRecords, by: str) -> None:
@@ -493,14 +506,14 @@ async def _assign_line(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
         raise StatementError(f"The line cannot be matched to this record: {refused.sentence}")
 
 
-async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
+async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, dismissed_by: str) -> None:
     """Dismiss a line that belongs to none of our records, such as a bank fee. Raises StatementError."""
     line = await _lock_open_line(tx, line_id)
     _ensure_note(note)
-    await store.mark_dismissed(tx, line.id, by, note)
+    await store.mark_dismissed(tx, line.id, dismissed_by, note)
 
 
-async def reopen_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
+async def reopen_line(tx: Tx, line_id: UUID, *, note: str, reopened_by: str) -> None:
     """Undo an operator's dismissal of a line, or its match to a provider payout; neither moved money.
 
     No rule matches the line again. Raises NotFound, StatementError.
@@ -509,7 +522,7 @@ async def reopen_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
     if why := domain.reopen_blocked_reason(line.status, line.matched_as):
         raise StatementError(why)
     _ensure_note(note)
-    await store.reopen(tx, line.id, by, note)
+    await store.reopen(tx, line.id, reopened_by, note)
 
 
 def _ensure_note(note: str) -> None:

@@ -23,7 +23,7 @@ from almoner.giving.banking.bank_statements.domain import (
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
@@ -64,12 +64,12 @@ async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def recurrence_and_part(tx: Tx, new: BankStatement) -> tuple[int, int]:
+async def find_recurrence_and_part(tx: Tx, statement: BankStatement) -> tuple[int, int]:
     """The number of this statement among those with its reference, and the number of files with its lines.
 
     Banks reuse references: other days or another sequence number make another statement.
     """
-    first, last = new.date_range or (None, None)
+    first, last = statement.date_range or (None, None)
     row = await tx.fetchrow(
         """
         select recurrence, count(*)::int from bank_statement where account = $1 and reference = $2 group by recurrence
@@ -77,16 +77,18 @@ async def recurrence_and_part(tx: Tx, new: BankStatement) -> tuple[int, int]:
            and coalesce(min(begins_on) <= $4::date and max(ends_on) >= $3::date, true)
         order by recurrence desc limit 1
         """,
-        new.account,
-        new.reference,
+        statement.account,
+        statement.reference,
         first,
         last,
-        new.sequence,
+        statement.sequence,
     )
     if row is not None:
         return row[0], row[1]
     known = await tx.fetchval(
-        "select max(recurrence) from bank_statement where account = $1 and reference = $2", new.account, new.reference
+        "select max(recurrence) from bank_statement where account = $1 and reference = $2",
+        statement.account,
+        statement.reference,
     )
     return (known or 0) + 1, 0
 
@@ -107,7 +109,9 @@ async def recorded_movements(tx: Tx, account: str, reference: str, recurrence: i
     return [BankMovement(*row) for row in rows]
 
 
-async def exported_movements(tx: Tx, account: str, currency: str, first: date, last: date) -> list[BankMovement]:
+async def exported_movements(
+    tx: Tx, account: str, currency: str, first_day: date, last_day: date
+) -> list[BankMovement]:
     """The stored movements of an account's exports for some days."""
     rows = await tx.fetch(
         f"""
@@ -117,20 +121,24 @@ async def exported_movements(tx: Tx, account: str, currency: str, first: date, l
         """,
         account,
         currency,
-        first,
-        last,
+        first_day,
+        last_day,
     )
     return [BankMovement(*row) for row in rows]
 
 
 async def insert(
-    tx: Tx, new: BankStatement, lines: Sequence[NewStatementLine], recurrence_and_part: tuple[int, int], by: str
+    tx: Tx,
+    statement: BankStatement,
+    lines: Sequence[NewStatementLine],
+    recurrence_and_part: tuple[int, int],
+    imported_by: str,
 ) -> None:
     """Store a statement, or its new lines.
 
     ``recurrence_and_part``: from ``recurrence_and_part``, including this one.
     """
-    statement_id, (first, last) = tx.new_id(), new.date_range or (None, None)
+    statement_id, (first, last) = tx.new_id(), statement.date_range or (None, None)
     await tx.execute(
         """
         insert into bank_statement (id, account, reference, currency, opening_minor, closing_minor, sha256, lines,
@@ -139,25 +147,25 @@ async def insert(
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
         """,
         statement_id,
-        new.account,
-        new.reference,
-        new.currency,
-        new.opening_minor,
-        new.closing_minor,
-        new.sha256,
+        statement.account,
+        statement.reference,
+        statement.currency,
+        statement.opening_minor,
+        statement.closing_minor,
+        statement.sha256,
         len(lines),
-        by,
+        imported_by,
         tx.now,
         recurrence_and_part[1],
         first,
         last,
-        new.export,
+        statement.export,
         recurrence_and_part[0],
-        new.sequence,
-        new.form,
-        new.rejected,
+        statement.sequence,
+        statement.form,
+        statement.rejected,
     )
-    await _insert_lines(tx, statement_id, new, lines)
+    await _insert_lines(tx, statement_id, statement, lines)
 
 
 async def _insert_lines(tx: Tx, statement_id: UUID, new: BankStatement, lines: Sequence[NewStatementLine]) -> None:
@@ -264,10 +272,10 @@ async def count_lines(tx: Tx, filters: LineFilters, max_count: int) -> int:
     return await keyset.count_up_to(tx, "bank_statement_line", _where(filters), max_count)
 
 
-def _where(filters: LineFilters) -> Conditions:
-    found = Conditions(bound=0)
+def _where(filters: LineFilters) -> SqlConditions:
+    found = SqlConditions(bound=0)
     if filters.status == "open":
-        found.add_fixed("status = 'open'")  # the same condition as in the index of open lines
+        found.add_without_value("status = 'open'")  # the same condition as in the index of open lines
     elif filters.status is not None:
         found.add("status = {}", filters.status)
     for condition, value in (
@@ -304,7 +312,7 @@ async def last_covered_days(tx: Tx) -> dict[tuple[str, str], date]:
     return {(row[0], row[1]): row[2] for row in rows}
 
 
-async def oldest_open_since(tx: Tx) -> datetime | None:
+async def oldest_open_line_at(tx: Tx) -> datetime | None:
     """When the oldest open line was imported."""
     found: datetime | None = await tx.fetchval(
         "select created_at from bank_statement_line where status = 'open' order by id limit 1"
@@ -475,7 +483,7 @@ async def missing_provider_payouts(
     return [_missing_provider_payout(row) for row in rows]
 
 
-async def count_missing_provider_payouts(tx: Tx, max_count: int) -> tuple[int, datetime | None]:
+async def missing_provider_payout_count_and_oldest(tx: Tx, max_count: int) -> tuple[int, datetime | None]:
     """Count provider payouts without a bank line up to ``max_count``, with the import of the oldest."""
     [counted] = await tx.fetch(
         f"""
@@ -574,7 +582,7 @@ async def record_open_reason(tx: Tx, line_id: UUID, reason: OpenLineReason, book
     )
 
 
-async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, record_id: UUID, by: str) -> None:
+async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, record_id: UUID, matched_by: str) -> None:
     """Record the match of a locked line."""
     await tx.execute(
         f"""
@@ -586,12 +594,12 @@ async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, record_id: 
         line_id,
         matched_as,
         record_id,
-        by,
+        matched_by,
         tx.now,
     )
 
 
-async def reopen(tx: Tx, line_id: UUID, by: str, note: str) -> None:
+async def reopen(tx: Tx, line_id: UUID, reopened_by: str, note: str) -> None:
     """Reopen a line and record that its dismissal or match was undone."""
     await tx.execute(
         """
@@ -601,7 +609,7 @@ async def reopen(tx: Tx, line_id: UUID, by: str, note: str) -> None:
         """,
         line_id,
         tx.now,
-        by,
+        reopened_by,
         note,
     )
     await tx.execute(
@@ -616,7 +624,7 @@ async def reopen(tx: Tx, line_id: UUID, by: str, note: str) -> None:
     )
 
 
-async def mark_dismissed(tx: Tx, line_id: UUID, by: str, note: str) -> None:
+async def mark_dismissed(tx: Tx, line_id: UUID, dismissed_by: str, note: str) -> None:
     """Record that a locked line was dismissed."""
     await tx.execute(
         """
@@ -626,7 +634,7 @@ async def mark_dismissed(tx: Tx, line_id: UUID, by: str, note: str) -> None:
         where id = $1
         """,
         line_id,
-        by,
+        dismissed_by,
         note,
         tx.now,
     )

@@ -35,20 +35,22 @@ async def find_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:
     return StatementGap(*row) if row else None
 
 
-async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, by: str) -> bool:
+async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, explained_by: str) -> bool:
     """Record why the previous statement is missing; returns whether it was unexplained."""
     done = await tx.execute(
         "insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at) "
         "values ($1, $2, $3, $4) on conflict do nothing",
         statement_id,
         note,
-        by,
+        explained_by,
         tx.now,
     )
     return done == "INSERT 0 1"
 
 
-async def record_provider_payout_explanation(tx: Tx, provider: str, reference: str, note: str, by: str) -> bool:
+async def record_provider_payout_explanation(
+    tx: Tx, provider: str, reference: str, note: str, explained_by: str
+) -> bool:
     """Record why a provider payout never arrived; returns whether it was missing."""
     done = await tx.execute(
         """
@@ -58,7 +60,7 @@ async def record_provider_payout_explanation(tx: Tx, provider: str, reference: s
         provider,
         reference,
         note,
-        by,
+        explained_by,
         tx.now,
     )
     return done == "INSERT 0 1"

@@ -10,17 +10,17 @@ from almoner.platform.database.transactions import Tx
 _COLUMNS: Final = "id, file_name, sha256, size_bytes, mapping, uploaded_by, uploaded_at"
 
 
-async def insert(tx: Tx, new: StatementUpload, encrypted_content: bytes) -> None:
+async def insert(tx: Tx, upload: StatementUpload, encrypted_content: bytes) -> None:
     """Store an uploaded file."""
     await tx.execute(
         f"insert into bank_statement_upload ({_COLUMNS}, encrypted_content) values ($1, $2, $3, $4, $5, $6, $7, $8)",
-        new.id,
-        new.file_name,
-        new.sha256,
-        new.size_bytes,
-        new.mapping,
-        new.uploaded_by,
-        new.uploaded_at,
+        upload.id,
+        upload.file_name,
+        upload.sha256,
+        upload.size_bytes,
+        upload.mapping,
+        upload.uploaded_by,
+        upload.uploaded_at,
         encrypted_content,
     )
 

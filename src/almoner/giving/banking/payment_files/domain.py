@@ -211,9 +211,9 @@ def is_sepa_transfer(currency: str, scheme: Scheme, account: str) -> bool:
     return currency == "EUR" and is_in_sepa(scheme, account)
 
 
-def batch_id(message_id: str, *, sepa: bool) -> str:
+def batch_id(message_id: str, *, is_sepa: bool) -> str:
     """The ID of a file's SEPA or non-SEPA batch."""
-    return f"{message_id}-{'sepa' if sepa else 'other'}"
+    return f"{message_id}-{'sepa' if is_sepa else 'other'}"
 
 
 def bank_outcomes(

@@ -40,7 +40,9 @@ class StatusReportResult:
     refused: list[tuple[UUID, str]] = field(default_factory=list)
 
 
-async def import_status_report(db: Database, content: bytes, *, by: str, on_finished: OnFinished) -> StatusReportResult:
+async def import_status_report(
+    db: Database, content: bytes, *, imported_by: str, on_finished: OnFinished
+) -> StatusReportResult:
     """Confirm paid and return rejected disbursements by a status report; a wrong report changes nothing.
 
     An interrupted import is finished by importing the report again. Raises PaymentFileError.
@@ -51,11 +53,11 @@ async def import_status_report(db: Database, content: bytes, *, by: str, on_fini
     reported = StatusReportResult(file, dict(Counter(verdict for verdict, _ in stated.values())))
     for disbursement_id, (verdict, words) in stated.items():
         if verdict in _STATUS:
-            await _apply_outcome(db, reported, disbursement_id, verdict, words, by)
+            await _apply_outcome(db, reported, disbursement_id, verdict, words, imported_by)
     if stated:
         async with db.write() as tx:
             if not reported.refused:
-                await service.record_status_report(tx, file, answer, reported.counts, by=by)
+                await service.record_status_report(tx, file, answer, reported.counts, imported_by=imported_by)
             await on_finished(tx, file, reported.counts)
     return reported
 

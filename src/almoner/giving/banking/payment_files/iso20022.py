@@ -81,7 +81,7 @@ def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTra
     total = Money(sum(one.disbursement.money.minor for one in payments), own.single_release_limit.currency)
     level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
     return pain.PaymentInstruction30(
-        pmt_inf_id=batch_id(order.message_id, sepa=sepa),
+        pmt_inf_id=batch_id(order.message_id, is_sepa=sepa),
         pmt_mtd=pain.PaymentMethod3Code.TRF,
         btch_bookg=False,  # one booking for each, if the bank honours it
         nb_of_txs=str(len(payments)),

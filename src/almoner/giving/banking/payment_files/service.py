@@ -73,7 +73,7 @@ class CreatedFile:
     held: list[Disbursement]
 
 
-async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, by: str) -> CreatedFile:
+async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, created_by: str) -> CreatedFile:
     """Create a file of up to 10,000 sent disbursements in the currency that are in no other file.
 
     ``file`` is None if there are none. Raises PaymentFileError.
@@ -96,7 +96,7 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
         return CreatedFile(None, homeless, held)
     file_id = tx.new_id()
     order = CreditTransferInitiation(domain.message_id_of(file_id), own_account, tx.now, execution_date, payments)
-    file = _new_file(tx, file_id, order, _render_file(order), by)
+    file = _new_file(tx, file_id, order, _render_file(order), created_by)
     try:
         await store.insert(tx, file, payments)
     except UniqueViolationError as refused:
@@ -153,7 +153,7 @@ def _new_file(tx: Tx, file_id: UUID, order: CreditTransferInitiation, content: b
         single_release_limit=order.own.single_release_limit,
         execution_date=order.execution_date,
         sha256=sha256(content).digest(),
-        encrypted_content=tx.vault.encrypt(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
+        encrypted_content=tx.vault.encrypt(zlib.compress(content), context=_CONTEXT, associated_data=file_id.bytes),
         status="created",
         created_by=by,
         created_at=tx.now,
@@ -178,7 +178,7 @@ async def required_confirmation(
 
     Raises NotFound, DisbursementError.
     """
-    held, seen = await disbursements.fingerprint_sent_disbursement(tx, disbursement_id)
+    held, seen = await disbursements.lock_and_fingerprint_sent_disbursement(tx, disbursement_id)
     if await is_in_released_file(tx, disbursement_id):
         return RequiredConfirmation(held, seen, 0, 0)
     account = own_accounts.get(held.money.currency)
@@ -195,7 +195,7 @@ async def transliterated_texts(tx: Tx, file_id: UUID) -> list[TransliteratedText
     ]
 
 
-async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
+async def release_file(tx: Tx, file_id: UUID, *, released_by: str) -> PaymentFile:
     """Release a file to the bank; above a limit a second operator must do it.
 
     Raises NotFound, PaymentFileError.
@@ -205,7 +205,7 @@ async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     if held.status != "created":
         raise PaymentFileError(f"The file is {held.status}. Only a file with the status created can be released.")
     try:
-        await store.release_file(tx, file_id, by)
+        await store.release_file(tx, file_id, released_by)
     except CheckViolationError as refused:
         if (why := _NOT_RELEASED.get(refused.constraint_name or "")) is None:
             raise
@@ -213,7 +213,7 @@ async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     return await get(tx, file_id)
 
 
-async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> PaymentFile:
+async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, withdrawn_by: str) -> PaymentFile:
     """Withdraw a file that is not released. Raises NotFound, PaymentFileError."""
     held = await _lock_file(tx, file_id)
     if held.status != "created":
@@ -222,7 +222,7 @@ async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> Payment
         )
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise PaymentFileError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
-    await store.withdraw_file(tx, file_id, by, note)
+    await store.withdraw_file(tx, file_id, withdrawn_by, note)
     return await get(tx, file_id)
 
 
@@ -231,7 +231,7 @@ def released_content(tx: Tx, file: PaymentFile) -> bytes:
     tx.deployment.identity.ensure_active()
     if file.status != "released":
         raise PaymentFileError(f"The file is {file.status}. Only a released file can be written to disk.")
-    opened = zlib.decompress(tx.vault.decrypt(file.encrypted_content, context=_CONTEXT, binding=file.id.bytes))
+    opened = zlib.decompress(tx.vault.decrypt(file.encrypted_content, context=_CONTEXT, associated_data=file.id.bytes))
     if sha256(opened).digest() != file.sha256:
         raise PaymentFileError("The file was changed after it was created. Do not send it. Run `almoner selfcheck`.")
     return opened
@@ -273,14 +273,14 @@ async def transfers_of_released_files(tx: Tx, message_ids: Sequence[str]) -> lis
 
 
 def _batch_name(message: str, money: Money, scheme: Scheme, shown: str) -> str:
-    return domain.batch_id(message, sepa=domain.is_sepa_transfer(money.currency, scheme, shown))
+    return domain.batch_id(message, is_sepa=domain.is_sepa_transfer(money.currency, scheme, shown))
 
 
 async def record_status_report(
-    tx: Tx, file: PaymentFile, status_report: StatusReport, counts: dict[BankOutcome, int], *, by: str
+    tx: Tx, file: PaymentFile, status_report: StatusReport, counts: dict[BankOutcome, int], *, imported_by: str
 ) -> None:
     """Record that a status report was processed."""
-    await store.insert_status_report(tx, file.id, status_report, counts, by)
+    await store.insert_status_report(tx, file.id, status_report, counts, imported_by)
 
 
 async def _lock_file(tx: Tx, file_id: UUID) -> PaymentFile:

@@ -32,32 +32,32 @@ def _file(row: Record) -> PaymentFile:
     return PaymentFile(id_, message, Money(minor, currency), payments, Money(alone, currency), *rest)
 
 
-async def insert(tx: Tx, new: PaymentFile, payments: Sequence[CreditTransfer]) -> None:
+async def insert(tx: Tx, payment_file: PaymentFile, transfers: Sequence[CreditTransfer]) -> None:
     """Store a new file with its payments. Raises UniqueViolationError if one is in another file."""
     await tx.execute(
         f"insert into payment_file ({_COLUMNS}, status_changed_at) "
         "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'created', $10, $11, null, null, null, null, $11)",
-        new.id,
-        new.message_id,
-        new.total.currency,
-        new.total.minor,
-        new.payments,
-        new.single_release_limit.minor,
-        new.execution_date,
-        new.sha256,
-        new.encrypted_content,
-        new.created_by,
-        new.created_at,
+        payment_file.id,
+        payment_file.message_id,
+        payment_file.total.currency,
+        payment_file.total.minor,
+        payment_file.payments,
+        payment_file.single_release_limit.minor,
+        payment_file.execution_date,
+        payment_file.sha256,
+        payment_file.encrypted_content,
+        payment_file.created_by,
+        payment_file.created_at,
     )
     await tx.execute(
         """
         insert into payment_file_transaction (file_id, disbursement_id, payee_bank_account_id, amount_minor)
         select $1, * from unnest($2::uuid[], $3::uuid[], $4::bigint[])
         """,
-        new.id,
-        [one.disbursement.id for one in payments],
-        [one.payee.account_id for one in payments],
-        [one.disbursement.money.minor for one in payments],
+        payment_file.id,
+        [one.disbursement.id for one in transfers],
+        [one.payee.account_id for one in transfers],
+        [one.disbursement.money.minor for one in transfers],
     )
 
 
@@ -171,24 +171,24 @@ async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
     )
 
 
-async def release_file(tx: Tx, file_id: UUID, by: str) -> None:
+async def release_file(tx: Tx, file_id: UUID, released_by: str) -> None:
     """Release a locked file to the bank. Raises CheckViolationError if a constraint refuses it."""
     await tx.execute(
         "update payment_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
         "where id = $1",
         file_id,
-        by,
+        released_by,
         tx.now,
     )
 
 
-async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
+async def withdraw_file(tx: Tx, file_id: UUID, withdrawn_by: str, note: str) -> None:
     """Withdraw a locked file that was never sent; its disbursements may go into another file."""
     await tx.execute(
         "update payment_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 "
         "where id = $1",
         file_id,
-        by,
+        withdrawn_by,
         note,
         tx.now,
     )
@@ -274,7 +274,7 @@ async def has_status_report(tx: Tx, sha256: bytes) -> bool:
 
 
 async def insert_status_report(
-    tx: Tx, file_id: UUID, status_report: StatusReport, counts: dict[BankOutcome, int], by: str
+    tx: Tx, file_id: UUID, status_report: StatusReport, counts: dict[BankOutcome, int], imported_by: str
 ) -> None:
     """Record a status report, once."""
     await tx.execute(
@@ -290,6 +290,6 @@ async def insert_status_report(
         counts.get(BankOutcome.ACCEPTED, 0),
         counts.get(BankOutcome.PAID, 0),
         counts.get(BankOutcome.REJECTED, 0),
-        by,
+        imported_by,
         tx.now,
     )

@@ -35,10 +35,10 @@ async def lock_transfer(tx: Tx, payment: Payment) -> Payment:
     return await payments.get_for_update(tx, payment.id)
 
 
-def transfer_details(payment: Payment, donation: Donation, pay_to: BankDetails) -> AwaitedTransfer:
+def build_awaited_transfer(payment: Payment, donation: Donation, bank_details: BankDetails) -> AwaitedTransfer:
     """The transfer details that a donor is shown."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
-    return AwaitedTransfer(pay_to, payment.money, payment.provider_payment, donation.transfer_confirmed_at)
+    return AwaitedTransfer(bank_details, payment.money, payment.provider_payment, donation.transfer_confirmed_at)
 
 
 async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
@@ -56,20 +56,20 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
         raise SessionExpired
     confirmed = await donations.confirm_transfer(tx, session, donation.id)
     if confirmed is not None:
-        await outbox.emit_internal(tx, domain.CONFIRMED, TransferConfirmedEvent(donation.id))
+        await outbox.emit_internal_event(tx, domain.CONFIRMED, TransferConfirmedEvent(donation.id))
     return confirmed
 
 
-async def apply_to_donation(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> Donation:
+async def apply_to_donation(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str) -> Donation:
     """Turn an unallocated transfer into the donation it was meant for, on an operator's decision.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await suspense.record_decision_to_apply(tx, unallocated_payment_id, note, by)
+    held = await suspense.record_decision_to_apply(tx, unallocated_payment_id, note, decided_by)
     meant = await payments.find(tx, held.payment_id) if held.payment_id else None
     if meant is not None and meant.money.currency != held.money.currency:  # whatever the reason for holding it
         raise UnallocatedPaymentError(OTHER_CURRENCY)
     try:
-        return await donations.apply_unallocated_payment(tx, held, note, by)
+        return await donations.apply_unallocated_payment(tx, held, note, decided_by)
     except InvalidState as refused:
         raise UnallocatedPaymentError("; ".join(refused.reasons) or refused.message) from refused

@@ -192,9 +192,9 @@ class EmailCode:
         """Whether the code may still be entered."""
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
-    def check(self, entered: str, expected: str, at: datetime) -> CodeResult:
+    def check_entered_code(self, entered_code: str, expected: str, at: datetime) -> CodeResult:
         """Check an entered code; an expired one is never reported as right or wrong (H11)."""
-        if not (given := extract_digits(entered)):
+        if not (given := extract_digits(entered_code)):
             return CodeResult.MISSING
         if not self.is_valid_at(at):
             return CodeResult.OVER
@@ -257,16 +257,20 @@ def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datet
     return min(limits.tries_beside_open if beside_others else limits.first, left)
 
 
-def sources_to_block(browser: BrowserFingerprint, recent: RecentDeclines, limits: CardTestingLimits) -> list[bytes]:
+def sources_to_block(
+    browser: BrowserFingerprint, recent_declines: RecentDeclines, limits: CardTestingLimits
+) -> list[bytes]:
     """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
-    counted = zip(browser.sources, (recent.by_address, recent.by_device), strict=False)
+    counted = zip(browser.sources, (recent_declines.by_address, recent_declines.by_device), strict=False)
     return [source for source, declines in counted if declines >= limits.budget]
 
 
-def is_under_attack(recent: RecentDeclines, limits: CardTestingLimits) -> bool:
+def is_under_attack(recent_declines: RecentDeclines, limits: CardTestingLimits) -> bool:
     """Whether a partner's declines in ten minutes indicate card testing (H7)."""
     return (
-        limits.asks_for_code and recent.declines > _ALERT_DECLINES and recent.declines > recent.attempts * _ALERT_SHARE
+        limits.asks_for_code
+        and recent_declines.declines > _ALERT_DECLINES
+        and recent_declines.declines > recent_declines.attempts * _ALERT_SHARE
     )
 
 
@@ -283,9 +287,9 @@ def source_network(address: str) -> str:
     return str(parsed)
 
 
-def extract_digits(entered: str) -> str:
+def extract_digits(entered_text: str) -> str:
     """The digits in a typed text, as ASCII."""
-    return "".join(str(unicodedata.digit(sign)) for sign in entered if unicodedata.digit(sign, None) is not None)
+    return "".join(str(unicodedata.digit(sign)) for sign in entered_text if unicodedata.digit(sign, None) is not None)
 
 
 def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, max_count: int, at: datetime) -> None:

@@ -10,7 +10,7 @@ from almoner.giving.checkout.card_testing.service import SEND_CODE, SendCode
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import MailRetryPolicy
@@ -18,13 +18,13 @@ from almoner.platform.outbound.mailing import MailRetryPolicy
 _SOON: Final = MailRetryPolicy(timedelta(seconds=20), timedelta(seconds=20), None)
 """The donor is waiting, and the code expires after ten minutes."""
 
-tasks: Final = Tasks()
-tasks.periodic("card_testing.delete_old", service.next_deletion_at, service.delete_expired_records)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("card_testing.delete_old", service.next_deletion_at, service.delete_expired_records)
 
 
-async def compose_code(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendCode]) -> Email | None:
+async def compose_code_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendCode]) -> Email | None:
     """The email with the code, in the session's language; None if the code has expired."""
-    if (found := await service.find_sendable_code(tx, job.details.code)) is None:
+    if (found := await service.find_sendable_code_and_address(tx, job.details.code)) is None:
         return None
     sent, recipient = found
     session = await sessions.get_for_page(tx, sent.code.session_id)
@@ -36,4 +36,4 @@ async def compose_code(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendCode]) 
 
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "code.html"
-notifications: Final = (Notification(SEND_CODE, _TEMPLATE, compose_code, retry=_SOON),)
+notifications: Final = (Notification(SEND_CODE, _TEMPLATE, compose_code_email, retry=_SOON),)

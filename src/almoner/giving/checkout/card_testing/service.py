@@ -58,22 +58,29 @@ async def check_velocity(
     """
     await store.lock_sources(tx, browser.sources)
     most = (limits.per_hour, limits.per_day)
-    sight, code_id = await store.load_velocity_state(tx, partner, session_id, browser, _email_hash(tx, email), most)
+    sight, code_id = await store.load_velocity_state_and_code(
+        tx, partner, session_id, browser, _email_hash(tx, email), most
+    )
     return domain.max_card_attempts(sight, limits, tx.real_now), code_id
 
 
-async def record_attempt(
-    tx: Tx, partner: Partner, payment_id: UUID, browser: BrowserFingerprint, max_attempts: int, code_id: UUID | None
+async def record_payment_attempt(
+    tx: Tx,
+    partner: Partner,
+    payment_id: UUID,
+    browser: BrowserFingerprint,
+    max_card_attempts: int,
+    code_id: UUID | None,
 ) -> None:
     """Record which browser started a payment, and use up its code."""
-    await store.insert_attempt(tx, partner, payment_id, browser, max_attempts)
+    await store.insert_payment_attempt(tx, partner, payment_id, browser, max_card_attempts)
     if code_id is not None:
         await store.mark_code_used(tx, code_id)
 
 
 async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: PaymentOutcome) -> None:
     """Count a payment's declines once, block their sources, and detect attacks."""
-    suspect = await store.record_payment_outcome(tx, outcome)
+    suspect = await store.record_outcome_and_find_decline_source(tx, outcome)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
@@ -102,7 +109,7 @@ async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email
     if len(ours) >= MAX_CODES_PER_ADDRESS:
         raise CodesExhausted(ours[-MAX_CODES_PER_ADDRESS] + HOUR, WaitReason.CODES_CROWDED)
     code_id = tx.new_id()
-    sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, binding=code_id.bytes)
+    sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, associated_data=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)
     await store.insert_code(tx, code, browser.address)
     await SEND_CODE.enqueue(tx, SendCode(code_id))
@@ -125,23 +132,23 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
     return await store.is_email_verified(tx, session_id, _email_hash(tx, email))
 
 
-async def check_code(tx: Tx, session_id: UUID, email: str, entered: str) -> CodeResult:
+async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> CodeResult:
     """Check a typed code. A wrong one is counted: the caller must commit."""
     code = await store.get_current_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeResult.OVER
-    answer = code.check(entered, email_code_digits(tx, code.id), tx.real_now)
+    answer = code.check_entered_code(entered_code, email_code_digits(tx, code.id), tx.real_now)
     if answer in (CodeResult.RIGHT, CodeResult.WRONG):
         await store.record_code_attempt(tx, code.id, correct=answer is CodeResult.RIGHT)
     return answer
 
 
-async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeEmail, str] | None:
+async def find_sendable_code_and_address(tx: Tx, code_id: UUID) -> tuple[CodeEmail, str] | None:
     """A valid code to be sent, with its decrypted email address."""
     sent = await store.find_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):
         return None
-    return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, binding=code_id.bytes).decode()
+    return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, associated_data=code_id.bytes).decode()
 
 
 def email_code_digits(tx: Tx, code_id: UUID) -> str:

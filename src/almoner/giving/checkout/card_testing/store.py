@@ -65,8 +65,13 @@ async def lock_sources(tx: Tx, sources: Sequence[bytes]) -> None:
     await tx.execute("select pg_advisory_xact_lock(turn) from unnest($1::bigint[]) as turn", turns)
 
 
-async def load_velocity_state(
-    tx: Tx, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: bytes, max_rows: tuple[int, int]
+async def load_velocity_state_and_code(
+    tx: Tx,
+    partner: Partner,
+    session_id: UUID,
+    browser: BrowserFingerprint,
+    email_hash: bytes,
+    max_hourly_and_daily_attempts: tuple[int, int],
 ) -> tuple[VelocityState, UUID | None]:
     """Load what the decision about a new payment depends on, and the code that was entered."""
     row = await tx.fetchrow(
@@ -78,8 +83,8 @@ async def load_velocity_state(
         tx.real_now,
         tx.real_now - HOUR,
         tx.real_now - DAY,
-        *max_rows,
-        email,
+        *max_hourly_and_daily_attempts,
+        email_hash,
     )
     assert row is not None, "a select without a table has one row"
     seen = [_source_history(row, "")]
@@ -102,8 +107,8 @@ def _source_history(row: Record, prefix: str) -> SourceHistory:
     return SourceHistory(declines, left_open, row[f"{prefix}blocked_until"], row[f"{prefix}open_since"])
 
 
-async def insert_attempt(
-    tx: Tx, partner: Partner, payment_id: UUID, browser: BrowserFingerprint, max_attempts: int
+async def insert_payment_attempt(
+    tx: Tx, partner: Partner, payment_id: UUID, browser: BrowserFingerprint, max_card_attempts: int
 ) -> None:
     """Record which browser starts a payment."""
     await tx.execute(
@@ -115,12 +120,12 @@ async def insert_attempt(
         payment_id,
         browser.address,
         browser.device,
-        max_attempts,
+        max_card_attempts,
         tx.real_now,
     )
 
 
-async def record_payment_outcome(tx: Tx, outcome: PaymentOutcome) -> DeclineSource | None:
+async def record_outcome_and_find_decline_source(tx: Tx, payment_outcome: PaymentOutcome) -> DeclineSource | None:
     """Store the outcome of a payment; returns its source if newly declined cards were reported, or None."""
     row = await tx.fetchrow(
         """
@@ -138,10 +143,10 @@ async def record_payment_outcome(tx: Tx, outcome: PaymentOutcome) -> DeclineSour
         )
         select partner_id, address_hash, device_hash from attempt where declined < $2
         """,
-        outcome.payment_id,
-        outcome.declined,
-        outcome.paid,
-        outcome.ended,
+        payment_outcome.payment_id,
+        payment_outcome.declined,
+        payment_outcome.paid,
+        payment_outcome.ended,
         tx.real_now,
     )
     return (
@@ -183,7 +188,7 @@ async def block_sources(tx: Tx, sources: Sequence[bytes]) -> None:
     )
 
 
-async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) -> bool:
+async def raise_alert(tx: Tx, partner: Partner, decline_count: int, attempt_count: int) -> bool:
     """Require a code from all donors of the partner for a while (H7); False if an alert was active."""
     return bool(
         await tx.fetchval(
@@ -198,8 +203,8 @@ async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) ->
             partner.id,
             tx.real_now,
             tx.real_now + ALERT_DURATION,
-            declines,
-            attempts,
+            decline_count,
+            attempt_count,
         )
     )
 
@@ -213,7 +218,7 @@ async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
     return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
-async def code_send_times(tx: Tx, address: bytes, email: bytes) -> tuple[list[datetime], list[datetime]]:
+async def code_send_times(tx: Tx, address_hash: bytes, email_hash: bytes) -> tuple[list[datetime], list[datetime]]:
     """When codes were sent in the last hour for an address, and to an email address; oldest first."""
     row = await tx.fetchrow(
         """
@@ -222,15 +227,15 @@ async def code_send_times(tx: Tx, address: bytes, email: bytes) -> tuple[list[da
                (select array_agg(sent_at order by sent_at) from donation_email_code where email_hash = $2
                and sent_at > $3) as theirs
         """,
-        address,
-        email,
+        address_hash,
+        email_hash,
         tx.real_now - HOUR,
     )
     assert row is not None, "a select without a table has one row"
     return list(row["ours"] or ()), list(row["theirs"] or ())
 
 
-async def insert_code(tx: Tx, code: EmailCode, address: bytes) -> None:
+async def insert_code(tx: Tx, code: EmailCode, address_hash: bytes) -> None:
     """Store a code to send; only the newest code of a session is valid."""
     await tx.execute(
         """
@@ -241,7 +246,7 @@ async def insert_code(tx: Tx, code: EmailCode, address: bytes) -> None:
         """,
         code.id,
         code.session_id,
-        address,
+        address_hash,
         code.email,
         code.recipient,
         tx.real_now,
@@ -268,7 +273,7 @@ async def find_current_code(tx: Tx, session_id: UUID) -> EmailCode | None:
     )
 
 
-async def is_email_verified(tx: Tx, session_id: UUID, email: bytes) -> bool:
+async def is_email_verified(tx: Tx, session_id: UUID, email_hash: bytes) -> bool:
     """Whether a code sent to this email address for a session was entered there."""
     return bool(
         await tx.fetchval(
@@ -278,7 +283,7 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: bytes) -> bool:
             )
             """,
             session_id,
-            email,
+            email_hash,
         )
     )
 

@@ -6,23 +6,23 @@ from typing import Final
 from almoner.access.notifications.domain import DeliveryResult
 from almoner.access.notifications.service import Email, Notification
 from almoner.giving.checkout.dedications import service
-from almoner.giving.checkout.dedications.service import SEND, SendDedication
+from almoner.giving.checkout.dedications.service import SEND, SendDedicationJob
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
-tasks: Final = Tasks()
-tasks.periodic("dedications.delete_old", service.next_deletion_at, service.delete_old)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("dedications.delete_old", service.next_deletion_at, service.delete_old_recipients)
 
 
-async def compose(tx: Tx, mails: MailRenderer, job: DecodedJob[SendDedication]) -> Email | None:
+async def compose_dedication_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendDedicationJob]) -> Email | None:
     """The email, in the session's language; None a day after it was requested (real time)."""
     partner, donation_id = Partner(job.details.partner), job.details.donation
     email = await service.find(tx, partner, donation_id)
@@ -32,7 +32,7 @@ async def compose(tx: Tx, mails: MailRenderer, job: DecodedJob[SendDedication]) 
     if donation.dedication is None or donation.session_id is None:
         return None
     session = await sessions.get(tx, partner, donation.session_id)
-    locale = mails.language(session.language).locale
+    locale = mails.language_for_tag(session.language).locale
     named = formats.full_name(donation.first_name or "", donation.last_name or "", locale)
     facts = {
         "name": email.recipient_name,
@@ -44,7 +44,7 @@ async def compose(tx: Tx, mails: MailRenderer, job: DecodedJob[SendDedication]) 
     return Email(email.recipient_email, f"dedication:{donation_id}", facts, session.language, partner.id)
 
 
-async def record_delivery(tx: Tx, job_details: SendDedication, _result: DeliveryResult) -> None:
+async def delete_recipient_after_delivery(tx: Tx, job_details: SendDedicationJob, _result: DeliveryResult) -> None:
     """Delete the recipient's details after the email."""
     await service.delete(tx, Partner(job_details.partner), job_details.donation)
 
@@ -53,8 +53,8 @@ notifications: Final = (
     Notification(
         SEND,
         Path(__file__).parent / "mails" / "dedication.html",
-        compose,
+        compose_dedication_email,
         retry=RETRY_FOR_HOURS,
-        record=record_delivery,
+        record=delete_recipient_after_delivery,
     ),
 )

@@ -17,7 +17,7 @@ from almoner.platform.jobs.queue import JobKind
 _BATCH: Final = 1000
 
 
-class SendDedication(msgspec.Struct, frozen=True):
+class SendDedicationJob(msgspec.Struct, frozen=True):
     """The donation, and the hashed address by which emails are limited."""
 
     email: UUID
@@ -25,7 +25,7 @@ class SendDedication(msgspec.Struct, frozen=True):
     donation: UUID
 
 
-SEND: Final = JobKind("dedications.send", SendDedication)
+SEND: Final = JobKind("dedications.send", SendDedicationJob)
 
 
 async def set_email(tx: Tx, partner: Partner, donation_id: UUID, email: DedicationEmail | None) -> None:
@@ -44,7 +44,7 @@ async def enqueue_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
     if email_id is None:
         await store.delete(tx, partner, donation_id)
     else:
-        await SEND.enqueue(tx, SendDedication(email_id, partner.id, donation_id), unique=str(donation_id))
+        await SEND.enqueue(tx, SendDedicationJob(email_id, partner.id, donation_id), unique_key=str(donation_id))
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
@@ -53,6 +53,6 @@ async def next_deletion_at(tx: Tx) -> datetime | None:
     return None if oldest is None else oldest + domain.KEPT_FOR
 
 
-async def delete_old(tx: Tx, limit: int = _BATCH) -> int:
+async def delete_old_recipients(tx: Tx, limit: int = _BATCH) -> int:
     """Delete dedication emails of donations that were not paid; returns how many."""
-    return await store.delete_old(tx, tx.now - domain.KEPT_FOR, limit)
+    return await store.delete_old_recipients(tx, tx.now - domain.KEPT_FOR, limit)

@@ -56,7 +56,7 @@ async def oldest_created_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
+async def delete_old_recipients(tx: Tx, created_before: datetime, limit: int) -> int:
     """Delete recipients stored before a given time; returns how many."""
     return int(
         await tx.fetchval(
@@ -68,7 +68,7 @@ async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
                 ) returning 1
             ) select count(*) from gone
             """,
-            before,
+            created_before,
             limit,
         )
     )

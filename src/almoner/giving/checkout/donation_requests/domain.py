@@ -83,7 +83,7 @@ class DonationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestPayment:
+class DonationRequestPayment:
     """A partner's bank transfer for a donation request. ``applied_minor``: the part applied to the request.
 
     ``bank_reference``: our bank's reference, unique. ``applied_from``: the transfer whose overpaid part this is.

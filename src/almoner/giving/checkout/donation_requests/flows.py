@@ -10,8 +10,8 @@ from asyncpg import DataError, IntegrityConstraintViolationError
 from almoner.giving.checkout.donation_requests import service
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
+    DonationRequestPayment,
     NothingToInvoice,
-    RequestPayment,
     UninvoicedGroup,
 )
 from almoner.kit.money import Money, MoneyError
@@ -68,7 +68,7 @@ async def invoice_partner(db: Database, group: UninvoicedGroup, *, immediately: 
     while more:
         try:
             async with db.write() as tx:
-                made, more = await service.fill_request(tx, group, immediately=immediately)
+                made, more = await service.add_due_donations_to_request(tx, group, immediately=immediately)
         except NothingToInvoice:
             break
         if made is not None and not made.collecting:
@@ -84,8 +84,8 @@ async def receive_payment(
     bank_reference: str,
     *,
     recorded_by: str,
-    on_recorded: Callable[[Tx, RequestPayment], Awaitable[None]] | None = None,
-) -> RequestPayment:
+    on_recorded: Callable[[Tx, DonationRequestPayment], Awaitable[None]] | None = None,
+) -> DonationRequestPayment:
     """Record a partner's transfer and receive all donations it covers. Raises NotFound, DonationRequestError.
 
     ``on_recorded`` is called in the transaction that books the transfer.
@@ -105,8 +105,8 @@ async def apply_overpayment(
     *,
     note: str,
     decided_by: str,
-    on_recorded: Callable[[Tx, RequestPayment], Awaitable[None]],
-) -> RequestPayment:
+    on_recorded: Callable[[Tx, DonationRequestPayment], Awaitable[None]],
+) -> DonationRequestPayment:
     """Apply the overpaid part of a transfer to another request. Raises NotFound, DonationRequestError.
 
     ``on_recorded`` is called in the transaction that books it.
@@ -124,4 +124,4 @@ async def allocate_remaining_money(db: Database, request_id: UUID) -> None:
         more = (await service.get(tx, ALL_PARTNERS, request_id)).allocating
     while more:
         async with db.write() as tx:
-            more = await service.allocate_payment(tx, request_id)
+            more = await service.allocate_payment_batch(tx, request_id)

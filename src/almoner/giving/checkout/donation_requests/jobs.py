@@ -8,14 +8,14 @@ from uuid import UUID
 
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
+from almoner.platform.jobs.failing_rows import process_rows_returning_failures
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails, Result
 
 RUN: Final = JobKind("donation_requests.run", NoDetails)
 ALLOCATE: Final = "requests.cover"
 _TRIED: Final = 50
-tasks: Final = Tasks()
+tasks: Final = TaskRegistry()
 
 
 @tasks.job(RUN)
@@ -26,7 +26,7 @@ async def run_invoicing(context: JobContext, _job: DecodedJob[NoDetails]) -> Res
 
 
 async def _allocation_due_at(tx: Tx) -> datetime | None:
-    return tx.now if await service.requests_awaiting_allocation(tx, 1) else None
+    return tx.now if await service.request_ids_awaiting_allocation(tx, 1) else None
 
 
 async def _allocate_next(tx: Tx) -> int:
@@ -34,19 +34,19 @@ async def _allocate_next(tx: Tx) -> int:
 
     async def allocate(ids: Sequence[UUID]) -> None:
         for request_id in ids:
-            await service.allocate_payment(tx, request_id)
+            await service.allocate_payment_batch(tx, request_id)
 
-    for request_id in await service.requests_awaiting_allocation(tx, _TRIED):
-        if not await process_rows_isolating_failures(tx, ALLOCATE, [request_id], allocate, row_key=str):
+    for request_id in await service.request_ids_awaiting_allocation(tx, _TRIED):
+        if not await process_rows_returning_failures(tx, ALLOCATE, [request_id], allocate, row_key=str):
             return 1
     return 0
 
 
 async def _enqueue_run(tx: Tx) -> int:
     """Enqueue a job that creates the requests in batches, one transaction each."""
-    await RUN.enqueue(tx, NoDetails(), unique=RUN.name)
+    await RUN.enqueue(tx, NoDetails(), unique_key=RUN.name)
     return 0
 
 
-tasks.periodic(ALLOCATE, _allocation_due_at, _allocate_next)
-tasks.periodic(RUN.name, partial(service.next_run_at, schedule=RUN.name), _enqueue_run)
+tasks.add_periodic_job(ALLOCATE, _allocation_due_at, _allocate_next)
+tasks.add_periodic_job(RUN.name, partial(service.next_run_at, schedule=RUN.name), _enqueue_run)

@@ -2,7 +2,7 @@
 
 The order of locks is: request, donations, ledger accounts. A request with more donations than one transaction should
 lock is filled and allocated in batches; its row records that there is more (``collecting``,
-``requests_awaiting_allocation``), so that the next run finishes after a crash.
+``request_ids_awaiting_allocation``), so that the next run finishes after a crash.
 """
 
 from dataclasses import replace
@@ -22,18 +22,20 @@ from almoner.giving.checkout.donation_requests import domain, schemas, store
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
     DonationRequestError,
+    DonationRequestPayment,
     NothingToInvoice,
-    RequestPayment,
     RequestPaymentStatus,
     UninvoicedGroup,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestResponse
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
-from almoner.giving.checkout.donation_requests.store import find_by_reference as find_by_reference
+from almoner.giving.checkout.donation_requests.store import find_id_by_payment_reference as find_id_by_payment_reference
 from almoner.giving.checkout.donation_requests.store import held_overpayments as held_overpayments
 from almoner.giving.checkout.donation_requests.store import list_page as list_page
 from almoner.giving.checkout.donation_requests.store import newest_requests as newest_requests
-from almoner.giving.checkout.donation_requests.store import requests_awaiting_allocation as requests_awaiting_allocation
+from almoner.giving.checkout.donation_requests.store import (
+    request_ids_awaiting_allocation as request_ids_awaiting_allocation,
+)
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, format_amount
@@ -62,10 +64,10 @@ def serialise_for_api(tx: Tx, request: DonationRequest) -> DonationRequestRespon
 async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
     """Partners and currencies with donations that are not invoiced yet."""
     found = [UninvoicedGroup(*one) for one in await donations.uninvoiced_groups(tx)]
-    return list(dict.fromkeys([*await store.groups_being_filled(tx), *found]))
+    return list(dict.fromkeys([*await store.groups_with_open_requests(tx), *found]))
 
 
-async def fill_request(
+async def add_due_donations_to_request(
     tx: Tx, group: UninvoicedGroup, *, immediately: bool = False, limit: int = BATCH
 ) -> tuple[DonationRequest | None, bool]:
     """Add due donations to the open request; returns it, and whether more are left.
@@ -90,7 +92,7 @@ async def fill_request(
         if (locked := await store.lock_request_being_filled(tx, partner, group.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - locked.money.minor
-    count, money, full = await donations.add_to_request(
+    count, money, full = await donations.add_donations_to_request(
         tx, partner, group.currency, locked.cutoff_at, locked.id, limit, room
     )
     if not count and not locked.donations:
@@ -103,7 +105,7 @@ async def fill_request(
     await store.update_donation_totals(tx, filled)
     if not filled.collecting:
         await _notify_partner(tx, account, filled)
-        await outbox.emit(tx, partner.id, domain.CREATED, schemas.donation_request_response(tx, filled))
+        await outbox.emit_event(tx, partner.id, domain.CREATED, schemas.donation_request_response(tx, filled))
     return filled, more
 
 
@@ -118,13 +120,13 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
     }
     for person in await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner", "finance"):
         await security_emails.enqueue_email(
-            tx, person, "donation_request", values={"amount": facts["Amount"]}, detail_lines=facts
+            tx, person, "donation_request", placeholder_values={"amount": facts["Amount"]}, detail_lines=facts
         )
 
 
 async def receive_payment(
     tx: Tx, scope: Partner | AllPartners, request_id: UUID, money: Money, bank_reference: str, *, recorded_by: str
-) -> RequestPayment:
+) -> DonationRequestPayment:
     """Record a partner's transfer to our bank account, and receive up to a batch of the donations it covers.
 
     An amount above the unpaid one, or in another currency, is held in suspense until an operator returns or applies it.
@@ -141,7 +143,9 @@ async def receive_payment(
     applied = domain.applied_amount_minor(locked, money)
     over = Money(money.minor - applied, money.currency)
     status: RequestPaymentStatus = "held" if over else "booked"
-    created = RequestPayment(tx.new_id(), locked.id, money, applied, bank_reference, status, tx.now, recorded_by)
+    created = DonationRequestPayment(
+        tx.new_id(), locked.id, money, applied, bank_reference, status, tx.now, recorded_by
+    )
     if not await store.insert_payment(tx, created):
         raise DonationRequestError(f"the transfer {bank_reference} has already been recorded")
     transfers = ledger_domain.request_payment_transfers(created.id, Money(applied, money.currency), over)
@@ -157,10 +161,12 @@ async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_mi
     status = domain.request_status_of(paid_minor, donation_request.money.minor)
     await store.record_paid_amount(tx, donation_request, paid_minor, status)
     paid = replace(donation_request, paid_minor=paid_minor, status=status)
-    await outbox.emit(tx, donation_request.partner_id, domain.UPDATED, schemas.donation_request_response(tx, paid))
+    await outbox.emit_event(
+        tx, donation_request.partner_id, domain.UPDATED, schemas.donation_request_response(tx, paid)
+    )
 
 
-async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
+async def allocate_payment_batch(tx: Tx, request_id: UUID) -> bool:
     """Receive a batch of donations that a request's payments cover; True if there may be more."""
     locked = await _lock(tx, ALL_PARTNERS, request_id)
     if locked.allocating:
@@ -169,7 +175,7 @@ async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
 
 
 async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTransfer]:
-    waiting = await donations.lock_unpaid_of_request(tx, donation_request.id, _ALLOCATION_BATCH)
+    waiting = await donations.lock_unpaid_donations_of_request(tx, donation_request.id, _ALLOCATION_BATCH)
     count = domain.count_covered_donations(
         donation_request.paid_minor - donation_request.allocated_minor, [minor for _, minor in waiting]
     )
@@ -189,11 +195,11 @@ async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTra
     ]
 
 
-async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:
+async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> DonationRequestPayment:
     """Record that an overpaid part was returned by bank. Raises NotFound, DonationRequestError."""
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
-    if (locked := await store.lock_payment(tx, payment_id)) is None:
+    if (locked := await store.lock_request_payment(tx, payment_id)) is None:
         raise NotFound
     if locked.status != "held":
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {locked.status}")
@@ -206,7 +212,7 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
 
 async def apply_overpayment(
     tx: Tx, payment_id: UUID, request_id: UUID, *, note: str, decided_by: str
-) -> tuple[RequestPayment, RequestPayment]:
+) -> tuple[DonationRequestPayment, DonationRequestPayment]:
     """Apply an overpayment to another request of the partner: returns the transfer and the applied part.
 
     The rest beyond that request's unpaid amount stays held, as an overpayment of the part. Raises NotFound,
@@ -216,7 +222,7 @@ async def apply_overpayment(
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     whose = (await get(tx, ALL_PARTNERS, request_id)).partner_id
     target = await _lock(tx, ALL_PARTNERS, request_id)  # before the transfer, as whoever receives one does
-    if (locked := await store.lock_payment(tx, payment_id)) is None:
+    if (locked := await store.lock_request_payment(tx, payment_id)) is None:
         raise NotFound
     if locked.status != "held":
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {locked.status}")
@@ -228,7 +234,7 @@ async def apply_overpayment(
     if not (applied := domain.applied_amount_minor(target, over)):
         raise DonationRequestError("the request has no open amount in this currency")
     status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
-    part = RequestPayment(
+    part = DonationRequestPayment(
         tx.new_id(), target.id, over, applied, locked.bank_reference, status, tx.now, decided_by, applied_from=locked.id
     )
     await store.close_overpayment(tx, locked, "applied", decided_by, note)

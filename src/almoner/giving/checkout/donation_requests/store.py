@@ -9,9 +9,9 @@ from asyncpg import Record
 from almoner.giving.checkout.donation_requests.domain import (
     DONATION_REQUEST,
     DonationRequest,
+    DonationRequestPayment,
     DonationRequestSort,
     DonationRequestStatus,
-    RequestPayment,
     RequestPaymentStatus,
     UninvoicedGroup,
 )
@@ -19,7 +19,7 @@ from almoner.kit.money import Money
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page, Position
+from almoner.platform.http.paging import Position, RequestedPage
 
 LIST: Final = "donation_request"
 _COLUMNS: Final = (
@@ -37,9 +37,9 @@ def _request(row: Record) -> DonationRequest:
     return DonationRequest(id_, partner_id, Money(minor, currency), *rest)
 
 
-def _payment(row: Record) -> RequestPayment:
+def _payment(row: Record) -> DonationRequestPayment:
     id_, request_id, minor, currency, *rest = row
-    return RequestPayment(id_, request_id, Money(minor, currency), *rest)
+    return DonationRequestPayment(id_, request_id, Money(minor, currency), *rest)
 
 
 async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
@@ -87,7 +87,7 @@ async def lock_request_being_filled(tx: Tx, partner: Partner, currency: str) -> 
 
 
 @across_partners("sweep")
-async def groups_being_filled(tx: Tx) -> list[UninvoicedGroup]:
+async def groups_with_open_requests(tx: Tx) -> list[UninvoicedGroup]:
     """Partners and currencies whose requests are being filled, or were when a process crashed."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
     return [UninvoicedGroup(*row) for row in rows]
@@ -119,9 +119,9 @@ async def find(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donati
 
 
 @across_partners("banking")
-async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
+async def find_id_by_payment_reference(tx: Tx, payment_reference: str) -> UUID | None:
     """The ID of the request with this payment reference."""
-    found: UUID | None = await tx.fetchval("select id from donation_request where reference = $1", reference)
+    found: UUID | None = await tx.fetchval("select id from donation_request where reference = $1", payment_reference)
     return found
 
 
@@ -143,7 +143,7 @@ _BY_DUE_DATE: Final = (lists.SortKey("due_at", "timestamptz"),)
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, sort: DonationRequestSort = "id"
+    tx: Tx, partner: Partner, page_: RequestedPage, sort: DonationRequestSort = "id"
 ) -> tuple[list[DonationRequest], int]:
     """One page in reading order, and the exact total."""
     if sort == "dueAt":
@@ -204,13 +204,13 @@ async def record_allocation(tx: Tx, donation_request: DonationRequest, allocated
 
 
 @across_partners("sweep")
-async def requests_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
+async def request_ids_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
     """Requests whose payments cover donations that are not received yet."""
     rows = await tx.fetch("select id from donation_request where allocating order by id limit $1", limit)
     return [row["id"] for row in rows]
 
 
-async def insert_payment(tx: Tx, new: RequestPayment) -> bool:
+async def insert_payment(tx: Tx, new: DonationRequestPayment) -> bool:
     """Store a partner's transfer; False if it is already recorded."""
     made = await tx.execute(
         """
@@ -234,20 +234,22 @@ async def insert_payment(tx: Tx, new: RequestPayment) -> bool:
     return made == "INSERT 0 1"
 
 
-async def lock_payment(tx: Tx, payment_id: UUID) -> RequestPayment | None:
+async def lock_request_payment(tx: Tx, request_payment_id: UUID) -> DonationRequestPayment | None:
     """A partner's transfer, locked until the transaction ends."""
-    row = await tx.fetchrow(f"select {_PAYMENT} from request_payment where id = $1 for no key update", payment_id)
+    row = await tx.fetchrow(
+        f"select {_PAYMENT} from request_payment where id = $1 for no key update", request_payment_id
+    )
     return _payment(row) if row else None
 
 
-async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
+async def held_overpayments(tx: Tx, limit: int) -> list[DonationRequestPayment]:
     """Transfers with an unallocated overpayment, oldest first."""
     rows = await tx.fetch(f"select {_PAYMENT} from request_payment where status = 'held' order by id limit $1", limit)
     return [_payment(row) for row in rows]
 
 
 async def close_overpayment(
-    tx: Tx, request_payment: RequestPayment, status: RequestPaymentStatus, decided_by: str, note: str
+    tx: Tx, request_payment: DonationRequestPayment, status: RequestPaymentStatus, decided_by: str, note: str
 ) -> None:
     """Record the outcome of a locked transfer's overpayment."""
     await tx.execute(

@@ -59,7 +59,7 @@ async def find_or_recreate_donation(tx: Tx, session: DonationSession, donation: 
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
     if covered is not None:
-        covered = await gift_aid_declarations.find_for_restored_donation(
+        covered = await gift_aid_declarations.find_declaration_id_for_restored_donation(
             tx, Partner(donation.partner_id), donation.user_id, tx.now, covered
         )
     created = domain.new_hosted_donation(
@@ -73,7 +73,7 @@ async def find_or_recreate_donation(tx: Tx, session: DonationSession, donation: 
 
 async def _insert_created(tx: Tx, donation: Donation) -> Donation:
     await store.insert(tx, Partner(donation.partner_id), donation)
-    await outbox.emit(tx, donation.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
+    await outbox.emit_event(tx, donation.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
     return donation
 
 
@@ -100,7 +100,9 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, det
     if session.options.dedication:
         await dedications.set_email(tx, partner, promised.id, details.dedication_email)
     if current is not None and covered != current:
-        await gift_aid_declarations.delete_unused(tx, [current])  # V6: the first declaration is no longer needed
+        await gift_aid_declarations.delete_unused_declarations(
+            tx, [current]
+        )  # V6: the first declaration is no longer needed
     if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:
         raise NotFound
     return donation
@@ -119,12 +121,16 @@ async def _covering_declaration(
     currency = details.money.currency
     if currency != gift_aid_declarations_domain.CURRENCY or (user_id is None and details.declarer is None):
         return None
-    if not gift_aid_declarations_domain.is_eligible(currency, await organisations.get(tx, partner, organisation_id)):
+    if not gift_aid_declarations_domain.is_eligible_for_gift_aid(
+        currency, await organisations.get(tx, partner, organisation_id)
+    ):
         return None
     if details.declarer is not None and details.frequency != "one_time":
-        return await gift_aid_declarations.find_or_create_for_regular_donation(
+        return await gift_aid_declarations.find_or_create_declaration_for_regular_donation(
             tx, partner, details.declarer, organisation_id, current
         )
     if details.declarer is not None:
-        return await gift_aid_declarations.find_or_create_for_donation(tx, partner, details.declarer, made, current)
-    return await gift_aid_declarations.find_covering_declaration(tx, partner, user_id, made, current)
+        return await gift_aid_declarations.find_or_create_declaration_for_donation(
+            tx, partner, details.declarer, made, current
+        )
+    return await gift_aid_declarations.find_covering_declaration_id(tx, partner, user_id, made, current)

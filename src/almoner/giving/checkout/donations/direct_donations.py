@@ -114,9 +114,9 @@ async def _gift_aid_for(
 
     Raises GiftAidMissing if the partner requires one and there is none.
     """
-    if not gift_aid_declarations_domain.is_eligible(currency, organisation):
+    if not gift_aid_declarations_domain.is_eligible_for_gift_aid(currency, organisation):
         return None
-    found = named or await gift_aid_declarations.find_covering_declaration(tx, Partner(account.id), user_id, made)
+    found = named or await gift_aid_declarations.find_covering_declaration_id(tx, Partner(account.id), user_id, made)
     if found is None and account.requires_gift_aid:
         raise domain.GiftAidMissing
     return found

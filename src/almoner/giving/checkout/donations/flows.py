@@ -28,10 +28,10 @@ from almoner.giving.checkout.payments.domain import (
     SETTLED_STATUSES,
     Decline,
     DeclineAction,
-    ForeignPaymentError,
     NoSuchPayment,
     Payment,
     PaymentMethodGone,
+    PaymentNotOursError,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
@@ -39,7 +39,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderUnavailable,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import FutureUseConsent, OffSessionCharge, PaymentOrder, PaymentProvider
+from almoner.giving.checkout.payments.ports import FutureUseConsent, OffSessionCharge, PaymentProvider, PaymentRequest
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession, SessionExpired
 from almoner.giving.subscriptions.donation_subscriptions import domain as donation_subscriptions_domain
@@ -82,7 +82,7 @@ class _PaymentFlow:
         self._provider = context.provider
         self._figures = context.limits
 
-    async def call(self, ask: ProviderCall) -> ProviderPayment:
+    async def make_call(self, ask: ProviderCall) -> ProviderPayment:
         """Call the provider. Raises ProviderUnavailable; safe to repeat."""
         try:
             return await ask.send()
@@ -96,7 +96,7 @@ class _PaymentFlow:
         else:
             page = f"{payment.pages_url}/{domain.REGULAR_PAGE}/{tx.ids.text('donation', donation.id)}"
         token = f"?token={tx.vault.page_token(RETURN_PURPOSE, payment.id)}"
-        order = PaymentOrder(
+        order = PaymentRequest(
             key=payments.payment_idempotency_key(tx, payment.id),
             money=payment.money,
             description=payment.description,
@@ -139,7 +139,7 @@ class _PaymentFlow:
             or subscription.status not in donation_subscriptions_domain.CHARGED_STATUSES
             or tx.deployment.issuer_day_at(tx.now) > last_day
         )
-        if over and await payments.cancel_unsent(tx, payment.id):
+        if over and await payments.cancel_unsent_payment(tx, payment.id):
             return None
         if not over and payment.called_at is None:
             (await partners.get(tx, Partner(subscription.partner_id))).ensure_not_paused()
@@ -232,7 +232,7 @@ class _StartPayment(_PaymentFlow):
             return FlowDone(domain.session_donation_of(donation, payment))
         session.ensure_open(tx.now)
         if payment.provider == BANK_TRANSFER:
-            await payments.cancel_transfer(tx, payment)
+            await payments.cancel_bank_transfer(tx, payment)
             return await self._attempt(tx, session)
         if self._ended == payment.id:
             return FlowDone(
@@ -269,7 +269,7 @@ class _StartPayment(_PaymentFlow):
             tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language, allowed
         )
         if self._browser is not None:
-            await card_testing.record_attempt(tx, partner, payment.id, self._browser, allowed, code)
+            await card_testing.record_payment_attempt(tx, partner, payment.id, self._browser, allowed, code)
         await service.enqueue_attempt_cancellation(tx, payment, due)
         return await self.create(tx, payment, donation)
 
@@ -286,14 +286,14 @@ class _StartPayment(_PaymentFlow):
             _, code = await card_testing.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
-            await card_testing.record_attempt(tx, partner, started.id, self._browser, 1, code)
+            await card_testing.record_payment_attempt(tx, partner, started.id, self._browser, 1, code)
             await card_testing.record_payment_outcome(
                 tx, self._figures, PaymentOutcome(started.id, 0, paid=False, ended=True)
             )
         page = f"{started.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
-        return FlowDone(domain.session_donation_of(donation, await payments.start_transfer(tx, started, page)))
+        return FlowDone(domain.session_donation_of(donation, await payments.start_bank_transfer(tx, started, page)))
 
-    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
+    async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
         """Apply the response, and continue with ``prepare``."""
         await self.apply_answer(tx, provider_payment)
 
@@ -325,7 +325,7 @@ class _RefreshPayment(_PaymentFlow):
         self._newest_asked = True
         return self.fetch(newest.provider_payment)
 
-    async def record(
+    async def record_result(
         self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment
     ) -> FlowDone[SessionDonation] | None:
         """Apply the response; returns the session's state, or None while the newest attempt is still to be fetched."""
@@ -349,7 +349,7 @@ class _HandleWebhook(_PaymentFlow):
             return FlowDone(None)
         return self.fetch(self._event.payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
+    async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
         """Store the webhook's ID and apply the response in one transaction; concurrent deliveries wait here."""
         if await payments.record_event(tx, self._provider.name, self._event):
             await self.apply_answer(tx, provider_payment)
@@ -370,7 +370,7 @@ class _CancelPayment(_PaymentFlow):
         if payment is None or not payment.is_payable:
             return FlowDone(True)
         if payment.provider == BANK_TRANSFER:
-            await payments.cancel_transfer(tx, payment)
+            await payments.cancel_bank_transfer(tx, payment)
             return FlowDone(True)
         if payment.provider_payment is None:
             return await self.start(tx, payment) or FlowDone(True)
@@ -379,7 +379,7 @@ class _CancelPayment(_PaymentFlow):
         self._asked = True
         return self.cancel(payment, payment.provider_payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
+    async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
         """Apply the response, and continue with ``prepare``."""
         await self.apply_answer(tx, provider_payment)
 
@@ -412,7 +412,7 @@ class _PayLaterDonation(_PaymentFlow):
         await service.enqueue_attempt_cancellation(tx, payment, tx.now + self._figures.payment_lifetime)
         return await self.create(tx, payment, donation)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
+    async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
         """Apply the response, and continue with ``prepare``."""
         await self.apply_answer(tx, provider_payment)
 
@@ -433,7 +433,7 @@ class _FinishPayment(_PaymentFlow):
             return await self.start(tx, payment) or FlowDone(None)
         return self.fetch(payment.provider_payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
+    async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
         """Apply the response."""
         await self.apply_answer(tx, provider_payment)
         return FlowDone(None)
@@ -476,7 +476,7 @@ async def start_payment(
     )
 
 
-async def start_later_donation_payment(context: PaymentContext, donation_id: UUID) -> str | None:
+async def create_later_donation_payment_page(context: PaymentContext, donation_id: UUID) -> str | None:
     """The page where the donor pays an open date of a subscription; None if it is paid or over.
 
     Raises NotFound, AccountPaused, ProviderUnavailable.
@@ -516,7 +516,7 @@ async def handle_provider_webhook(context: PaymentContext, event: ProviderEvent)
     try:
         await leases.run_leased_flow(context.db, _HandleWebhook(context, event))
     except ProviderUnavailable as error:
-        if isinstance(error.__cause__, ForeignPaymentError):
+        if isinstance(error.__cause__, PaymentNotOursError):
             return False
         if isinstance(error.__cause__, NoSuchPayment):
             raise WebhookRefused("the notice names a payment that its provider does not know") from error
@@ -537,19 +537,19 @@ async def finish_payment(context: PaymentContext, payment_id: UUID) -> None:
     await leases.run_leased_flow(context.db, _FinishPayment(context, payment_id))
 
 
-async def refresh_payment_method(context: PaymentContext, payment_method: str) -> bool:
+async def refresh_saved_payment_method(context: PaymentContext, provider_method_id: str) -> bool:
     """Refresh a saved payment method that its bank may have renewed; False if no subscription uses it.
 
     Raises ProviderUnavailable.
     """
     provider = context.provider
     async with context.db.read() as tx:
-        plan_ids = await donation_subscriptions.list_using_payment_method(tx, provider.name, payment_method)
+        plan_ids = await donation_subscriptions.list_ids_using_payment_method(tx, provider.name, provider_method_id)
         subscription = await donation_subscriptions.get(tx, ALL_PARTNERS, plan_ids[0]) if plan_ids else None
     if subscription is None or subscription.payment_method is None:
         return False
     try:
-        saved = await provider.fetch_payment_method(subscription.payment_method.customer, payment_method)
+        saved = await provider.fetch_payment_method(subscription.payment_method.customer, provider_method_id)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     async with context.db.write() as tx:

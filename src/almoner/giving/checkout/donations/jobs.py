@@ -10,7 +10,7 @@ import msgspec
 from almoner.giving.checkout.card_testing.domain import STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donations import flows, service
 from almoner.giving.checkout.donations.flows import LEASE_KIND, PaymentContext
-from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, FINISH_PAYMENT, CancelPayment, FinishPayment
+from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, FINISH_PAYMENT, CancelPaymentJob, FinishPaymentJob
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.subscriptions.donation_subscriptions.domain import (
@@ -20,7 +20,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 from almoner.kit.errors import AccountPaused
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import leases, queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobKind, JobRetry, Result
 
 RETRY_DELAY: Final = timedelta(minutes=1)
@@ -35,7 +35,7 @@ class JobDependencies:
     limits: CardTestingLimits = STRICT_LIMITS
 
 
-class DeletePaymentMethod(msgspec.Struct, frozen=True):
+class DeletePaymentMethodJob(msgspec.Struct, frozen=True):
     """A saved payment method that no subscription uses any more."""
 
     provider: str
@@ -43,17 +43,17 @@ class DeletePaymentMethod(msgspec.Struct, frozen=True):
     payment_method: str
 
 
-FORGET_PAYMENT_METHOD: Final = JobKind("donations.delete_payment_method", DeletePaymentMethod)
-tasks: Final = Tasks()
-provider_tasks: Final = TasksWithDependencies[JobDependencies]()
+FORGET_PAYMENT_METHOD: Final = JobKind("donations.delete_payment_method", DeletePaymentMethodJob)
+tasks: Final = TaskRegistry()
+provider_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 @tasks.on_internal_event(PAYMENT_METHOD_REPLACED)
 async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodReplacedEvent]) -> None:
     """Enqueue the deletion of replaced payment methods."""
     jobs = [
-        FORGET_PAYMENT_METHOD.new_job(
-            DeletePaymentMethod(one.provider, one.customer, one.payment_method), unique=one.payment_method
+        FORGET_PAYMENT_METHOD.build_job(
+            DeletePaymentMethodJob(one.provider, one.customer, one.payment_method), unique_key=one.payment_method
         )
         for one in replaced
     ]
@@ -62,7 +62,7 @@ async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodRep
 
 @provider_tasks.job(FORGET_PAYMENT_METHOD)
 async def delete_payment_method(
-    dependencies: JobDependencies, _context: JobContext, job: DecodedJob[DeletePaymentMethod]
+    dependencies: JobDependencies, _context: JobContext, job: DecodedJob[DeletePaymentMethodJob]
 ) -> Result:
     """Have the provider delete a saved payment method."""
     if job.details.provider != dependencies.provider.name:
@@ -75,7 +75,9 @@ async def delete_payment_method(
 
 
 @provider_tasks.job(CANCEL_PAYMENT)
-async def cancel_payment(dependencies: JobDependencies, context: JobContext, job: DecodedJob[CancelPayment]) -> Result:
+async def cancel_payment(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[CancelPaymentJob]
+) -> Result:
     """Cancel a payment attempt that must not be paid."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
@@ -86,7 +88,9 @@ async def cancel_payment(dependencies: JobDependencies, context: JobContext, job
 
 
 @provider_tasks.job(FINISH_PAYMENT)
-async def finish_payment(dependencies: JobDependencies, context: JobContext, job: DecodedJob[FinishPayment]) -> Result:
+async def finish_payment(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[FinishPaymentJob]
+) -> Result:
     """Charge a saved payment method, or finish a call that a crash left unrecorded (I5)."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
@@ -111,14 +115,14 @@ async def _lost_calls_due_at(tx: Tx) -> datetime | None:
 
 async def _recover_lost_calls(tx: Tx) -> int:
     lost = await leases.take_over_expired_leases(tx, ALL_PARTNERS, LEASE_KIND, service.BATCH)
-    await queue.enqueue_jobs(tx, [FINISH_PAYMENT.new_job(FinishPayment(payment_id)) for payment_id in lost])
+    await queue.enqueue_jobs(tx, [FINISH_PAYMENT.build_job(FinishPaymentJob(payment_id)) for payment_id in lost])
     return len(lost)
 
 
-tasks.periodic("donations.cancel_abandoned", service.next_cancellation_at, service.cancel_abandoned_donations)
-tasks.periodic("donations.erase_donors", service.next_erasure_at, service.erase_donors)
-tasks.periodic("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
+tasks.add_periodic_job("donations.cancel_abandoned", service.next_cancellation_at, service.cancel_abandoned_donations)
+tasks.add_periodic_job("donations.erase_donors", service.next_erasure_at, service.erase_donors)
+tasks.add_periodic_job("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
 # Not more often: lists are exact without it, but slow down as the totals become stale.
-tasks.periodic(
-    "donations.refresh_totals", service.next_totals_refresh_at, service.refresh_list_totals, every=timedelta(minutes=1)
+tasks.add_periodic_job(
+    "donations.refresh_totals", service.next_totals_refresh_at, service.refresh_list_totals, period=timedelta(minutes=1)
 )

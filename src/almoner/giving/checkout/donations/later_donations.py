@@ -21,13 +21,13 @@ from almoner.platform.jobs.queue import JobKind
 _DEFAULT_LANGUAGE: Final = "en"
 
 
-class FinishPayment(msgspec.Struct, frozen=True):
+class FinishPaymentJob(msgspec.Struct, frozen=True):
     """The payment attempt to finish."""
 
     payment: UUID
 
 
-FINISH_PAYMENT: Final = JobKind("donations.finish_payment", FinishPayment)
+FINISH_PAYMENT: Final = JobKind("donations.finish_payment", FinishPaymentJob)
 
 
 async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:
@@ -38,7 +38,7 @@ async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_
     if first is not None and first.organisation_id == subscription.organisation_id:
         donation = replace(donation, designation=first.designation, giving_link_id=first.giving_link_id)
     await store.insert(tx, Partner(subscription.partner_id), donation)
-    await outbox.emit(tx, subscription.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
+    await outbox.emit_event(tx, subscription.partner_id, domain.CREATED, schemas.donation_response(tx, donation))
     return donation
 
 
@@ -47,9 +47,9 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
     partner = Partner(subscription.partner_id)
     if subscription.money.currency != gift_aid_declarations_domain.CURRENCY:
         return None
-    declared = await store.declaration_of_first_donation(tx, partner, subscription.session_id)
+    declared = await store.declaration_id_of_first_donation(tx, partner, subscription.session_id)
     if declared is not None:
-        covered = await gift_aid_declarations.find_for_later_donation(
+        covered = await gift_aid_declarations.find_declaration_id_for_later_donation(
             tx, partner, declared, subscription.organisation_id
         )
         if covered is not None:
@@ -57,9 +57,9 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
     if subscription.user_id is None:
         return None
     organisation = await organisations.get(tx, partner, subscription.organisation_id)
-    if not gift_aid_declarations_domain.is_eligible(subscription.money.currency, organisation):
+    if not gift_aid_declarations_domain.is_eligible_for_gift_aid(subscription.money.currency, organisation):
         return None
-    return await gift_aid_declarations.find_covering_declaration(tx, partner, subscription.user_id, tx.now)
+    return await gift_aid_declarations.find_covering_declaration_id(tx, partner, subscription.user_id, tx.now)
 
 
 async def apply_subscription_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:
@@ -83,4 +83,4 @@ async def charge_off_session(tx: Tx, subscription: DonationSubscription, donatio
         1,
         off_session=True,
     )
-    await FINISH_PAYMENT.enqueue(tx, FinishPayment(payment.id))
+    await FINISH_PAYMENT.enqueue(tx, FinishPaymentJob(payment.id))

@@ -44,7 +44,7 @@ def webhook_routes(
             case "setup":
                 own = handle_setup is not None and await handle_setup(event)
             case "payment_method":
-                own = await flows.refresh_payment_method(context, event.payment)
+                own = await flows.refresh_saved_payment_method(context, event.payment)
             case _:
                 own = await flows.handle_provider_webhook(context, event)
         if not own:

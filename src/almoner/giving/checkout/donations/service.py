@@ -25,7 +25,7 @@ from almoner.giving.checkout.donations.domain import (
     SessionDonation,
 )
 from almoner.giving.checkout.donations.later_donations import FINISH_PAYMENT as FINISH_PAYMENT
-from almoner.giving.checkout.donations.later_donations import FinishPayment as FinishPayment
+from almoner.giving.checkout.donations.later_donations import FinishPaymentJob as FinishPaymentJob
 from almoner.giving.checkout.donations.later_donations import apply_subscription_amount as apply_subscription_amount
 from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
 from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
@@ -39,7 +39,9 @@ from almoner.giving.checkout.donations.store_money import remove_from_disburseme
 from almoner.giving.checkout.donations.store_money import (
     unpaid_balances_of_organisation as unpaid_balances_of_organisation,
 )
-from almoner.giving.checkout.donations.store_requests import lock_unpaid_of_request as lock_unpaid_of_request
+from almoner.giving.checkout.donations.store_requests import (
+    lock_unpaid_donations_of_request as lock_unpaid_donations_of_request,
+)
 from almoner.giving.checkout.donations.store_requests import oldest_uninvoiced_at as oldest_uninvoiced_at
 from almoner.giving.checkout.donations.store_requests import sum_uninvoiced_donations as sum_uninvoiced_donations
 from almoner.giving.checkout.donations.store_requests import uninvoiced_groups as uninvoiced_groups
@@ -51,7 +53,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     UnallocatedReason,
-    foreign_payment_reason,
+    other_mode_or_account_reason,
 )
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
@@ -68,13 +70,13 @@ from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
 
 
-class CancelPayment(msgspec.Struct, frozen=True):
+class CancelPaymentJob(msgspec.Struct, frozen=True):
     """The payment attempt to cancel."""
 
     payment: UUID
 
 
-CANCEL_PAYMENT: Final = JobKind("donations.close_payment", CancelPayment)
+CANCEL_PAYMENT: Final = JobKind("donations.close_payment", CancelPaymentJob)
 BATCH: Final = 1000  # S4
 
 
@@ -100,9 +102,9 @@ async def next_totals_refresh_at(tx: Tx) -> datetime | None:
     return tx.now if await store_lists.has_stale_totals(tx) else None
 
 
-async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def donation_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with donations to each of these organisations (settled 6)."""
-    return await store.partners_by_organisation(tx, organisation_ids)
+    return await store.donation_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
@@ -283,11 +285,11 @@ async def resend_receipt(tx: Tx, partner: Partner, donation_id: UUID) -> bool:
 
 async def _request_receipt_resend(tx: Tx, partner: Partner, donation_id: UUID) -> None:
     requested = domain.ReceiptResendRequestedEvent(donation_id, partner.id)
-    await outbox.emit_internal(tx, domain.RECEIPT_RESEND_REQUESTED, requested, partner=partner.id)
+    await outbox.emit_internal_event(tx, domain.RECEIPT_RESEND_REQUESTED, requested, partner_id=partner.id)
 
 
 def _foreign_reason(tx: Tx, provider_payment: ProviderPayment) -> UnallocatedReason | None:
-    return foreign_payment_reason(provider_payment, live=not tx.deployment.sandbox)
+    return other_mode_or_account_reason(provider_payment, is_live_mode=not tx.deployment.sandbox)
 
 
 async def _record_unallocated(
@@ -311,7 +313,9 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
     return confirmed
 
 
-async def apply_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPayment, note: str, by: str) -> Donation:
+async def apply_unallocated_payment(
+    tx: Tx, unallocated_payment: UnallocatedPayment, note: str, decided_by: str
+) -> Donation:
     """Apply an unallocated bank transfer to its donation, on an operator's decision.
 
     The donation is settled at once. If it was cancelled meanwhile, a new one is created. Raises InvalidState.
@@ -321,7 +325,7 @@ async def apply_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPaym
     session = await sessions.get_for_update(tx, await session_id_of(tx, source.donation_id))
     living = await store.find_uncancelled_by_session(tx, session.id)
     donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
-    if await payments.list_payable_attempts(tx, [donation.id]):
+    if await payments.list_payable_attempt_ids(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
     donation = await find_or_recreate_donation(tx, session, donation, unallocated_payment.money)
     payment = await payments.create_attempt(
@@ -334,7 +338,7 @@ async def apply_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPaym
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await mark_settled(tx, {received.id: unallocated_payment.money})
-    await suspense.apply_to_donation(tx, unallocated_payment, payment, received.organisation_id, note, by)
+    await suspense.apply_to_donation(tx, unallocated_payment, payment, received.organisation_id, note, decided_by)
     return received
 
 
@@ -349,7 +353,7 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
             tx, domain.CANCELLED, [(one.partner_id, serialise_for_api(tx, one)) for one in cancelled]
         )
         await _enqueue_live_cancels(tx, [donation.id for donation in cancelled])
-        await donation_subscriptions.cancel_unstarted(
+        await donation_subscriptions.cancel_unstarted_subscriptions(
             tx, [one.subscription_id for one in cancelled if one.subscription_id]
         )
     return len(cancelled)
@@ -357,19 +361,19 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
 
 async def cancel_later_donation(tx: Tx, donation_id: UUID) -> None:
     """Cancel the unpaid donation of a due date that has passed; its subscription is locked."""
-    if (cancelled := await store.cancel_unpaid(tx, donation_id)) is not None:
+    if (cancelled := await store.cancel_unpaid_donation(tx, donation_id)) is not None:
         await emit_event(tx, domain.CANCELLED, cancelled)
         await _enqueue_live_cancels(tx, [donation_id])
 
 
 async def has_payment_in_progress(tx: Tx, donation_id: UUID) -> bool:
     """Whether a donation is being paid right now."""
-    return bool(await payments.list_payable_attempts(tx, [donation_id]))
+    return bool(await payments.list_payable_attempt_ids(tx, [donation_id]))
 
 
 async def next_cancellation_at(tx: Tx) -> datetime | None:
     """When the next unpaid donation is due to be cancelled."""
-    unpaid, awaited = await store.oldest_unpaid_and_awaited_at(tx)
+    unpaid, awaited = await store.oldest_unpaid_and_awaiting_transfer_at(tx)
     due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_LIFETIME)
     return min((one for one in due if one), default=None)
 
@@ -378,7 +382,7 @@ async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
     """Erase donors of donations cancelled 30 days ago and never paid (V6); returns how many."""
     count, declarations = await store.erase_donors(tx, tx.now - domain.ERASED_AFTER, limit)
     if declarations:
-        await gift_aid_declarations.delete_unused(tx, declarations)
+        await gift_aid_declarations.delete_unused_declarations(tx, declarations)
     return count
 
 
@@ -390,13 +394,13 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
     """Enqueue the cancellation of open payment attempts at the provider."""
-    live = await payments.list_payable_attempts(tx, donation_ids)
-    await queue.enqueue_jobs(tx, [CANCEL_PAYMENT.new_job(CancelPayment(payment_id)) for payment_id in live])
+    live = await payments.list_payable_attempt_ids(tx, donation_ids)
+    await queue.enqueue_jobs(tx, [CANCEL_PAYMENT.build_job(CancelPaymentJob(payment_id)) for payment_id in live])
 
 
-async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due: datetime) -> None:
+async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due_at: datetime) -> None:
     """Enqueue the cancellation of a payment attempt at a given time, if it is unpaid by then (S5, H6)."""
-    await CANCEL_PAYMENT.enqueue(tx, CancelPayment(payment.id), due=due)
+    await CANCEL_PAYMENT.enqueue(tx, CancelPaymentJob(payment.id), due_at=due_at)
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation:
@@ -429,17 +433,17 @@ async def has_undisbursed_donations(tx: Tx, batch: DisbursementBatch, max_total_
     return await store_money.has_undisbursed_donations(tx, Partner(batch.partner_id), batch, max_total_minor)
 
 
-async def add_to_disbursement(
+async def add_donations_to_disbursement(
     tx: Tx, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> AddedDonations:
     """Add up to ``limit`` settled donations, of at most ``max_total_minor``, to a locked disbursement."""
     partner = Partner(batch.partner_id)
-    return await store_money.add_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
+    return await store_money.add_donations_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
 
 
-async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
+async def mark_donations_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
     """Mark donations of a paid disbursement as disbursed and notify partners; returns how many."""
-    moved = await store_money.mark_disbursed(tx, disbursement_id, limit)
+    moved = await store_money.mark_donations_disbursed(tx, disbursement_id, limit)
     await _emit_all(tx, domain.DISBURSED, moved)
     return len(moved)
 
@@ -458,12 +462,12 @@ async def donations_of_disbursement(
     return await store_money.donations_of_disbursement(tx, disbursement_id, after, limit)
 
 
-async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Donation:
+async def reassign_donation(tx: Tx, donation: Donation, organisation_id: UUID) -> Donation:
     """Assign a locked donation to another nonprofit and notify the partner. Raises InvalidState.
 
     It loses Gift Aid, because a declaration is for one charity.
     """
-    given = await store_money.assign_organisation(tx, donation.id, target_id)
+    given = await store_money.reassign_donation(tx, donation.id, organisation_id)
     if given is None:
         raise domain.InvalidState("only a donation that was received and is in no disbursement can be reassigned")
     await emit_event(tx, domain.REASSIGNED, given)
@@ -476,15 +480,15 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
     Raises NotFound, DeclarationError.
     """
     cancelled = await gift_aid_declarations.cancel_declaration(tx, declaration_id, cancelled_from)
-    await store_money.remove_declaration(tx, declaration_id, cancelled.cancelled_from or tx.now)
+    await store_money.remove_declaration_from_donations(tx, declaration_id, cancelled.cancelled_from or tx.now)
     return cancelled
 
 
-async def add_to_request(
+async def add_donations_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
 ) -> tuple[int, Money, bool]:
     """Add direct donations to a locked donation request; returns how many, their sum, and whether it is full."""
-    asked, is_full = await store_requests.add_to_request(
+    asked, is_full = await store_requests.add_donations_to_request(
         tx, partner, currency, cutoff_at, request_id, limit, max_total_minor
     )
     await _emit_all(tx, domain.PAYMENT_REQUESTED, asked)
@@ -508,4 +512,4 @@ async def _emit_all(tx: Tx, event_type: str, reported: Sequence[Donation]) -> No
 
 async def emit_event(tx: Tx, event_type: str, donation: Donation) -> None:
     """Emit an event with the donation's current record."""
-    await outbox.emit(tx, donation.partner_id, event_type, serialise_for_api(tx, donation))
+    await outbox.emit_event(tx, donation.partner_id, event_type, serialise_for_api(tx, donation))

@@ -200,13 +200,13 @@ async def update_details(
 
 
 @across_partners("held")
-async def update_amount(tx: Tx, donation_id: UUID, minor: int, cover_minor: int) -> None:
+async def update_amount(tx: Tx, donation_id: UUID, amount_minor: int, fee_cover_minor: int) -> None:
     """Set the amount of a locked donation that is not paid."""
     await tx.execute(
         "update donation set amount_minor = $2, cover_minor = $3 where id = $1 and status = 'REQUESTED_PAYMENT'",
         donation_id,
-        minor,
-        cover_minor,
+        amount_minor,
+        fee_cover_minor,
     )
 
 
@@ -225,7 +225,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None
 
 
 @across_partners("held")
-async def cancel_unpaid(tx: Tx, donation_id: UUID) -> Donation | None:
+async def cancel_unpaid_donation(tx: Tx, donation_id: UUID) -> Donation | None:
     """Cancel an unpaid hosted donation; None if it is paid or already cancelled."""
     row = await tx.fetchrow(
         f"""
@@ -349,7 +349,7 @@ async def cancel_abandoned_donations(
 
 
 @across_partners("sweep")
-async def oldest_unpaid_and_awaited_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def oldest_unpaid_and_awaiting_transfer_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
     row = await tx.fetchrow(
         """
@@ -420,7 +420,7 @@ async def oldest_cancelled_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("followers")
-async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def donation_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a donation, cancelled or not, to each of these organisations."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",
@@ -432,7 +432,7 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
     return found
 
 
-async def declaration_of_first_donation(tx: Tx, partner: Partner, session_id: UUID) -> UUID | None:
+async def declaration_id_of_first_donation(tx: Tx, partner: Partner, session_id: UUID) -> UUID | None:
     """The declaration of the first donation of a session's subscription."""
     found: UUID | None = await tx.fetchval(
         """

@@ -18,7 +18,7 @@ from almoner.giving.checkout.donations.store import COLUMNS
 from almoner.platform.database import lists
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page, Position
+from almoner.platform.http.paging import Position, RequestedPage
 
 _NAMES: Final = ("user_id", "organisation_id", "status", "donation_request_id", "giving_link_id", "start", "end")
 _MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}
@@ -65,7 +65,7 @@ _BY_AMOUNT: Final = (lists.SortKey("currency", "bpchar"), lists.SortKey("amount_
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: DonationFilters, sort: DonationSort = "id"
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: DonationFilters, sort: DonationSort = "id"
 ) -> tuple[list[Donation], int]:
     """One page in reading order and the exact total, in one statement. A list sorted by amount has no filters."""
     if sort == "amount":
@@ -89,7 +89,9 @@ def cursor_position_of(donation: Donation, sort: DonationSort) -> Position:
     return (money.currency, money.minor, id_) if sort == "amount" else (id_,)
 
 
-async def _page_of_few(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:
+async def _page_of_few(
+    tx: Tx, partner: Partner, page: RequestedPage, filters: DonationFilters
+) -> tuple[list[Record], int]:
     """A page of one session's or one donor's donations, which are few enough to filter without an index."""
     put = _Arguments()
     conditions = [f"partner_id = {put(partner.id)}"]
@@ -119,7 +121,9 @@ async def _page_of_few(tx: Tx, partner: Partner, page: Page, filters: DonationFi
     return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def _filtered_page(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:
+async def _filtered_page(
+    tx: Tx, partner: Partner, page: RequestedPage, filters: DonationFilters
+) -> tuple[list[Record], int]:
     given = {name: value for name in _NAMES if (value := getattr(filters, name)) is not None}
     put = _Arguments()
     mine = put(partner.id)
@@ -151,7 +155,7 @@ def _index_ranges(given: Mapping[str, object]) -> list[Mapping[str, object]]:
     return [{**given, "status": status} for status in _STATUSES]
 
 
-def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+def _walk(put: _Arguments, mine: str, page: RequestedPage, given: Mapping[str, object]) -> str:
     walks = [_range_query(put, mine, page, one) for one in _index_ranges(given)]
     if len(walks) == 1:
         return walks[0]
@@ -160,7 +164,7 @@ def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -
     return f"select id from ({together}) walked order by id {order} limit {page.limit}"
 
 
-def _range_query(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+def _range_query(put: _Arguments, mine: str, page: RequestedPage, given: Mapping[str, object]) -> str:
     """The filters as a range of the one index with the right order."""
     low, high = _bounds(put, given)
     if page.after_id is not None and page.reads_descending:
@@ -306,8 +310,8 @@ async def has_stale_totals(tx: Tx) -> bool:
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))
 
 
-async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date, int]:
-    """Count paid donations by their day of creation (UTC) since ``first``."""
+async def count_paid_by_day(tx: Tx, partner: Partner, first_day: date) -> dict[date, int]:
+    """Count paid donations by their day of creation (UTC) since ``first_day``."""
     rows = await tx.fetch(
         f"""
         select day, sum(donations)::bigint as donations from (
@@ -319,6 +323,6 @@ async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date,
         """,
         partner.id,
         ["RECEIVED_PAYMENT", "DISBURSED"],
-        first,
+        first_day,
     )
     return {row["day"]: row["donations"] for row in rows}

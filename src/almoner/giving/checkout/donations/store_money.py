@@ -98,7 +98,7 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 """
 
 
-async def add_to_disbursement(
+async def add_donations_to_disbursement(
     tx: Tx, partner: Partner, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> AddedDonations:
     """Add the oldest settled donations, up to ``limit`` and ``max_total_minor``, to a disbursement.
@@ -128,7 +128,7 @@ from oldest where d.id = oldest.id returning {_RETURNED}
 
 
 @across_partners("held")
-async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
+async def mark_donations_disbursed(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a paid disbursement to DISBURSED."""
     rows = await tx.fetch(MARK_DISBURSED, disbursement_id, tx.now, limit)
     return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
@@ -172,7 +172,7 @@ async def donations_of_disbursement(tx: Tx, disbursement_id: UUID, after: UUID |
 
 
 @across_partners("held")
-async def assign_organisation(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donation | None:
+async def reassign_donation(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donation | None:
     """Assign a received donation to another nonprofit, without Gift Aid; None if its status does not allow this."""
     row = await tx.fetchrow(
         f"""
@@ -189,8 +189,10 @@ async def assign_organisation(tx: Tx, donation_id: UUID, organisation_id: UUID) 
 
 
 @across_partners("held")
-async def remove_declaration(tx: Tx, declaration_id: UUID, since: datetime) -> None:
+async def remove_declaration_from_donations(tx: Tx, declaration_id: UUID, created_since: datetime) -> None:
     """Remove a declaration from the donations made since a given time."""
     await tx.execute(
-        "update donation set gift_aid_id = null where gift_aid_id = $1 and created_at >= $2", declaration_id, since
+        "update donation set gift_aid_id = null where gift_aid_id = $1 and created_at >= $2",
+        declaration_id,
+        created_since,
     )

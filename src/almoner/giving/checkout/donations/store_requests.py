@@ -73,7 +73,7 @@ select asked.*, seen.donations from (select count(*)::int as donations from olde
 """
 
 
-async def add_to_request(
+async def add_donations_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
 ) -> tuple[list[Donation], bool]:
     """Add the oldest donations to a donation request that the caller has locked, up to ``max_total_minor``.
@@ -99,7 +99,7 @@ class UnpaidDonation(NamedTuple):
 
 
 @across_partners("held")
-async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[UnpaidDonation]:
+async def lock_unpaid_donations_of_request(tx: Tx, request_id: UUID, limit: int) -> list[UnpaidDonation]:
     """The oldest unpaid donations of a request with their amounts, locked."""
     return [UnpaidDonation(row["id"], row["amount_minor"]) for row in await tx.fetch(_LOCK_UNPAID, request_id, limit)]
 

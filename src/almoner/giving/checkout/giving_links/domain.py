@@ -108,7 +108,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class OptOut:
+class GivingLinkOptOut:
     """A nonprofit's opt-out of giving links. ``reason``: the nonprofit's reason, as recorded by an operator."""
 
     organisation_id: UUID

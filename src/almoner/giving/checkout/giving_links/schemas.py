@@ -122,9 +122,9 @@ class GivingLinkInput:
 
     values: Mapping[str, Any]
 
-    def value_or(self, name: str, current: Any) -> Any:
+    def new_value_or_current(self, field_name: str, current: Any) -> Any:
         """The new value of a member, or the current one."""
-        return self.values.get(name, current)
+        return self.values.get(field_name, current)
 
 
 class GivingLinkBody(RequestBody):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.giving.checkout.giving_links import domain, store
-from almoner.giving.checkout.giving_links.domain import GivingLink, OptOut, Recipient
+from almoner.giving.checkout.giving_links.domain import GivingLink, GivingLinkOptOut, Recipient
 from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
 from almoner.giving.checkout.giving_links.store import find_by_slug as find_by_slug
 from almoner.giving.checkout.giving_links.store import find_progress as find_progress
@@ -60,7 +60,7 @@ async def create(
 
     Raises IncorrectParams, OrganisationNotFound, CategoryNotFound, CannotAcceptDonations, SlugTaken, InvalidMetadata.
     """
-    if (held := await store.lock_and_count(tx, partner)) >= domain.MAX_LINKS:
+    if (held := await store.lock_and_count_links(tx, partner)) >= domain.MAX_LINKS:
         raise IncorrectParams(f"there are already {held} giving links, which is the maximum")
     blank = GivingLink(
         tx.new_id(),
@@ -126,7 +126,7 @@ async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> Gi
     return changed
 
 
-async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, by: str) -> bool:
+async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, blocked_by: str) -> bool:
     """Exclude a nonprofit from giving links; False if it is already excluded.
 
     Raises NotFound, IncorrectParams.
@@ -134,7 +134,7 @@ async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, by: str) -
     if not 1 <= len(reason) <= _LONGEST_REASON:
         raise IncorrectParams(f"the note must have 1 to {_LONGEST_REASON:,} characters")
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    return await store.insert_opt_out(tx, OptOut(organisation.id, reason, by, tx.now))
+    return await store.insert_opt_out(tx, GivingLinkOptOut(organisation.id, reason, blocked_by, tx.now))
 
 
 async def allow_nonprofit(tx: Tx, organisation_id: UUID) -> bool:

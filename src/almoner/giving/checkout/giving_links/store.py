@@ -6,12 +6,12 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, OptOut, Recipient
+from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, GivingLinkOptOut, Recipient
 from almoner.giving.checkout.sessions.domain import DonationOptions
 from almoner.nonprofits.organisations.domain import donation_currencies_of_country
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 _COLUMNS: Final = (
     "id, partner_id, slug, title, text, image_key, organisation_ids, category_id, currencies, frequencies, goal_minor, "
@@ -120,14 +120,16 @@ async def find_by_slug(tx: Tx, slug: str) -> GivingLink | None:
     return _link(row) if row else None
 
 
-async def lock_and_count(tx: Tx, partner: Partner) -> int:
+async def lock_and_count_links(tx: Tx, partner: Partner) -> int:
     """Count the partner's giving links; locks the partner, so that none is added meanwhile."""
     await tx.execute("select from partner where id = $1 for no key update", partner.id)
     found: int = await tx.fetchval("select count(*) from giving_link where partner_id = $1", partner.id)
     return found
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, *, active: bool | None) -> tuple[list[GivingLink], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: RequestedPage, *, active: bool | None
+) -> tuple[list[GivingLink], int]:
     """One page of the partner's links in reading order, and the total, from one snapshot."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
@@ -195,17 +197,17 @@ async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) 
     return FundraisingProgress(row["raised"], row["donors"])
 
 
-async def insert_opt_out(tx: Tx, refusal: OptOut) -> bool:
+async def insert_opt_out(tx: Tx, opt_out: GivingLinkOptOut) -> bool:
     """Store an opt-out; False if the organisation already has one."""
     made = await tx.fetchval(
         """
         insert into giving_link_refusal (organisation_id, reason, refused_by, refused_at) values ($1, $2, $3, $4)
         on conflict (organisation_id) do nothing returning true
         """,
-        refusal.organisation_id,
-        refusal.reason,
-        refusal.refused_by,
-        refusal.refused_at,
+        opt_out.organisation_id,
+        opt_out.reason,
+        opt_out.refused_by,
+        opt_out.refused_at,
     )
     return bool(made)
 
@@ -218,7 +220,7 @@ async def delete_opt_out(tx: Tx, organisation_id: UUID) -> bool:
     return bool(lifted)
 
 
-async def list_opt_outs(tx: Tx, limit: int) -> list[OptOut]:
+async def list_opt_outs(tx: Tx, limit: int) -> list[GivingLinkOptOut]:
     """The newest opt-outs."""
     rows = await tx.fetch(
         """
@@ -227,4 +229,4 @@ async def list_opt_outs(tx: Tx, limit: int) -> list[OptOut]:
         """,
         limit,
     )
-    return [OptOut(*row) for row in rows]
+    return [GivingLinkOptOut(*row) for row in rows]

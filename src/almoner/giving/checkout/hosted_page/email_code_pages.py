@@ -83,7 +83,7 @@ class EmailCodePages:
         return self._page(opened, form, notice=FormNotice("give.code.sent"))
 
     async def _check(self, opened: OpenedSession, form: DonationForm, code: str) -> Response:
-        gift = self._give.read_details(opened, form)
+        gift = self._give.parse_details_of_session(opened, form)
         if not isinstance(gift, DonationDetails):
             return redirect_to(f"/give/{opened.name}")  # the form shows what has changed
         async with self._db.write() as tx:

@@ -23,30 +23,34 @@ Three cookies hold the form's longest names, addresses and messages in any scrip
 """
 
 
-def store_form(response: Response, vault: Vault, session: UUID, name: str, form: DonationForm, *, seconds: int) -> None:
+def store_form(
+    response: Response, vault: Vault, session_id: UUID, cookie_name: str, form: DonationForm, *, max_age_seconds: int
+) -> None:
     """Store the form input in the session's cookies."""
     plain = zlib.compress(msgspec.json.encode(form), 9)
-    sealed = urlsafe_b64encode(vault.encrypt(plain, context=_CONTEXT, binding=session.bytes)).decode()
-    for cookie, part in zip(_cookies(name), _parts(sealed), strict=True):
+    sealed = urlsafe_b64encode(vault.encrypt(plain, context=_CONTEXT, associated_data=session_id.bytes)).decode()
+    for cookie, part in zip(_cookies(cookie_name), _parts(sealed), strict=True):
         if part:
-            response.set_cookie(cookie, part, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
+            response.set_cookie(
+                cookie, part, max_age=max_age_seconds, path="/", secure=True, httponly=True, samesite="lax"
+            )
         else:
             _delete_cookie(response, cookie)
 
 
-def load_form(request: Request, vault: Vault, session: UUID, name: str) -> DonationForm | None:
+def load_form(request: Request, vault: Vault, session_id: UUID, cookie_name: str) -> DonationForm | None:
     """The form input stored in this browser, if any."""
-    sealed = "".join(request.cookies.get(cookie, "") for cookie in _cookies(name))
+    sealed = "".join(request.cookies.get(cookie, "") for cookie in _cookies(cookie_name))
     try:
-        plain = vault.decrypt(urlsafe_b64decode(sealed), context=_CONTEXT, binding=session.bytes)
+        plain = vault.decrypt(urlsafe_b64decode(sealed), context=_CONTEXT, associated_data=session_id.bytes)
         return msgspec.json.decode(zlib.decompress(plain), type=DonationForm)
     except (ValueError, DecryptionFailed, zlib.error, msgspec.DecodeError):
         return None
 
 
-def clear_form(response: Response, name: str) -> None:
+def clear_form(response: Response, cookie_name: str) -> None:
     """Delete the stored form input."""
-    for cookie in _cookies(name):
+    for cookie in _cookies(cookie_name):
         _delete_cookie(response, cookie)
 
 

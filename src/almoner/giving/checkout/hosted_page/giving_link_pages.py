@@ -21,7 +21,7 @@ from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, is_slug
 from almoner.giving.checkout.hosted_page import device_cookie, prefill, service
 from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
-from almoner.giving.checkout.hosted_page.ports import Checkout, Disclosures
+from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions, OperatorDisclosures
 from almoner.giving.checkout.hosted_page.schemas import DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.hosted_page.views import FormNotice, LinkContext
@@ -95,9 +95,9 @@ class GivingLinkPages:
         db: Database,
         pages: PageRenderer,
         give: DonationPages,
-        checkout: Checkout,
+        checkout: CheckoutFunctions,
         limiter: RateLimiter,
-        disclosures: Disclosures,
+        disclosures: OperatorDisclosures,
     ) -> None:
         self._db = db
         self._pages = pages
@@ -357,7 +357,7 @@ class GivingLinkPages:
         name = self._ids.text("donationsession", giving.session.id)
         visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
         response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), form, details)
-        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
@@ -371,7 +371,7 @@ class GivingLinkPages:
             found, more = await self._named(tx, opened, text), False
         allowed = await giving_links.list_recipients(tx, opened.partner, [one.id for one in found])
         open_ids = {one.id for one in allowed if one.ineligibility_reason is None}
-        language = self._pages.language(opened.language)
+        language = self._pages.language_for_tag(opened.language)
         searched = text or more or number > 1 or len(opened.link.organisation_ids) > _SEARCHED_FROM
         context: dict[str, Any] = {
             "link": opened.link,
@@ -427,7 +427,7 @@ class GivingLinkPages:
         links = closed.account.public_links if closed.account else None
         return self._pages.render_message(
             f"give.{closed.kind}",
-            self._pages.language(getattr(request.state, "language", FALLBACK)),
+            self._pages.language_for_tag(getattr(request.state, "language", FALLBACK)),
             status=410 if closed.kind == "link_over" else 409,
             icon="info",
             partner_links=links,

@@ -30,7 +30,7 @@ from almoner.giving.checkout.donations.domain import (
     WrongTargetCurrency,
 )
 from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cookie, service
-from almoner.giving.checkout.hosted_page.ports import Checkout, LegalNotice
+from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions, LegalNotice
 from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem_key
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.hosted_page.views import FormNotice, HostedPageViews, ReceiptAddressForm, redirect_to
@@ -106,7 +106,7 @@ class DonationPages:
     """The hosted donation pages."""
 
     def __init__(
-        self, db: Database, pages: PageRenderer, checkout: Checkout, notices: Sequence[LegalNotice] = ()
+        self, db: Database, pages: PageRenderer, checkout: CheckoutFunctions, notices: Sequence[LegalNotice] = ()
     ) -> None:
         self._db = db
         self._pages = pages
@@ -140,7 +140,7 @@ class DonationPages:
         # A second tab reuses the first one's cookie: a new one would invalidate the form that is open there.
         visit = link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
         visit = visit or link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, session_id, name)
-        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
@@ -172,7 +172,7 @@ class DonationPages:
         if not giving.accepts_donations:
             return await self._gift(opened)
         typed = DonationForm.from_fields(posted)
-        gift = self.read_details(opened, typed)
+        gift = self.parse_details_of_session(opened, typed)
         if not isinstance(gift, DonationDetails):
             return self._form(opened, typed, status=422, problems=gift)
         return await self.proceed_to_payment(opened, typed, gift)
@@ -185,7 +185,7 @@ class DonationPages:
         )
         return form if ours else None
 
-    def read_details(self, opened: OpenedSession, form: DonationForm) -> DonationDetails | Problems:
+    def parse_details_of_session(self, opened: OpenedSession, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
         return self.parse_details(opened.giving, form)
 
@@ -204,7 +204,7 @@ class DonationPages:
         if not isinstance(gift, DonationDetails) or gift.frequency == "one_time":
             return gift
         today = self._db.deployment.issuer_day_at(self._clock.now())
-        agreed = agreements.agreement_of(language, view.cause.name, gift.money, gift.frequency, today)
+        agreed = agreements.build_agreement(language, view.cause.name, gift.money, gift.frequency, today)
         return replace(gift, agreement=agreed)
 
     async def proceed_to_payment(self, opened: OpenedSession, form: DonationForm, details: DonationDetails) -> Response:
@@ -217,7 +217,7 @@ class DonationPages:
             if asks:
                 response = self._form(opened, form, status=422, problems={"another": "give.problem.another.missing"})
                 form_cookie.store_form(
-                    response, self._vault, opened.id, opened.name, form, seconds=_FORM_COOKIE_SECONDS
+                    response, self._vault, opened.id, opened.name, form, max_age_seconds=_FORM_COOKIE_SECONDS
                 )
                 return response
             started = None if code_sent else await self._begin(opened, form, details, browser)
@@ -231,7 +231,9 @@ class DonationPages:
             if started is not None and started.url is None:
                 return self._after(opened, started)
             response = redirect_to(f"/give/{opened.name}/code" if started is None else str(started.url))
-        form_cookie.store_form(response, self._vault, opened.id, opened.name, form, seconds=_FORM_COOKIE_SECONDS)
+        form_cookie.store_form(
+            response, self._vault, opened.id, opened.name, form, max_age_seconds=_FORM_COOKIE_SECONDS
+        )
         return response
 
     async def _another_plan(
@@ -244,7 +246,7 @@ class DonationPages:
         if details.frequency == "one_time" or form.another:
             return False, False
         async with self._db.write() as tx:
-            if not await service.has_regular_donation(tx, opened.giving.session, details.email):
+            if not await service.donor_has_regular_donation(tx, opened.giving.session, details.email):
                 return False, False
             if await card_testing.is_email_verified(tx, opened.id, details.email):
                 return True, False
@@ -341,7 +343,9 @@ class DonationPages:
     async def _load(self, request: Request, session_id: UUID) -> SessionView:
         """Load the session; chooses its language and currency if they are not set."""
         async with self._db.read() as tx:
-            found = service.limit_currencies(await service.load_session_view(tx, session_id), self._checkout.currencies)
+            found = service.with_limited_currencies(
+                await service.load_session_view(tx, session_id), self._checkout.currencies
+            )
         undecided = found.session.language is None or found.session.currency is None
         giving = service.with_default_language_and_currency(
             found, request.headers.get("accept-language"), self._pages.catalogues, self._clock.now().date()
@@ -371,7 +375,7 @@ class DonationPages:
 
     def _success_url(self, giving: SessionView) -> str | None:
         session = giving.session
-        return session.filled_success_url(self._db.deployment.ids.text("donationsession", session.id))
+        return session.success_url_with_session_id(self._db.deployment.ids.text("donationsession", session.id))
 
     def _after(self, opened: OpenedSession, gift: SessionDonation) -> Response:
         """The page for a donor who returns from the provider."""

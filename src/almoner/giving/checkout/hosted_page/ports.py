@@ -26,7 +26,7 @@ class LegalNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class Disclosures:
+class OperatorDisclosures:
     """The operator's statements on giving link pages. ``days``: within which donations are sent."""
 
     days: int
@@ -34,7 +34,7 @@ class Disclosures:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkout:
+class CheckoutFunctions:
     """The payment functions that the pages need, assembled by wiring.
 
     ``origin``: scheme, host and port of the provider's pages. ``begin``: creates the donation and its payment; the

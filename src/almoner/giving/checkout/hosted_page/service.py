@@ -127,16 +127,18 @@ async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> b
     return payment is not None and await donations.session_id_of(tx, payment.donation_id) == session_id
 
 
-async def has_regular_donation(tx: Tx, session: DonationSession, email: str) -> bool:
+async def donor_has_regular_donation(tx: Tx, session: DonationSession, donor_email: str) -> bool:
     """Whether a donor with this email address already donates regularly to the session's nonprofit."""
     partner = Partner(session.partner_id)
-    found = await donation_subscriptions.find_ongoing_of_donor(tx, partner, email, session.organisation_id)
+    found = await donation_subscriptions.find_ongoing_subscription_of_donor(
+        tx, partner, donor_email, session.organisation_id
+    )
     return found is not None
 
 
-def limit_currencies(view: SessionView, currencies: Collection[str]) -> SessionView:
+def with_limited_currencies(view: SessionView, accepted_currencies: Collection[str]) -> SessionView:
     """The view with only the currencies that the payment provider accepts."""
-    received = tuple(code for code in view.cause.receives if code in currencies)
+    received = tuple(code for code in view.cause.receives if code in accepted_currencies)
     return replace(view, cause=replace(view.cause, receives=received))
 
 
@@ -193,7 +195,7 @@ def default_currency(currencies: Sequence[str], accept_language: str | None, tod
     """The currency of the donor's region if it is offered, else US dollars, else the first that is."""
     fallback = FALLBACK_CURRENCY if FALLBACK_CURRENCY in currencies or not currencies else currencies[0]
     for tag in languages.preferred_language_tags(accept_language):
-        if (region := languages.region_of(tag)) is not None:
+        if (region := languages.region_of_language_tag(tag)) is not None:
             currency = formats.currency_of_region(region, today)
             return currency if currency is not None and currency in currencies else fallback
     return fallback

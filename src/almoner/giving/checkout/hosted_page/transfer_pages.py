@@ -8,7 +8,7 @@ from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
-from almoner.giving.checkout.hosted_page.ports import Checkout
+from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions
 from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.database.transactions import Database
@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Database
 class TransferPages:
     """The bank transfer page: details and confirmation."""
 
-    def __init__(self, db: Database, give: DonationPages, checkout: Checkout) -> None:
+    def __init__(self, db: Database, give: DonationPages, checkout: CheckoutFunctions) -> None:
         self._db = db
         self._give = give
         self._accounts = checkout.accounts
@@ -68,4 +68,4 @@ class TransferPages:
             return None
         if (pay_to := self._accounts.get(payment.money.currency)) is None:
             raise ServiceUnavailable
-        return bank_transfers.transfer_details(payment, gift.donation, pay_to)
+        return bank_transfers.build_awaited_transfer(payment, gift.donation, pay_to)

@@ -123,7 +123,7 @@ class HostedPageViews:
 
     def language(self, view: SessionView) -> Language:
         """The language of a session's pages."""
-        return self._pages.language(view.session.language)
+        return self._pages.language_for_tag(view.session.language)
 
     def donation_form_page(
         self,
@@ -305,13 +305,13 @@ class HostedPageViews:
     def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
         """A page with only a message, in the session's language, else the browser's."""
         tag = getattr(request.state, "language", None)
-        language = self._pages.language(tag) if tag else self._pages.preferred_language(request)
+        language = self._pages.language_for_tag(tag) if tag else self._pages.preferred_language(request)
         return self._pages.render_message(f"give.{kind}", language, status=status, icon=icon)
 
-    def rate_limit_notice(self, wait: RateLimited) -> FormNotice:
+    def rate_limit_notice(self, rate_limited: RateLimited) -> FormNotice:
         """The notice that a limit was reached, with the time to wait (H6)."""
-        seconds = (wait.until - self._pages.deployment.clock.real_now()).total_seconds()
-        return FormNotice(_WAITS[wait.why], alert=True, seconds=max(1, ceil(seconds)))
+        seconds = (rate_limited.until - self._pages.deployment.clock.real_now()).total_seconds()
+        return FormNotice(_WAITS[rate_limited.why], alert=True, seconds=max(1, ceil(seconds)))
 
     def email_code_page(
         self,

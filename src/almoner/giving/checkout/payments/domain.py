@@ -263,7 +263,7 @@ class NoSuchPayment(ProviderFailure):
     """The provider does not know the payment."""
 
 
-class ForeignPaymentError(NoSuchPayment):
+class PaymentNotOursError(NoSuchPayment):
     """The provider call failed; it is safe to repeat with the same key."""
 
 
@@ -288,9 +288,9 @@ class WebhookRefused(BadRequest):
     message = "The webhook is not from this provider: its signature, age or format is not valid"
 
 
-def foreign_payment_reason(provider_payment: ProviderPayment, *, live: bool) -> UnallocatedReason | None:
+def other_mode_or_account_reason(provider_payment: ProviderPayment, *, is_live_mode: bool) -> UnallocatedReason | None:
     """Why a provider's payment is not ours (other mode or account); None if it is."""
-    if provider_payment.live is not live:
+    if provider_payment.live is not is_live_mode:
         return UnallocatedReason.OTHER_MODE
     return None if provider_payment.ours else UnallocatedReason.OTHER_ACCOUNT
 

@@ -31,7 +31,7 @@ class FutureUseConsent:
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentOrder:
+class PaymentRequest:
     """The payment that we ask a provider to collect. ``key``: the idempotency key (I6).
 
     ``max_attempts``: card attempts before the payment fails (H6). ``save_for``: the consent with which the payment
@@ -69,7 +69,7 @@ class OffSessionCharge:
 
 
 @dataclass(frozen=True, slots=True)
-class SetupOrder:
+class PaymentMethodSetupRequest:
     """A page on which the donor saves another payment method. ``key``: the idempotency key.
 
     ``currency``: of the later charges.
@@ -132,18 +132,18 @@ class PaymentProvider(Protocol):
         """The currencies in which the provider accepts every amount exactly."""
         ...
 
-    async def create_payment(self, order: PaymentOrder) -> ProviderPayment:
+    async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         ...
 
-    async def fetch_payment(self, payment: str) -> ProviderPayment:
+    async def fetch_payment(self, payment_id: str) -> ProviderPayment:
         """The current state of a payment, by any of the provider's IDs for it.
 
         Raises NoSuchPayment, ProviderFailure.
         """
         ...
 
-    async def cancel_payment(self, payment: str) -> ProviderPayment:
+    async def cancel_payment(self, payment_id: str) -> ProviderPayment:
         """Cancel an unpaid payment; one that has already ended is returned unchanged. Raises like ``fetch``."""
         ...
 
@@ -155,49 +155,49 @@ class PaymentProvider(Protocol):
         """
         ...
 
-    async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
+    async def find_charge(self, reference: str, customer_id: str) -> ProviderPayment | None:
         """Find the charge of a saved payment method with this reference, without charging. Raises ProviderFailure."""
         ...
 
-    async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
+    async def fetch_payment_method(self, customer_id: str, payment_method_id: str) -> SavedPaymentMethod | None:
         """The current data of a saved payment method; None if it was deleted. Raises ProviderFailure."""
         ...
 
-    async def delete_payment_method(self, customer: str, payment_method: str) -> None:
+    async def delete_payment_method(self, customer_id: str, payment_method_id: str) -> None:
         """Delete a saved payment method and its customer; safe to repeat. Raises ProviderFailure."""
         ...
 
-    async def create_setup(self, order: SetupOrder) -> ProviderSetup:
+    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page to save a payment method, or return the one created with this key. Raises ProviderFailure."""
         ...
 
-    async def fetch_setup(self, setup: str) -> ProviderSetup:
+    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
         """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
         ...
 
-    async def refund_payment(self, payment: str, idempotency_key: str, money: Money) -> ProviderRefund:
+    async def refund_payment(self, payment_id: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund money of a payment to its payer, or return the refund made with this key.
 
         Raises NoSuchPayment, RefundRefused, ProviderFailure.
         """
         ...
 
-    async def list_disputes(self, payment: str) -> list[ProviderDispute]:
+    async def list_disputes(self, payment_id: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first, without inquiries that debit no money.
 
         Raises NoSuchPayment, ProviderFailure.
         """
         ...
 
-    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+    async def submit_evidence(self, dispute_id: str, evidence: DisputeEvidence) -> None:
         """Submit evidence for an open dispute, once for each key, however long ago.
 
         Raises EvidenceRefused, ProviderFailure.
         """
         ...
 
-    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
-        """Parse a webhook with a valid signature, at most five minutes old at ``at`` (real time).
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, received_at: datetime) -> ProviderEvent | None:
+        """Parse a webhook with a valid signature, at most five minutes old at ``received_at`` (real time).
 
         The event's ``subject`` says what to refresh: "payment", "dispute", "refund", "setup" or "payment_method". None:
         the event is not relevant. ``headers``: lower-case names. Raises WebhookRefused.

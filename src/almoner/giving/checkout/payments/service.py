@@ -12,12 +12,12 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
 )
-from almoner.giving.checkout.payments.store import cancel_unsent as cancel_unsent
+from almoner.giving.checkout.payments.store import cancel_unsent_payment as cancel_unsent_payment
 from almoner.giving.checkout.payments.store import count_card_attempts as count_card_attempts
 from almoner.giving.checkout.payments.store import current_attempt as current_attempt
 from almoner.giving.checkout.payments.store import find as find
-from almoner.giving.checkout.payments.store import list_open_by_amount as list_open_by_amount
-from almoner.giving.checkout.payments.store import list_payable_attempts as list_payable_attempts
+from almoner.giving.checkout.payments.store import list_open_payments_by_amount as list_open_payments_by_amount
+from almoner.giving.checkout.payments.store import list_payable_attempt_ids as list_payable_attempt_ids
 from almoner.giving.checkout.payments.store import mark_sent_to_provider as mark_sent_to_provider
 from almoner.kit import iso11649
 from almoner.kit.ids import decode_uuid, encode_uuid
@@ -44,7 +44,7 @@ async def create_attempt(
     money: Money,
     description: str,
     language: str,
-    max_attempts: int,
+    max_card_attempts: int,
     *,
     off_session: bool = False,
 ) -> Payment:
@@ -62,7 +62,7 @@ async def create_attempt(
         language=language,
         attempts=0,
         created_at=tx.now,
-        max_attempts=max_attempts,
+        max_attempts=max_card_attempts,
         pages_url=tx.base_urls.pages,
         api_url=tx.base_urls.api,
         off_session=off_session,
@@ -71,14 +71,14 @@ async def create_attempt(
     return payment
 
 
-async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
+async def start_bank_transfer(tx: Tx, payment: Payment, instructions_url: str) -> Payment:
     """Turn a new attempt into a bank transfer with its own reference."""
     called = iso11649.build_creditor_reference(encode_uuid(payment.id)[-iso11649.LENGTH :].upper())
-    await store.update_status(tx, payment.id, "open", _transfer_state(tx, payment, called, url))
+    await store.update_status(tx, payment.id, "open", _transfer_state(tx, payment, called, instructions_url))
     return await get_for_update(tx, payment.id)
 
 
-async def cancel_transfer(tx: Tx, payment: Payment) -> None:
+async def cancel_bank_transfer(tx: Tx, payment: Payment) -> None:
     """Cancel an awaited bank transfer."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
     await store.update_status(tx, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None))
@@ -107,18 +107,20 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
 async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: ProviderPayment) -> Payment | None:
     """Find the attempt of a provider's payment: by its ID there or, if the response got lost, by our reference."""
     reference = decode_uuid(provider_payment.reference)
-    return await store.find_by_provider_payment(tx, provider, provider_payment.id, reference)
+    return await store.find_by_provider_payment_id(tx, provider, provider_payment.id, reference)
 
 
-async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Payment]:
+async def find_by_provider_payment_ids(
+    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
+) -> dict[str, Payment]:
     """The attempts with these provider IDs, by provider ID."""
-    found = await store.find_by_provider_payments(tx, provider, provider_payments)
+    found = await store.find_by_provider_payment_ids(tx, provider, provider_payment_ids)
     return {payment.provider_payment: payment for payment in found if payment.provider_payment}
 
 
-async def record_card_attempts(tx: Tx, payment: Payment, attempts: int) -> None:
+async def record_card_attempts(tx: Tx, payment: Payment, attempt_count: int) -> None:
     """Record the number of card attempts that the provider reports."""
-    await store.record_card_attempts(tx, payment.id, attempts)
+    await store.record_card_attempts(tx, payment.id, attempt_count)
 
 
 async def update_attempt_status(tx: Tx, payment: Payment, target: str, provider_payment: ProviderPayment) -> bool:

@@ -66,7 +66,7 @@ async def mark_sent_to_provider(tx: Tx, payment_id: UUID) -> None:
     await tx.execute("update payment set called_at = $2 where id = $1 and called_at is null", payment_id, tx.real_now)
 
 
-async def cancel_unsent(tx: Tx, payment_id: UUID) -> bool:
+async def cancel_unsent_payment(tx: Tx, payment_id: UUID) -> bool:
     """Cancel an attempt that was never sent to the provider; False if its status does not allow this."""
     ended = await tx.fetchval(
         """
@@ -91,8 +91,8 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
-async def find_by_provider_payment(
-    tx: Tx, provider: str, provider_payment: str, reference: UUID | None
+async def find_by_provider_payment_id(
+    tx: Tx, provider: str, provider_payment_id: str, reference: UUID | None
 ) -> Payment | None:
     """The attempt with this provider ID; else the one with our reference, whose ID there was not recorded."""
     row = await tx.fetchrow(
@@ -103,18 +103,18 @@ async def find_by_provider_payment(
         limit 1
         """,
         provider,
-        provider_payment,
+        provider_payment_id,
         reference,
     )
     return _payment(row) if row else None
 
 
-async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> list[Payment]:
+async def find_by_provider_payment_ids(tx: Tx, provider: str, provider_payment_ids: Sequence[str]) -> list[Payment]:
     """The attempts with these provider IDs."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = any($2)",
         provider,
-        provider_payments,
+        provider_payment_ids,
     )
     return [_payment(row) for row in rows]
 
@@ -128,7 +128,7 @@ async def current_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
-async def list_open_by_amount(tx: Tx, provider: str, money: Money, limit: int) -> list[Payment]:
+async def list_open_payments_by_amount(tx: Tx, provider: str, money: Money, limit: int) -> list[Payment]:
     """Awaited payments of this amount, oldest first."""
     rows = await tx.fetch(
         f"""
@@ -177,12 +177,12 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
     )
 
 
-async def record_card_attempts(tx: Tx, payment_id: UUID, attempts: int) -> None:
+async def record_card_attempts(tx: Tx, payment_id: UUID, attempt_count: int) -> None:
     """Record the number of card attempts, whatever the order of reports."""
-    await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, attempts)
+    await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, attempt_count)
 
 
-async def list_payable_attempts(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
+async def list_payable_attempt_ids(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
     """The attempts of these donations that the donor may still pay."""
     rows = await tx.fetch(
         "select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE_STATUSES

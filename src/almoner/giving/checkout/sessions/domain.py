@@ -57,7 +57,7 @@ class SessionNotPayable(BadRequest):
     message = "There is no way to pay for this session"
 
 
-def ensure_payable(currency: str | None, payable_currencies: Collection[str] | None) -> None:
+def ensure_currency_payable(currency: str | None, payable_currencies: Collection[str] | None) -> None:
     """Check that donors can pay in this session's currency.
 
     Raises SessionNotPayable.
@@ -136,9 +136,9 @@ class DonationSession:
     options: DonationOptions = NO_OPTIONS
     giving_link_id: UUID | None = None
 
-    def filled_success_url(self, id_: str) -> str | None:
+    def success_url_with_session_id(self, session_id: str) -> str | None:
         """``success_url`` with the session's ID filled in."""
-        return self.success_url and _ID_PLACE.sub(id_, self.success_url)
+        return self.success_url and _ID_PLACE.sub(session_id, self.success_url)
 
     def status_at(self, now: datetime) -> SessionStatus:
         """``open``, ``completed`` or ``expired``, at the time ``now``."""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from almoner.giving.checkout.sessions import service
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 
-tasks: Final = Tasks()
-tasks.periodic("sessions.expire", service.next_due_at, service.expire_due)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("sessions.expire", service.next_expiry_at, service.expire_due_sessions)

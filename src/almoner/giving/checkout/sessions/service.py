@@ -27,7 +27,7 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
-from almoner.platform.audit.log import EntryContext
+from almoner.platform.audit.log import AuditEntryContext
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.texts import ANY_PORT
@@ -56,38 +56,40 @@ class DonationSessionRequest:
 
 
 async def create(
-    tx: Tx, claim: IdempotencyClaim, trace: EntryContext, change: DonationSessionRequest
+    tx: Tx, claim: IdempotencyClaim, trace: AuditEntryContext, session_request: DonationSessionRequest
 ) -> DonationSessionResponse:
     """Create a session for the claim's partner, in a single statement.
 
     Raises OrganisationNotFound, PartnerUserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
     ``IdempotencyClaim.raise_for_outcome`` raises.
     """
-    organisation_id, user_id, host = _parse_request(tx, change)
+    organisation_id, user_id, host = _parse_request(tx, session_request)
     session = DonationSession(
         tx.new_id(),
         claim.partner.id,
         organisation_id,
         user_id,
         "open",
-        change.language,
-        change.currency,
-        change.success_url,
-        change.metadata,
+        session_request.language,
+        session_request.currency,
+        session_request.success_url,
+        session_request.metadata,
         tx.now,
         tx.now + domain.LIFETIME,
-        frequencies=change.frequencies,
-        benefits=change.benefits,
-        options=change.options,
+        frequencies=session_request.frequencies,
+        benefits=session_request.benefits,
+        options=session_request.options,
     )
-    new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
+    new = NewSession(
+        session, host, session_request.currency in WORLD_CURRENCIES, _countries_with(session_request.currency)
+    )
     answer = schemas.session_response(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
     entry = trace.build_entry_row(tx, answer.id)
-    outcome = await store.create(tx, claim, body, entry, new)
+    outcome = await store.create_and_record_response(tx, claim, body, entry, new)
     claim.raise_for_outcome(tx, outcome)
     if not outcome["made"]:
-        _raise_refusal(outcome, change)
+        _raise_refusal(outcome, session_request)
     return answer
 
 
@@ -189,7 +191,7 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     if not await store.complete(tx, session.id, donation_id):
         raise domain.SessionCompleted
     completed = replace(session, stored_status="completed", donation_id=donation_id)
-    await outbox.emit(tx, session.partner_id, domain.COMPLETED, schemas.session_response(tx, completed))
+    await outbox.emit_event(tx, session.partner_id, domain.COMPLETED, schemas.session_response(tx, completed))
 
 
 async def complete_by_operator(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
@@ -200,9 +202,9 @@ async def complete_by_operator(tx: Tx, session: DonationSession, donation_id: UU
         await store.replace_donation(tx, session.id, donation_id)
 
 
-async def expire_due(tx: Tx, limit: int = BATCH) -> int:
+async def expire_due_sessions(tx: Tx, limit: int = BATCH) -> int:
     """Record the expiry of sessions; returns how many. Reads apply it anyway (S3)."""
-    expired = await store.expire_due(tx, limit)
+    expired = await store.expire_due_sessions(tx, limit)
     if expired:
         records = [(one.partner_id, schemas.session_response(tx, one)) for one in expired]
         await outbox.emit_events(tx, domain.EXPIRED, records)
@@ -213,11 +215,11 @@ async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
     """Expire a session early. Raises NotFound, SessionExpired, SessionCompleted."""
     (await get(tx, partner, session_id)).ensure_open(tx.now)
     expired = _ensure_found(await store.expire(tx, partner, session_id))
-    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.session_response(tx, expired))
+    await outbox.emit_event(tx, partner.id, domain.EXPIRED, schemas.session_response(tx, expired))
     return expired
 
 
-async def next_due_at(tx: Tx) -> datetime | None:
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next open session expires."""
     return await store.next_expiry_at(tx)
 

@@ -18,9 +18,9 @@ from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.named import NamedStatement
+from almoner.platform.database.named import NamedParameterStatement
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.idempotency import IdempotencyClaim
 
 LIST: Final = "donation_session"
@@ -39,7 +39,7 @@ def _session(row: Record) -> DonationSession:
     return DonationSession(*values)
 
 
-CREATE: Final = NamedStatement(f"""
+CREATE: Final = NamedParameterStatement(f"""
 with {idempotency.CLAIM},
 organisation_seen as (
     -- as organisations.domain.can_receive and receivable_currencies decide it, of the record that answers for the body
@@ -81,11 +81,11 @@ select exists (select from made) as made,
 """)
 
 
-async def create(
-    tx: Tx, claim: IdempotencyClaim, response_body: bytes, audit_entry: tuple[object, ...], new: NewSession
+async def create_and_record_response(
+    tx: Tx, claim: IdempotencyClaim, response_body: bytes, audit_entry: tuple[object, ...], new_session: NewSession
 ) -> Record:
     """Check, create, store the response, audit and count in one statement; returns the result as a row."""
-    session = new.session
+    session = new_session.session
     values = claim.statement_parameters(tx, response_body) | audit.entry_parameters(audit_entry)
     values |= {
         "id": session.id,
@@ -103,11 +103,11 @@ async def create(
         "maximum_minor": session.options.maximum,
         "designations": session.options.designations,
         "offers_dedication": session.options.dedication,
-        "success_host": new.success_host,
-        "world_currency": new.world_currency,
-        "own_countries": new.own_countries,
+        "success_host": new_session.success_host,
+        "world_currency": new_session.world_currency,
+        "own_countries": new_session.own_countries,
     }
-    row = await tx.fetchrow(CREATE.sql, *CREATE.arguments(values))
+    row = await tx.fetchrow(CREATE.sql, *CREATE.ordered_arguments(values))
     assert row is not None
     return row
 
@@ -175,7 +175,7 @@ async def has_open_session(tx: Tx, partner: Partner, user_id: UUID) -> bool:
     return bool(await tx.fetchval(_HAS_OPEN, partner.id, user_id, tx.now))
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
+async def list_page(tx: Tx, partner: Partner, page_: RequestedPage) -> tuple[list[DonationSession], int]:
     """One page in reading order, and the exact total."""
     rows, total = await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page_)
     return [_session(row) for row in rows], total
@@ -226,7 +226,7 @@ async def replace_donation(tx: Tx, session_id: UUID, donation_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def expire_due(tx: Tx, limit: int) -> list[DonationSession]:
+async def expire_due_sessions(tx: Tx, limit: int) -> list[DonationSession]:
     """Record the expiry of up to ``limit`` sessions, oldest first, skipping locked ones (S4)."""
     rows = await tx.fetch(
         f"""

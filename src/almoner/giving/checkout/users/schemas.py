@@ -49,11 +49,11 @@ def user_response(tx: Tx, user: User) -> UserResponse:
 
 
 def default_organisation_response(
-    tx: Tx, user_id: UUID, organisation_id: UUID, at: datetime
+    tx: Tx, user_id: UUID, organisation_id: UUID, set_at: datetime
 ) -> UserOrganisationResponse:
     """The response for a changed default organisation."""
     return UserOrganisationResponse(
         user_id=tx.ids.text("user", user_id),
         organisation_id=tx.ids.text("organisation", organisation_id),
-        timestamp=iso_timestamp(at),
+        timestamp=iso_timestamp(set_at),
     )

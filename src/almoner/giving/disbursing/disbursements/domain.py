@@ -209,26 +209,26 @@ def end_to_end_id_of(disbursement_id: UUID) -> str:
 
 
 def waiting_reason_of(
-    eligibility: EligibilityStatus, *, held: bool, active: bool, money: Money, minimum: int
+    eligibility: EligibilityStatus, *, is_on_hold: bool, is_active: bool, money: Money, minimum_minor: int
 ) -> WaitingReason | None:
     """Why a disbursement is not sent; None if it is.
 
-    ``held``: an operator holds it. ``active``: its register lists the organisation. Of several reasons, operators' come
-    first, then the register's, the organisation's, and the minimum amount.
+    ``is_on_hold``: an operator holds it. ``is_active``: its register lists the organisation. Of several reasons,
+    operators' come first, then the register's, the organisation's, and the minimum amount.
     """
-    if held:
+    if is_on_hold:
         return WaitingReason.ON_HOLD
-    if not active:
+    if not is_active:
         return WaitingReason.ORGANISATION_INACTIVE
     if eligibility is not EligibilityStatus.APPROVED:
         return WaitingReason(eligibility.value)
-    if money.minor < minimum:
+    if money.minor < minimum_minor:
         return WaitingReason.BELOW_THRESHOLD
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Deductions:
+class DonationDeductions:
     """Fee and refunds that are deducted from a donation, in minor units.
 
     The fee is negative if more arrived than was donated.
@@ -238,8 +238,8 @@ class Deductions:
     refunded_minor: int
 
 
-def deductions_of(donation: Donation) -> Deductions:
+def deductions_of(donation: Donation) -> DonationDeductions:
     """The deductions between the donated and the disbursed amount."""
     given = donation.money.minor
     arrived = donation.settlement.money.minor if donation.settlement else given
-    return Deductions(given - arrived, arrived - donation.owed_amount.minor)
+    return DonationDeductions(given - arrived, arrived - donation.owed_amount.minor)

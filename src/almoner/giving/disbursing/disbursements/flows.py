@@ -28,7 +28,7 @@ _log: Final = get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
-class RunResult:
+class DisbursementRunResult:
     """The result of a disbursement run: sent, waiting and refused disbursements."""
 
     sent: dict[str, DisbursementTotals] = field(default_factory=dict)
@@ -62,20 +62,20 @@ async def hold_disbursements_automatically(
             tx.add_commit_callback(lambda: _log.error("disbursements_held", why=note))
 
 
-OnProgress = Callable[[RunResult], None]
-OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
+OnProgress = Callable[[DisbursementRunResult], None]
+OnFinished = Callable[[Tx, DisbursementRunResult], Awaitable[None]]
 """Records who started the run."""
 
 
 async def run_disbursements(
     db: Database, rules: DisbursementRules, on_progress: OnProgress | None = None, on_finished: OnFinished | None = None
-) -> RunResult:
+) -> DisbursementRunResult:
     """Send every disbursement that has no reason to wait; in the sandbox they are confirmed at once (settled 5).
 
     ``on_finished`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
     """
     await fill_all_batches(db, rules)
-    ran = RunResult()
+    ran = DisbursementRunResult()
     after: UUID | None = None
     while True:
         async with db.read() as tx:
@@ -116,7 +116,7 @@ async def fill_batch(db: Database, batch: DisbursementBatch, rules: Disbursement
             more = await service.fill_batch(tx, batch, rules)
 
 
-async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: RunResult) -> None:
+async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: DisbursementRunResult) -> None:
     db.deployment.identity.ensure_active()
     try:
         async with db.write() as tx:
@@ -129,7 +129,7 @@ async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, r
         ran.add_disbursement(sent)
 
 
-async def _confirm_sent(db: Database, ran: RunResult) -> None:
+async def _confirm_sent(db: Database, ran: DisbursementRunResult) -> None:
     after: UUID | None = None
     while True:
         async with db.read() as tx:
@@ -173,7 +173,7 @@ async def pay_donation_in_sandbox(
         await fill_batch(db, bucket, rules)
         async with db.read() as tx:
             placed = await donations.get(tx, partner, donation.id)
-            full = await store.find_open(tx, partner, bucket)
+            full = await store.find_open_disbursement(tx, partner, bucket)
             if full is not None and (
                 not await donations.has_undisbursed_donations(tx, bucket)
                 or await service.has_unpaid_donations(tx, bucket)

@@ -12,21 +12,21 @@ import msgspec
 from almoner.giving.checkout.donations import domain as donations_domain
 from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, FillBatches, PlaceHold
+from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, FillBatchesJob, PlaceHoldJob
 from almoner.giving.disbursing.verifications import domain as verifications_domain
 from almoner.giving.disbursing.verifications.domain import VerificationFlaggedEvent
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, decode_event_data
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
-from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
+from almoner.platform.jobs.failing_rows import process_rows_returning_failures
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, NoDetails, Result
 from almoner.platform.observability.telemetry import Telemetry
 
 RUN: Final = JobKind("disbursements.run", NoDetails)
 PROPAGATE: Final = "disbursements.propagate_status"
 _TRIED: Final = 50
-tasks: Final = Tasks()
+tasks: Final = TaskRegistry()
 _AGAIN: Final = timedelta(seconds=10)
 
 
@@ -38,7 +38,7 @@ class JobDependencies:
     telemetry: Telemetry
 
 
-payout_tasks: Final = TasksWithDependencies[JobDependencies]()
+payout_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 class _OrganisationRecord(msgspec.Struct, rename="camel"):
@@ -70,7 +70,7 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @payout_tasks.job(COLLECT)
-async def fill_batches(dependencies: JobDependencies, context: JobContext, job: DecodedJob[FillBatches]) -> Result:
+async def fill_batches(dependencies: JobDependencies, context: JobContext, job: DecodedJob[FillBatchesJob]) -> Result:
     """Add a nonprofit's settled donations to their batches, one transaction for each batch.
 
     Runs again for donations that were locked by another transaction.
@@ -102,7 +102,9 @@ async def run_disbursements(dependencies: JobDependencies, context: JobContext, 
 
 
 @payout_tasks.job(HOLD)
-async def hold_disbursements(dependencies: JobDependencies, context: JobContext, job: DecodedJob[PlaceHold]) -> Result:
+async def hold_disbursements(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[PlaceHoldJob]
+) -> Result:
     """Hold a partner's disbursements to a nonprofit automatically."""
     hold = job.details
     await flows.hold_disbursements_automatically(
@@ -112,7 +114,7 @@ async def hold_disbursements(dependencies: JobDependencies, context: JobContext,
 
 
 async def _propagation_due_at(tx: Tx) -> datetime | None:
-    return tx.now if await service.disbursements_awaiting_propagation(tx, 1) else None
+    return tx.now if await service.disbursement_ids_to_propagate(tx, 1) else None
 
 
 async def _propagate_next(tx: Tx) -> int:
@@ -122,20 +124,20 @@ async def _propagate_next(tx: Tx) -> int:
         for disbursement_id in ids:
             await service.propagate_status(tx, disbursement_id)
 
-    for disbursement_id in await service.disbursements_awaiting_propagation(tx, _TRIED):
-        if not await process_rows_isolating_failures(tx, PROPAGATE, [disbursement_id], propagate, row_key=str):
+    for disbursement_id in await service.disbursement_ids_to_propagate(tx, _TRIED):
+        if not await process_rows_returning_failures(tx, PROPAGATE, [disbursement_id], propagate, row_key=str):
             return 1
     return 0
 
 
 async def _enqueue_run(tx: Tx) -> int:
     """Enqueue a job that runs the disbursements, one transaction for each batch."""
-    await RUN.enqueue(tx, NoDetails(), unique=RUN.name)
+    await RUN.enqueue(tx, NoDetails(), unique_key=RUN.name)
     return 0
 
 
-tasks.periodic(PROPAGATE, _propagation_due_at, _propagate_next)
+tasks.add_periodic_job(PROPAGATE, _propagation_due_at, _propagate_next)
 
-sandbox_tasks: Final = Tasks()
+sandbox_tasks: Final = TaskRegistry()
 """The sandbox runs disbursements every day (settled 9). In production, a person runs and confirms them."""
-sandbox_tasks.periodic(RUN.name, partial(service.next_run_at, name=RUN.name), _enqueue_run)
+sandbox_tasks.add_periodic_job(RUN.name, partial(service.next_run_at, schedule_name=RUN.name), _enqueue_run)

@@ -32,16 +32,20 @@ from almoner.giving.disbursing.disbursements.domain import (
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementResponse, disbursement_response
 from almoner.giving.disbursing.disbursements.store import active_holds as active_holds
-from almoner.giving.disbursing.disbursements.store import active_holds_page as active_holds_page
 from almoner.giving.disbursing.disbursements.store import count_active_holds as count_active_holds
 from almoner.giving.disbursing.disbursements.store import count_for_operators as count_for_operators
 from almoner.giving.disbursing.disbursements.store import last_returned_at as last_returned_at
+from almoner.giving.disbursing.disbursements.store import (
+    list_active_holds_with_numbers as list_active_holds_with_numbers,
+)
 from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
 from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
 from almoner.giving.disbursing.disbursements.store import ready_totals as ready_totals
 from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
-from almoner.giving.disbursing.disbursements.store import waiting_counts_by_reason as waiting_counts_by_reason
+from almoner.giving.disbursing.disbursements.store import (
+    waiting_reasons_with_count_and_oldest as waiting_reasons_with_count_and_oldest,
+)
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, MoneyError
@@ -55,17 +59,17 @@ from almoner.platform.jobs.queue import JobKind, NewJob
 Scope = Partner | AllPartners
 
 
-class FillBatches(msgspec.Struct, frozen=True):
+class FillBatchesJob(msgspec.Struct, frozen=True):
     """The partner and nonprofit whose donations are collected."""
 
     partner: UUID
     organisation: UUID
 
 
-COLLECT: Final = JobKind("disbursements.collect", FillBatches)
+COLLECT: Final = JobKind("disbursements.collect", FillBatchesJob)
 
 
-class PlaceHold(msgspec.Struct, frozen=True):
+class PlaceHoldJob(msgspec.Struct, frozen=True):
     """The details of the job that holds disbursements to a nonprofit, once for each ``cause``."""
 
     partner: UUID
@@ -74,7 +78,7 @@ class PlaceHold(msgspec.Struct, frozen=True):
     note: str
 
 
-HOLD: Final = JobKind("disbursements.hold", PlaceHold)
+HOLD: Final = JobKind("disbursements.hold", PlaceHoldJob)
 BATCH: Final = 1000
 """The maximum number of donations in one transaction."""
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
@@ -109,7 +113,7 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
 
 async def _batch_total(tx: Tx, partner: Partner, batch: DisbursementBatch, donation: Donation) -> Money:
     """The total of a donation's batch with this donation in it."""
-    held = await store.find_open(tx, partner, batch)
+    held = await store.find_open_disbursement(tx, partner, batch)
     whole = donation.owed_amount.minor + (held.money.minor if held else 0)
     return Money(min(whole, MAX_MINOR), batch.currency)
 
@@ -118,14 +122,14 @@ async def _batch_waiting_reason(
     tx: Tx, batch: DisbursementBatch, money: Money, rules: DisbursementRules
 ) -> WaitingReason | None:
     partner = Partner(batch.partner_id)
-    eligibilities = await verifications.eligibility_for(tx, partner, [batch.organisation_id])
+    eligibilities = await verifications.eligibility_by_organisation(tx, partner, [batch.organisation_id])
     organisation = await organisations.get(tx, partner, batch.organisation_id)
     return domain.waiting_reason_of(
         eligibilities[batch.organisation_id],
-        held=await store.is_held(tx, partner, batch.organisation_id),
-        active=organisation.active,
+        is_on_hold=await store.is_held(tx, partner, batch.organisation_id),
+        is_active=organisation.active,
         money=money,
-        minimum=rules.minimum_disbursement_minor(batch.currency),
+        minimum_minor=rules.minimum_disbursement_minor(batch.currency),
     )
 
 
@@ -141,14 +145,14 @@ async def fill_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules,
     Donations beyond the maximum amount go into the next disbursement, once this one is sent.
     """
     partner = Partner(batch.partner_id)
-    locked = await store.lock_open(tx, partner, batch)
+    locked = await store.lock_open_disbursement(tx, partner, batch)
     if locked is None:
         if not await donations.has_undisbursed_donations(tx, batch):
             return False
         await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), batch, tx.now))
-        if (locked := await store.lock_open(tx, partner, batch)) is None:
+        if (locked := await store.lock_open_disbursement(tx, partner, batch)) is None:
             return True  # another run has just sent it
-    added = await donations.add_to_disbursement(tx, batch, locked.id, limit, MAX_MINOR - locked.money.minor)
+    added = await donations.add_donations_to_disbursement(tx, batch, locked.id, limit, MAX_MINOR - locked.money.minor)
     if added.donations:
         await verifications.start_verification_on_first_payment(tx, partner, batch.organisation_id)
     total = locked.money + Money(added.total_minor, batch.currency)
@@ -172,15 +176,15 @@ async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> No
     """Notify the partner of what changed; an empty batch is invisible to it."""
     record = serialise_for_api(tx, after)
     if before.donations == 0:
-        await outbox.emit(tx, after.partner_id, domain.CREATED, record)
+        await outbox.emit_event(tx, after.partner_id, domain.CREATED, record)
     elif record != serialise_for_api(tx, before):
-        await outbox.emit(tx, after.partner_id, domain.UPDATED, record)
+        await outbox.emit_event(tx, after.partner_id, domain.UPDATED, record)
 
 
 async def _emit_status(tx: Tx, disbursement: Disbursement) -> Disbursement:
     """Emit the event of a changed status; returns the disbursement as emitted."""
     changed = await get(tx, ALL_PARTNERS, disbursement.id)
-    await outbox.emit(tx, changed.partner_id, domain.UPDATED, serialise_for_api(tx, changed))
+    await outbox.emit_event(tx, changed.partner_id, domain.UPDATED, serialise_for_api(tx, changed))
     return changed
 
 
@@ -235,7 +239,7 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
     return await _emit_status(tx, locked)
 
 
-async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
+async def lock_and_fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
     """A sent disbursement, locked, and a fingerprint of the confirmed values.
 
     Raises NotFound, DisbursementError.
@@ -325,7 +329,7 @@ async def hold_disbursements(
 async def enqueue_hold(tx: Tx, donation: Donation, cause: str, reason: str) -> None:
     """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit, once for each cause."""
     note = f"{tx.ids.text('donation', donation.id)}: {reason}, {cause}"
-    await HOLD.enqueue(tx, PlaceHold(donation.partner_id, donation.organisation_id, cause, note), unique=cause)
+    await HOLD.enqueue(tx, PlaceHoldJob(donation.partner_id, donation.organisation_id, cause, note), unique_key=cause)
 
 
 async def release_holds(
@@ -336,15 +340,17 @@ async def release_holds(
     note: str,
     decided_by: str,
     rules: DisbursementRules,
-    second: tuple[str, str] | None = None,
+    second_operator_and_note: tuple[str, str] | None = None,
 ) -> list[Disbursement]:
     """Release the holds on a nonprofit; returns the disbursements that waited.
 
-    ``note``: 1 to 2,000 characters. ``second``: the second operator and their note, required if the first one placed a
-    hold. Raises DisbursementError (also if nothing is held), SelfReleaseRefused.
+    ``note``: 1 to 2,000 characters. ``second_operator_and_note``: the second operator and their note, required if the
+    first one placed a hold. Raises DisbursementError (also if nothing is held), SelfReleaseRefused.
     """
     for one in await _releasable_holds(tx, scope, organisation_id):
-        ended = DisbursementHold(one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second or ()))
+        ended = DisbursementHold(
+            one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second_operator_and_note or ())
+        )
         try:
             await _record_hold(tx, ended)
         except CheckViolationError as refused:
@@ -396,7 +402,7 @@ async def propagate_status(tx: Tx, disbursement_id: UUID) -> bool:
 
 async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementStatus, limit: int) -> bool:
     if status == "PAID":
-        moved = await donations.mark_disbursed(tx, disbursement_id, limit)
+        moved = await donations.mark_donations_disbursed(tx, disbursement_id, limit)
     else:
         moved = await donations.revert_donations(tx, disbursement_id, limit)
     if moved < limit:
@@ -410,9 +416,9 @@ async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
     return locked
 
 
-async def disbursements_awaiting_propagation(tx: Tx, limit: int = BATCH) -> list[UUID]:
+async def disbursement_ids_to_propagate(tx: Tx, limit: int = BATCH) -> list[UUID]:
     """Disbursements whose donations do not have their status yet."""
-    return await store.disbursements_awaiting_propagation(tx, limit)
+    return await store.disbursement_ids_to_propagate(tx, limit)
 
 
 async def ids_with_status(
@@ -429,19 +435,19 @@ async def enqueue_fill_batches(tx: Tx, partner: Partner, organisation_id: UUID) 
 
 def fill_batches_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     """The job that collects batches for a nonprofit; at most one waits at a time."""
-    return COLLECT.new_job(FillBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
+    return COLLECT.build_job(FillBatchesJob(partner_id, organisation_id), unique_key=f"{partner_id}:{organisation_id}")
 
 
 async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch) -> bool:
     """Whether settled donations of a batch are in no disbursement that the open one can hold."""
-    held = await store.find_open(tx, Partner(batch.partner_id), batch)
+    held = await store.find_open_disbursement(tx, Partner(batch.partner_id), batch)
     return await donations.has_undisbursed_donations(tx, batch, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
 
-async def next_run_at(tx: Tx, name: str) -> datetime | None:
+async def next_run_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When the daily run is next due: the midnight (UTC) after the oldest waiting disbursement or the last run.
 
-    ``name``: of its schedule. Batches that wait for a reason count too, because it may have ended meanwhile.
+    ``schedule_name``: of its schedule. Batches that wait for a reason count too, because it may have ended meanwhile.
     """
-    started = await store.waiting_since_or_last_run_at(tx, name)
+    started = await store.waiting_since_or_last_run_at(tx, schedule_name)
     return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

@@ -20,9 +20,9 @@ from almoner.giving.disbursing.disbursements.domain import (
 from almoner.kit.money import Money
 from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, amount_minor, currency, donations, status, waiting_reason, end_to_end_id, "
@@ -90,13 +90,13 @@ where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'P
 """
 
 
-async def find_open(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
+async def find_open_disbursement(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
     """The open batch to which donations are added."""
     row = await tx.fetchrow(OPEN, partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
 
 
-async def lock_open(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
+async def lock_open_disbursement(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
     """The open batch to which donations are added, locked until the transaction ends."""
     row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
@@ -199,7 +199,7 @@ async def waiting_since_or_last_run_at(tx: Tx, schedule_name: str) -> datetime |
 
 
 @across_partners("sweep")
-async def disbursements_awaiting_propagation(tx: Tx, limit: int) -> list[UUID]:
+async def disbursement_ids_to_propagate(tx: Tx, limit: int) -> list[UUID]:
     """Disbursements whose donations do not have their status yet."""
     return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
@@ -210,7 +210,7 @@ async def ids_with_status(tx: Tx, status: DisbursementStatus, after: UUID | None
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: DisbursementFilters
 ) -> tuple[list[Disbursement], int]:
     """One page of the partner's disbursements in reading order, and the exact total, from one snapshot (P7).
 
@@ -267,7 +267,7 @@ async def count_for_operators(tx: Tx, filters: OperatorDisbursementFilters, max_
     return await keyset.count_up_to(tx, "disbursement", _where(filters), max_count)
 
 
-def _where(filters: OperatorDisbursementFilters) -> Conditions:
+def _where(filters: OperatorDisbursementFilters) -> SqlConditions:
     found = keyset.equality_conditions(
         {
             "partner_id": filters.partner_id,
@@ -278,7 +278,7 @@ def _where(filters: OperatorDisbursementFilters) -> Conditions:
             "currency": filters.money and filters.money.currency,
         }
     )
-    found.add_fixed("donations > 0")
+    found.add_without_value("donations > 0")
     return found
 
 
@@ -319,7 +319,7 @@ async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datet
     return found
 
 
-async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
+async def insert_hold(tx: Tx, hold: DisbursementHold) -> None:
     """Store an operator's decision to hold or release payments to a nonprofit, with the reason."""
     await tx.execute(
         """
@@ -327,14 +327,14 @@ async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
             partner_id, organisation_id, held, note, decided_by, decided_at, second_by, second_note
         ) values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
-        decided.partner_id,
-        decided.organisation_id,
-        decided.held,
-        decided.note,
-        decided.decided_by,
-        decided.decided_at,
-        decided.second_by,
-        decided.second_note,
+        hold.partner_id,
+        hold.organisation_id,
+        hold.held,
+        hold.note,
+        hold.decided_by,
+        hold.decided_at,
+        hold.second_by,
+        hold.second_note,
     )
 
 
@@ -396,7 +396,7 @@ order by organisation_id, partner_id, id desc
 
 
 @across_partners("operators")
-async def active_holds_page(tx: Tx, limit: int, after: int) -> list[tuple[int, DisbursementHold]]:
+async def list_active_holds_with_numbers(tx: Tx, limit: int, after_number: int) -> list[tuple[int, DisbursementHold]]:
     """A page of active holds with their numbers, oldest first."""
     rows = await tx.fetch(
         f"""
@@ -404,7 +404,7 @@ async def active_holds_page(tx: Tx, limit: int, after: int) -> list[tuple[int, D
         where held and id > $2 order by id limit $1
         """,
         limit,
-        after,
+        after_number,
     )
     return [(row[0], DisbursementHold(*row[1:])) for row in rows]
 

@@ -99,18 +99,24 @@ class OrganisationConfirmation:
 
 
 def new_confirmation(
-    id_: UUID, verification_id: UUID, contact: NonprofitContact, language: str, by: str, now: datetime, until: datetime
+    confirmation_id: UUID,
+    verification_id: UUID,
+    contact: NonprofitContact,
+    language: str,
+    requested_by: str,
+    now: datetime,
+    expires_at: datetime,
 ) -> OrganisationConfirmation:
     """A new, unanswered confirmation request."""
     return OrganisationConfirmation(
-        id=id_,
+        id=confirmation_id,
         verification_id=verification_id,
         email=contact.email,
         source=contact.source,
         language=language,
-        asked_by=by,
+        asked_by=requested_by,
         asked_at=now,
-        expires_at=until,
+        expires_at=expires_at,
         withdrawn=False,
         answer=None,
         name=None,
@@ -136,7 +142,7 @@ class ConfirmationPage:
         return self.confirmation.state(self.verification)
 
 
-class PageChanged(Exception):
+class ConfirmationPageChanged(Exception):
     """The page's content (an account or a name) changed since the nonprofit opened it."""
 
 
@@ -158,7 +164,7 @@ def may_send_email(
     )
 
 
-def find_form_problems(name: str, role: str) -> dict[str, str]:
+def find_respondent_problems(respondent_name: str, respondent_role: str) -> dict[str, str]:
     """Problems of the submitted form, as catalogue keys."""
-    wrong = {"name": not 1 <= len(name) <= MAX_LENGTH, "role": not 1 <= len(role) <= MAX_LENGTH}
+    wrong = {"name": not 1 <= len(respondent_name) <= MAX_LENGTH, "role": not 1 <= len(respondent_role) <= MAX_LENGTH}
     return {field: f"payee.problem.{field}" for field, is_wrong in wrong.items() if is_wrong}

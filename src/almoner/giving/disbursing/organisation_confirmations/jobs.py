@@ -15,7 +15,7 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import PROGRESSED, InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events.outbox import Event, decode_event_data
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
@@ -32,14 +32,14 @@ class _VerificationRecord(msgspec.Struct):
     status: _Status
 
 
-tasks: Final = Tasks()
-tasks.periodic(
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
     "organisation_confirmations.erase_contacts",
     service.next_erasure_at,
     service.erase_contacts_of_closed_confirmations,
-    every=timedelta(days=1),
+    period=timedelta(days=1),
 )
-request_tasks: Final = TasksWithDependencies[NonprofitContacts]()
+request_tasks: Final = DependentTaskRegistry[NonprofitContacts]()
 
 
 @tasks.on_public_event(PROGRESSED)
@@ -71,15 +71,15 @@ async def request_confirmation(
 
 
 @tasks.job(service.ERASE_NAMES)
-async def erase_names(context: JobContext, job: DecodedJob[service.VerificationJobDetails]) -> Result:
+async def erase_respondent_names(context: JobContext, job: DecodedJob[service.VerificationJobDetails]) -> Result:
     """Erase the respondent's details."""
     async with context.db.write() as tx:
-        await service.erase_names(tx, job.details.verification)
+        await service.erase_respondent_names(tx, job.details.verification)
     return JobDone()
 
 
 async def compose_confirmation_request(
-    tx: Tx, _mails: MailRenderer, job: DecodedJob[service.SendConfirmationEmail]
+    tx: Tx, _mails: MailRenderer, job: DecodedJob[service.SendConfirmationEmailJob]
 ) -> Email | None:
     """The email to the nonprofit, in the request's language; None if no response is needed any more."""
     mail_id = job.details.mail

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from almoner.giving.disbursing.organisation_confirmations import domain, service
-from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPage, PageChanged
+from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPage, ConfirmationPageChanged
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from almoner.kit.text import to_one_line
 from almoner.platform.audit import log as audit
@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import LinkedPages
+from almoner.platform.pages.linked_pages import RecordLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -27,7 +27,7 @@ _ENDED: Final = {"confirmed": (200, "check"), "account_missing": (200, "check"),
 _OVER: Final = (410, "clock")
 
 
-class ConfirmationPages(LinkedPages):
+class ConfirmationPages(RecordLinkPages):
     """The pages for nonprofits with a confirmation request."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -52,13 +52,13 @@ class ConfirmationPages(LinkedPages):
                 return self._page(page, visit, status=403, notice="give.again")
             typed = {field: to_one_line(str(form.get(field, ""))).strip() for field in ("name", "role")}
             page = await service.load_page(tx, confirmation_id)
-            if page.state == "open" and (problems := domain.find_form_problems(**typed)):
+            if page.state == "open" and (problems := domain.find_respondent_problems(**typed)):
                 return self._page(page, visit, typed, status=422, problems=problems)
             try:
                 answered = await service.record_answer(
                     tx, confirmation_id, given, **typed, page_fingerprint=str(form.get("seen", ""))
                 )
-            except PageChanged:
+            except ConfirmationPageChanged:
                 return self._page(page, visit, typed, status=409, notice="payee.changed")
             except InvalidState:
                 return self._page(await service.load_page(tx, confirmation_id), visit)
@@ -82,7 +82,7 @@ class ConfirmationPages(LinkedPages):
         notice: str | None = None,
         problems: Mapping[str, str] | None = None,
     ) -> Response:
-        language = self.pages.language(page.confirmation.language)
+        language = self.pages.language_for_tag(page.confirmation.language)
         if page.state != "open":
             ended, icon = _ENDED.get(page.state, _OVER)
             return self.pages.render_message(f"payee.{page.state}", language, status=ended, icon=icon)

@@ -13,9 +13,9 @@ from almoner.giving.disbursing.organisation_confirmations.domain import (
     ApprovedAccount,
     ConfirmationAnswer,
     ConfirmationPage,
+    ConfirmationPageChanged,
     NonprofitContact,
     OrganisationConfirmation,
-    PageChanged,
 )
 from almoner.giving.disbursing.organisation_confirmations.store import list_confirmations as list_confirmations
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
@@ -28,13 +28,13 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class SendConfirmationEmail(msgspec.Struct, frozen=True):
+class SendConfirmationEmailJob(msgspec.Struct, frozen=True):
     """The email to send."""
 
     mail: UUID
 
 
-SEND: Final = JobKind("organisation_confirmations.send", SendConfirmationEmail)
+SEND: Final = JobKind("organisation_confirmations.send", SendConfirmationEmailJob)
 
 
 class VerificationJobDetails(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ _OUTCOMES: Final[dict[ConfirmationAnswer, Outcome]] = {"confirmed": "succeeded",
 
 
 async def request_confirmation(
-    tx: Tx, verification_id: UUID, contact: NonprofitContact, *, by: str, language: str | None = None
+    tx: Tx, verification_id: UUID, contact: NonprofitContact, *, requested_by: str, language: str | None = None
 ) -> OrganisationConfirmation:
     """Email a nonprofit the confirmation request, or send it again.
 
@@ -67,7 +67,7 @@ async def request_confirmation(
         raise InvalidState("there is nothing for the organisation to confirm")
     organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     spoken = language or domain.language_of_country(organisation.country_code)
-    new = domain.new_confirmation(tx.new_id(), locked.id, contact, spoken, by, tx.now, locked.expires_at)
+    new = domain.new_confirmation(tx.new_id(), locked.id, contact, spoken, requested_by, tx.now, locked.expires_at)
     asked = next((one for one in await store.list_confirmations(tx, locked.id) if one.accepts_answer(locked)), None)
     again = asked is not None and asked.email == contact.email and language in (None, asked.language)
     wanted = asked if asked is not None and again else new
@@ -79,7 +79,7 @@ async def request_confirmation(
     if wanted is new:
         await store.insert(tx, new)
     mail = await store.insert_email(tx, wanted.id, email_hash)
-    await SEND.enqueue(tx, SendConfirmationEmail(mail))
+    await SEND.enqueue(tx, SendConfirmationEmailJob(mail))
     return wanted
 
 
@@ -90,12 +90,12 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Nonp
     asked = any(one.expires_at == locked.expires_at and not one.withdrawn for one in known)
     waits = locked.awaits_answer_from_organisation and locked.checks["organisation_confirmation"] == "pending"
     if contact is not None and waits and not asked:
-        await request_confirmation(tx, locked.id, contact, by="rules")
+        await request_confirmation(tx, locked.id, contact, requested_by="rules")
 
 
 async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
     """Enqueue a confirmation request, sent after the commit if the nonprofit's address is known."""
-    await REQUEST.enqueue(tx, VerificationJobDetails(verification_id), unique=str(verification_id))
+    await REQUEST.enqueue(tx, VerificationJobDetails(verification_id), unique_key=str(verification_id))
 
 
 async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
@@ -124,14 +124,14 @@ async def record_answer(
     confirmation_id: UUID,
     confirmation_answer: ConfirmationAnswer,
     *,
-    name: str,
-    role: str,
+    respondent_name: str,
+    respondent_role: str,
     page_fingerprint: str,
 ) -> ConfirmationPage:
     """Record the nonprofit's response, which ends the check.
 
-    ``page_fingerprint``: the fingerprint of the page that it saw, in hex. Raises NotFound; PageChanged if the page has
-    changed since; InvalidState if no response is needed any more.
+    ``page_fingerprint``: the fingerprint of the page that it saw, in hex. Raises NotFound; ConfirmationPageChanged if
+    the page has changed since; InvalidState if no response is needed any more.
     """
     if (known := await store.find(tx, confirmation_id)) is None:
         raise NotFound
@@ -142,8 +142,10 @@ async def record_answer(
     if not found.accepts_answer(locked):
         raise InvalidState("no answer is needed any more")
     if page.fingerprint.hex() != page_fingerprint:
-        raise PageChanged
-    if not await store.record_answer(tx, found.id, confirmation_answer, name, role, page.fingerprint):
+        raise ConfirmationPageChanged
+    if not await store.record_answer(
+        tx, found.id, confirmation_answer, respondent_name, respondent_role, page.fingerprint
+    ):
         raise InvalidState("it was answered already")
     facts = {
         "confirmation": tx.ids.text("payeeconfirmation", found.id),
@@ -156,8 +158,8 @@ async def record_answer(
         locked.id,
         "organisation_confirmation",
         _OUTCOMES[confirmation_answer],
-        by="nonprofit",
-        facts=facts,
+        decided_by="nonprofit",
+        decision_facts=facts,
     )
     return replace(page, confirmation=replace(found, answer=confirmation_answer), verification=ended)
 
@@ -185,10 +187,10 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """Schedule the erasure of respondents' names, 30 days after a verification has ended (V6)."""
     if any(one.name is not None for one in await store.list_confirmations(tx, verification_id)):
         due = tx.now + domain.ERASED_AFTER
-        await ERASE_NAMES.enqueue(tx, VerificationJobDetails(verification_id), due=due)
+        await ERASE_NAMES.enqueue(tx, VerificationJobDetails(verification_id), due_at=due)
 
 
-async def erase_names(tx: Tx, verification_id: UUID) -> None:
+async def erase_respondent_names(tx: Tx, verification_id: UUID) -> None:
     """Erase the respondents' details, unless the verification was reopened. Raises NotFound."""
     locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (
@@ -196,7 +198,7 @@ async def erase_names(tx: Tx, verification_id: UUID) -> None:
         and not locked.is_pending_or_approved
         and tx.now >= locked.processed_at + domain.ERASED_AFTER
     ):
-        await store.erase_names(tx, verification_id)
+        await store.erase_respondent_names(tx, verification_id)
 
 
 def parse_answer(value: object) -> ConfirmationAnswer | None:

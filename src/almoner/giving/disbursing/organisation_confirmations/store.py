@@ -62,8 +62,8 @@ async def record_answer(
     tx: Tx,
     confirmation_id: UUID,
     confirmation_answer: ConfirmationAnswer,
-    name: str,
-    role: str,
+    respondent_name: str,
+    respondent_role: str,
     page_fingerprint: bytes,
 ) -> bool:
     """Store the response; False if there already is one."""
@@ -76,8 +76,8 @@ async def record_answer(
             """,
             confirmation_id,
             confirmation_answer,
-            name,
-            role,
+            respondent_name,
+            respondent_role,
             page_fingerprint,
             tx.now,
         )
@@ -157,7 +157,7 @@ async def erase_contacts_of_closed_confirmations(tx: Tx, closed_before: datetime
     return len(rows)
 
 
-async def erase_names(tx: Tx, verification_id: UUID) -> None:
+async def erase_respondent_names(tx: Tx, verification_id: UUID) -> None:
     """Erase the respondents' details of a verification."""
     await tx.execute(
         "update monetary_donation_confirmation set name = null, role = null "

@@ -53,11 +53,11 @@ def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
     return AccountNumbers(scheme, account, bank or None, bic)
 
 
-def is_same_account_number(known: AccountNumbers, entered: str) -> bool:
+def is_same_account_number(account_numbers: AccountNumbers, entered_number: str) -> bool:
     """Whether an entered number equals a known account's."""
-    if known.scheme == "nz":
-        return _pad_new_zealand(entered) == known.account
-    return _BETWEEN.sub("", entered).upper() == (known.bank or "") + known.account
+    if account_numbers.scheme == "nz":
+        return _pad_new_zealand(entered_number) == account_numbers.account
+    return _BETWEEN.sub("", entered_number).upper() == (account_numbers.bank or "") + account_numbers.account
 
 
 def _scheme(names: set[str]) -> Scheme | None:

@@ -129,13 +129,13 @@ class PayeeAccount:
     denied_at: datetime | None
 
     @property
-    def reviews_needed(self) -> int:
+    def required_review_count(self) -> int:
         """The number of operators who must approve it."""
         was_not_enough = self.status == "proposed" and self.first is not None
         return 2 if self.is_change or was_not_enough or self.second is not None else 1
 
     @property
-    def reviews_done(self) -> int:
+    def completed_review_count(self) -> int:
         """The number of operators who have approved it."""
         return sum(look is not None for look in (self.first, self.second))
 
@@ -225,13 +225,13 @@ def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: st
     return found
 
 
-def ensure_may_approve(account: PayeeAccount, by: str) -> None:
+def ensure_may_approve(account: PayeeAccount, operator_id: str) -> None:
     """Check that this operator may review the account now. Raises PayeeAccountError."""
     if account.status != "proposed":
         raise PayeeAccountError(f"The account is {account.status}. Only a proposed account can be approved.")
-    if account.proposed.by == by:
+    if account.proposed.by == operator_id:
         raise PayeeAccountError("You proposed this account, so somebody else must approve it.")
-    if account.first is not None and account.first.by == by:
+    if account.first is not None and account.first.by == operator_id:
         raise PayeeAccountError(
             "You have already approved this account. It replaces another account, so a second person must approve it."
         )

@@ -23,7 +23,7 @@ from almoner.giving.disbursing.payee_bank_accounts.store import list_approved_ac
 from almoner.giving.disbursing.payee_bank_accounts.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.payee_bank_accounts.store import newest_accounts as newest_accounts
 from almoner.giving.disbursing.payee_bank_accounts.store import (
-    organisations_sharing_account as organisations_sharing_account,
+    organisation_ids_sharing_account as organisation_ids_sharing_account,
 )
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.ports import ApprovedPayeeAccount
@@ -82,7 +82,7 @@ async def parse_proposal(
     return AccountProposal(organisation_id, currency, holder, typed, address)
 
 
-async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> PayeeAccount:
+async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, proposed_by: str) -> PayeeAccount:
     """Propose a nonprofit's bank account for a currency; other operators must approve it.
 
     If an earlier account of the nonprofit was verified, its disbursements wait for the approval. ``note``: the
@@ -102,13 +102,13 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         currency=proposal.currency,
         scheme=read_.scheme,
         holder=proposal.holder,
-        encrypted_number=tx.vault.encrypt(plain, context=_CONTEXT, binding=account_id.bytes),
+        encrypted_number=tx.vault.encrypt(plain, context=_CONTEXT, associated_data=account_id.bytes),
         masked_number=read_.masked_number,
         address=proposal.address,
         name_score=_name_score(proposal.holder, organisation),
         is_change=await store.requires_second_approval(tx, organisation.id, proposal.currency),
         status="proposed",
-        proposed=AccountReview(by, note, tx.now),
+        proposed=AccountReview(proposed_by, note, tx.now),
         first=None,
         second=None,
         refused_by=None,
@@ -130,7 +130,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
     await verifications.on_account_proposed(
         tx, created.organisation_id, _account_id_text(tx, created), _account_facts(created)
     )
-    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(created.id))
+    await outbox.emit_internal_event(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(created.id))
     return created
 
 
@@ -156,24 +156,30 @@ async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
     return found
 
 
-async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) -> PayeeAccount:
+async def approve(
+    tx: Tx, account_id: UUID, *, entered_account_number: str, note: str, approved_by: str
+) -> PayeeAccount:
     """Record an approving review; the last one approves the account and replaces the former one.
 
-    ``number``: typed again from the evidence, because the proposed number is not shown (``is_same_account_number``).
-    The bank account check of the nonprofit's pending verifications then succeeds; a holder whose name differs from the
-    register's is flagged there. Raises NotFound, PayeeAccountError.
+    ``entered_account_number``: typed again from the evidence, because the proposed number is not shown
+    (``is_same_account_number``). The bank account check of the nonprofit's pending verifications then succeeds; a
+    holder whose name differs from the register's is flagged there. Raises NotFound, PayeeAccountError.
     """
     held = await _lock_account(tx, account_id)
-    domain.ensure_may_approve(held, by)
-    found = [] if account_numbers.is_same_account_number(_decrypt_numbers(tx, held), number) else [_OTHER_NUMBER]
+    domain.ensure_may_approve(held, approved_by)
+    found = (
+        []
+        if account_numbers.is_same_account_number(_decrypt_numbers(tx, held), entered_account_number)
+        else [_OTHER_NUMBER]
+    )
     if found := found + _note_problems(note):
         raise PayeeAccountError("; ".join(found))
-    mine = AccountReview(by, note, tx.now)
+    mine = AccountReview(approved_by, note, tx.now)
     await store.record_review(tx, account_id, mine, is_first_review=held.first is None)
     of, named = held.organisation_id, _account_id_text(tx, held)
     # An account proposed as the first may by now follow a completed check.
-    two = held.reviews_needed == 2 or await store.requires_second_approval(tx, of, held.currency)
-    if held.reviews_done + 1 < (2 if two else 1):
+    two = held.required_review_count == 2 or await store.requires_second_approval(tx, of, held.currency)
+    if held.completed_review_count + 1 < (2 if two else 1):
         if not held.is_change:
             await verifications.on_account_proposed(tx, of, named, _account_facts(held))
         return await get(tx, account_id)
@@ -183,19 +189,19 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     seen = [look for look in (None if two else held.proposed, held.first, mine) if look]
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
     differs = held.name_score < domain.MIN_PLAUSIBLE_SCORE
-    await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, differs=differs)
-    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(account_id))
+    await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, name_differs=differs)
+    await outbox.emit_internal_event(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(account_id))
     return await get(tx, account_id)
 
 
-async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccount:
+async def refuse(tx: Tx, account_id: UUID, *, note: str, refused_by: str) -> PayeeAccount:
     """Refuse a proposed account. Raises NotFound, PayeeAccountError."""
     held = await _lock_account(tx, account_id)
     if held.status != "proposed":
         raise PayeeAccountError(f"The account is {held.status}. Only a proposed account can be rejected.")
     if found := _note_problems(note):
         raise PayeeAccountError("; ".join(found))
-    await _refuse(tx, held, by, note)
+    await _refuse(tx, held, refused_by, note)
     return await get(tx, account_id)
 
 
@@ -217,7 +223,7 @@ async def record_ownership_denial(tx: Tx, account_id: UUID) -> bool:
     if held.status == "proposed":
         await _refuse(tx, held, domain.NONPROFIT, "the nonprofit says that the account is not its own")
     else:
-        await verifications.on_account_denied(
+        await verifications.on_account_ownership_denied(
             tx, held.organisation_id, _account_id_text(tx, held), _account_facts(held)
         )
     await store.record_ownership_denial(tx, held.id)
@@ -226,8 +232,8 @@ async def record_ownership_denial(tx: Tx, account_id: UUID) -> bool:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: accounts that wait for approval, and the age of the oldest."""
-    count, since = await store.proposed_count_and_oldest(tx)
-    telemetry.payees.set_open("account", count, (tx.now - since).total_seconds() if since else 0.0)
+    count, since = await store.proposed_count_and_oldest_proposed_at(tx)
+    telemetry.payees.set_open_checks("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
 
 async def approved_payees_by_organisation(
@@ -259,7 +265,7 @@ async def find_approved_account(tx: Tx, organisation_id: UUID) -> ApprovedPayeeA
 
 
 def _decrypt_numbers(tx: Tx, account: PayeeAccount) -> AccountNumbers:
-    plain = tx.vault.decrypt(account.encrypted_number, context=_CONTEXT, binding=account.id.bytes)
+    plain = tx.vault.decrypt(account.encrypted_number, context=_CONTEXT, associated_data=account.id.bytes)
     return msgspec.json.decode(plain, type=AccountNumbers)
 
 

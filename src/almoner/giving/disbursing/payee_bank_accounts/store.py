@@ -148,7 +148,7 @@ async def approve(tx: Tx, account_id: UUID) -> None:
     )
 
 
-async def refuse(tx: Tx, account_id: UUID, by: str, note: str) -> None:
+async def refuse(tx: Tx, account_id: UUID, refused_by: str, note: str) -> None:
     """Reject a locked account."""
     await tx.execute(
         """
@@ -156,7 +156,7 @@ async def refuse(tx: Tx, account_id: UUID, by: str, note: str) -> None:
         where id = $1
         """,
         account_id,
-        by,
+        refused_by,
         note,
         tx.now,
     )
@@ -190,13 +190,13 @@ async def list_approved_accounts_in_currency(
     return [_account(row) for row in await tx.fetch(_CURRENT_ACCOUNTS, organisation_ids, currency)]
 
 
-async def proposed_count_and_oldest(tx: Tx) -> tuple[int, datetime | None]:
+async def proposed_count_and_oldest_proposed_at(tx: Tx) -> tuple[int, datetime | None]:
     """Count proposed accounts, with the time of the oldest proposal."""
     [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
     return row[0], row[1]
 
 
-async def organisations_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
+async def organisation_ids_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
     """Other nonprofits for which the same account was proposed and not rejected."""
     rows = await tx.fetch(
         """

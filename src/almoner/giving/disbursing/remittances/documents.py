@@ -9,7 +9,7 @@ from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceL
 from almoner.kit import language as languages
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
+from almoner.platform.pages.pdf import Facts, PdfRenderer, text_with_direction
 from almoner.platform.pages.rendering import bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language, TranslationCatalogues
 
@@ -38,7 +38,7 @@ class RemittanceDocuments:
     async def render(self, remittance: Remittance) -> bytes:
         """The PDF; identical bytes each time."""
         language = self._catalogues.language(remittance.language)
-        return await _press().render(self._facts(remittance, language), {}, remittance.as_of)
+        return await _press().render_document(self._facts(remittance, language), {}, remittance.as_of)
 
     def _facts(self, remittance: Remittance, language: Language) -> Facts:
         """The template's input."""
@@ -47,21 +47,21 @@ class RemittanceDocuments:
         stated = "remittance.paid_on" if disbursement.paid_at else "remittance.sent_on"
         return {
             "lang": language.html_lang.split("-")[0],
-            "region": languages.region_of(language.html_lang),
+            "region": languages.region_of_language_tag(language.html_lang),
             "rtl": rtl,
             "plain": language.text("page.rewritten"),
             "title": language.text("remittance.title"),
             "date": [of.year, of.month, of.day],
             "test": _test(language) if self._deployment.sandbox else None,
-            "issuer": directional_text(remittance.issuer, rtl=rtl),
-            "organisation": directional_text(remittance.organisation, rtl=rtl),
+            "issuer": text_with_direction(remittance.issuer, document_is_rtl=rtl),
+            "organisation": text_with_direction(remittance.organisation, document_is_rtl=rtl),
             "said": language.text(
                 stated, day=bidi_isolated_plain_text(formats.format_day(of, language.locale), language.direction)
             ),
             "amount_label": language.text("remittance.amount"),
-            "amount": directional_text(_money(disbursement.money.minor, remittance, language), rtl=rtl),
+            "amount": text_with_direction(_money(disbursement.money.minor, remittance, language), document_is_rtl=rtl),
             "rows": [
-                {"label": language.text(f"remittance.{name}"), "value": directional_text(value, rtl=rtl)}
+                {"label": language.text(f"remittance.{name}"), "value": text_with_direction(value, document_is_rtl=rtl)}
                 for name, value in (
                     ("disbursement", self._deployment.ids.text("disbursement", disbursement.id)),
                     ("transfer", end_to_end_id_of(disbursement.id)),
@@ -72,7 +72,8 @@ class RemittanceDocuments:
             "gifts": [self._row(one, remittance, language) for one in remittance.lines],
             "total_label": language.text("statement.total", currency=disbursement.money.currency),
             "totals": [
-                directional_text(_money(minor, remittance, language), rtl=rtl) for minor in _amounts(remittance.totals)
+                text_with_direction(_money(minor, remittance, language), document_is_rtl=rtl)
+                for minor in _amounts(remittance.totals)
             ],
             "notes": [
                 *([language.text("remittance.more")] if len(remittance.lines) < remittance.totals.gifts else []),
@@ -84,18 +85,26 @@ class RemittanceDocuments:
         rtl, locale = language.direction == "rtl", language.locale
         donor = formats.full_name(*one.donor, locale).strip() if one.donor else _NOBODY
         return {
-            "donor": directional_text(language.text("remittance.anonymous") if one.anonymous else donor, rtl=rtl),
-            "day": directional_text(formats.format_day(self._deployment.issuer_day_at(one.given_at), locale), rtl=rtl),
-            "donation": directional_text(self._deployment.ids.text("donation", one.donation_id), rtl=False),
-            "message": directional_text(one.message, rtl=rtl) if one.message else None,
+            "donor": text_with_direction(
+                language.text("remittance.anonymous") if one.anonymous else donor, document_is_rtl=rtl
+            ),
+            "day": text_with_direction(
+                formats.format_day(self._deployment.issuer_day_at(one.given_at), locale), document_is_rtl=rtl
+            ),
+            "donation": text_with_direction(
+                self._deployment.ids.text("donation", one.donation_id), document_is_rtl=False
+            ),
+            "message": text_with_direction(one.message, document_is_rtl=rtl) if one.message else None,
             "designation": _designation(one.designation, language) if one.designation else None,
-            "amounts": [directional_text(_money(minor, remittance, language), rtl=rtl) for minor in _amounts(one)],
+            "amounts": [
+                text_with_direction(_money(minor, remittance, language), document_is_rtl=rtl) for minor in _amounts(one)
+            ],
         }
 
 
 def _designation(designation: str, language: Language) -> dict[str, object]:
     text = language.text("remittance.designation", designation=designation)
-    return directional_text(text, rtl=language.direction == "rtl")
+    return text_with_direction(text, document_is_rtl=language.direction == "rtl")
 
 
 def _amounts(of: RemittanceLine | RemittanceTotals) -> tuple[int, int, int, int]:

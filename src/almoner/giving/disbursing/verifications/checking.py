@@ -31,7 +31,7 @@ ACCOUNTS: Final = "accounts of nonprofits"
 
 
 async def check_verification(
-    tx: Tx, screening: Screening, accounts: ApprovedAccountLookup, verification_id: UUID
+    tx: Tx, screening: Screening, account_lookup: ApprovedAccountLookup, verification_id: UUID
 ) -> MonetaryDonationVerification:
     """Check a verification against register and watch lists; repeating it changes nothing.
 
@@ -50,7 +50,7 @@ async def check_verification(
     expired = await store_findings.has_expired_finding(tx, locked.id)
     await store_findings.set_next_check_at(tx, locked.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
     waits = locked.status == "pending" and locked.checks["bank_details"] == "pending" and listed.outcome != "failed"
-    known = await accounts(tx, organisation.id) if waits else None
+    known = await account_lookup(tx, organisation.id) if waits else None
     ended = _ended_checks(locked, listed, screened, known)
     if known is not None and ("bank_details", "succeeded") in ended:
         await record_approved_account(tx, locked, known)
@@ -83,7 +83,9 @@ def _ended_checks(
     return ended
 
 
-async def check_register(tx: Tx, verification: MonetaryDonationVerification) -> tuple[Organisation, CheckFinding]:
+async def record_registration_finding(
+    tx: Tx, verification: MonetaryDonationVerification
+) -> tuple[Organisation, CheckFinding]:
     """Check the register and record the finding."""
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     finding = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
@@ -100,7 +102,7 @@ async def record_finding(tx: Tx, verification: MonetaryDonationVerification, fin
     created = await store_findings.insert_finding(tx, verification, finding)
     if not verification.is_pending_or_approved or verification.checks[finding.check] != "succeeded":
         return
-    kinds = list(findings.flags_for_changes(before.finding if before else None, finding))
+    kinds = list(findings.flag_kinds_for_changes(before.finding if before else None, finding))
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, created, kind)
     gone = finding.outcome == "succeeded" and await store_findings.close_expired_evidence_flags(
@@ -115,7 +117,7 @@ async def record_decided_finding(
     verification: MonetaryDonationVerification,
     check: CheckType,
     outcome: Outcome,
-    by: str,
+    decided_by: str,
     decision_facts: Mapping[str, object] | None = None,
 ) -> None:
     """Store that an operator ended a check, with the facts known at that time."""
@@ -125,7 +127,7 @@ async def record_decided_finding(
         facts["matches"] = findings.decisions_by_match(await list_watchlist_matches(tx, verification), tx.ids)
     of_data = before.finding.data_as_of if before else None
     await store_findings.insert_finding(
-        tx, verification, CheckFinding(check, outcome, by, "decided", facts, of_data, None)
+        tx, verification, CheckFinding(check, outcome, decided_by, "decided", facts, of_data, None)
     )
 
 
@@ -143,7 +145,7 @@ async def record_approved_account(
     tx: Tx, verification: MonetaryDonationVerification, account: ApprovedPayeeAccount
 ) -> None:
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
-    kinds = list(findings.account_flags(account))
+    kinds = list(findings.account_flag_kinds(account))
     finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account})
     created = await store_findings.insert_finding(tx, verification, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
@@ -168,7 +170,7 @@ async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerifi
 async def emit_verification_flagged(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """Update why the partner's disbursements to the nonprofit wait."""
     reported = VerificationFlaggedEvent(verification.partner_id, verification.organisation_id)
-    await outbox.emit_internal(tx, FLAGGED, reported, partner=verification.partner_id)
+    await outbox.emit_internal_event(tx, FLAGGED, reported, partner_id=verification.partner_id)
 
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:

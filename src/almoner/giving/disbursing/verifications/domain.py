@@ -237,7 +237,7 @@ def new_verification(
     metadata: Mapping[str, str] | None,
     now: datetime,
     *,
-    requested: bool = True,
+    is_requested_by_partner: bool = True,
 ) -> MonetaryDonationVerification:
     """A new pending verification with all checks open."""
     return MonetaryDonationVerification(
@@ -252,7 +252,7 @@ def new_verification(
         updated_at=now,
         expires_at=now + LIFETIME,
         processed_at=None,
-        requested=requested,
+        requested=is_requested_by_partner,
     )
 
 

@@ -151,7 +151,7 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
 def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: datetime) -> CheckFinding:
     """The finding from the watch lists about all records of a nonprofit."""
     lists = sorted(
-        {f"{version.code} {version.version_label}" for result in results for version in result.covering_lists}
+        {f"{version.code} {version.version_label}" for result in results for version in result.covering_watchlists}
     )
     found = [match for result in results for match in result.matches]
     facts = {"lists": lists, "matches": decisions_by_match(found, ids)}
@@ -170,7 +170,7 @@ def _compliance_outcome(
         return "unclear", "match_confirmed"
     if any(result.obstacle is not None for result in results):
         return "unclear", "not_screened"
-    if not results or any(result.status(_REQUIRED_CATEGORY) is None for result in results):
+    if not results or any(result.status_in_category(_REQUIRED_CATEGORY) is None for result in results):
         return "unclear", "no_list_loaded"
     return "succeeded", None
 
@@ -180,7 +180,7 @@ def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str,
     return {ids.text("screeningmatch", match.id): match.decision for match in matches}
 
 
-def flags_for_changes(previous: CheckFinding | None, current: CheckFinding) -> Iterator[FlagKind]:
+def flag_kinds_for_changes(previous: CheckFinding | None, current: CheckFinding) -> Iterator[FlagKind]:
     """The flags for changes since the check succeeded.
 
     A check decided by an operator without evidence never expires.
@@ -200,7 +200,7 @@ def flags_for_changes(previous: CheckFinding | None, current: CheckFinding) -> I
             yield "new_match"
 
 
-def account_flags(account: ApprovedPayeeAccount) -> Iterator[FlagKind]:
+def account_flag_kinds(account: ApprovedPayeeAccount) -> Iterator[FlagKind]:
     """The flags for an account that a check relies on."""
     if account.holder_differs:
         yield "holder_differs"

@@ -23,7 +23,7 @@ _CHANGED: Final[FlagKind] = "payee_changed"
 _DENIED: Final[FlagKind] = "account_denied"
 
 
-async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> VerificationFlag:
+async def review_flag(tx: Tx, flag_id: UUID, *, note: str, reviewed_by: str) -> VerificationFlag:
     """Record an operator's review of a flag; the second one lifts it. Raises NotFound, InvalidState."""
     if not 1 <= len(note) <= MAX_NOTE_LENGTH:
         raise InvalidState(f"the note must have 1 to {MAX_NOTE_LENGTH} characters")
@@ -34,11 +34,11 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Verificat
     assert held is not None, "flags stay"
     if held.status != "open":
         raise InvalidState(f"the flag is {held.status}: only one that is open can be lifted")
-    if held.first is not None and held.first.by == by:
+    if held.first is not None and held.first.by == reviewed_by:
         raise InvalidState("you have looked at it before: somebody else has to look as well")
     if held.kind == _MATCH:
         await ensure_no_watchlist_match(tx, verification)
-    look = FlagReview(by, note, tx.now)
+    look = FlagReview(reviewed_by, note, tx.now)
     looked = replace(held, first=look) if held.first is None else replace(held, second=look, status="lifted")
     await _store_review(tx, verification, looked)
     return looked
@@ -50,11 +50,15 @@ async def _store_review(tx: Tx, verification: MonetaryDonationVerification, look
         await emit_verification_flagged(tx, verification)
 
 
-async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
+async def on_account_proposed(
+    tx: Tx, organisation_id: UUID, account_id: str, account_facts: Mapping[str, object]
+) -> None:
     """Flag a different account proposed after the check succeeded, until two operators have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
-        if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account):
-            finding = CheckFinding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
+        if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account_id):
+            finding = CheckFinding(
+                "bank_details", "unclear", ACCOUNTS, _CHANGED, {**account_facts, "account": account_id}
+            )
             created = await store_findings.insert_finding(tx, held, finding)
             await store_findings.raise_flag(tx, held.id, created, _CHANGED)
             await emit_verification_flagged(tx, held)
@@ -63,21 +67,21 @@ async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts
 async def on_account_approved(
     tx: Tx,
     organisation_id: UUID,
-    account: str,
-    facts: Mapping[str, object],
+    account_id: str,
+    account_facts: Mapping[str, object],
     reviews: Sequence[FlagReview],
     *,
-    differs: bool,
+    name_differs: bool,
 ) -> None:
     """Lift the account's flags with its two reviews; a pending check succeeds.
 
-    ``differs``: the holder's name differs from the register's, which needs two more reviews.
+    ``name_differs``: the holder's name differs from the register's, which needs two more reviews.
     """
-    known = ApprovedPayeeAccount(account, facts, differs)
+    known = ApprovedPayeeAccount(account_id, account_facts, name_differs)
     for held in await _lock_live(tx, organisation_id):
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
-        await record_approved_account(tx, held, replace(known, holder_differs=waited and differs))
-        for flag in await _open_account_flags(tx, held, account):
+        await record_approved_account(tx, held, replace(known, holder_differs=waited and name_differs))
+        for flag in await _open_account_flags(tx, held, account_id):
             both = (
                 reviews if flag.first is None else (flag.first, next(one for one in reviews if one.by != flag.first.by))
             )
@@ -86,17 +90,21 @@ async def on_account_approved(
             await transitions.record_check_outcomes(tx, held, [("bank_details", "succeeded")])
 
 
-async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, review: FlagReview) -> None:
+async def on_account_refused(tx: Tx, organisation_id: UUID, account_id: str, review: FlagReview) -> None:
     """Close the flag of a proposed account that was rejected."""
     for held in await _lock_live(tx, organisation_id):
-        for flag in await _open_account_flags(tx, held, account):
+        for flag in await _open_account_flags(tx, held, account_id):
             await _store_review(tx, held, replace(flag, first=flag.first or review, status="withdrawn"))
 
 
-async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
+async def on_account_ownership_denied(
+    tx: Tx, organisation_id: UUID, account_id: str, account_facts: Mapping[str, object]
+) -> None:
     """Flag an approved account that the nonprofit denies, until two operators have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
-        finding = CheckFinding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
+        finding = CheckFinding(
+            "bank_details", "unclear", "nonprofit", _DENIED, {**account_facts, "account": account_id}
+        )
         created = await store_findings.insert_finding(tx, held, finding)
         await store_findings.raise_flag(tx, held.id, created, _DENIED)
         await emit_verification_flagged(tx, held)

@@ -12,7 +12,7 @@ from almoner.giving.disbursing.verifications.ports import ApprovedAccountLookup,
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, decode_event_data
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChangedEvent
 
@@ -25,15 +25,17 @@ class JobDependencies:
     accounts: ApprovedAccountLookup
 
 
-tasks: Final = Tasks()
-tasks.periodic("verifications.expire", service.next_expiry_at, service.expire_due)
-tasks.periodic("verifications.recheck", service.next_check_at, service.enqueue_due_checks, every=timedelta(days=1))
-checking_tasks: Final = TasksWithDependencies[JobDependencies]()
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("verifications.expire", service.next_expiry_at, service.expire_due_verifications)
+tasks.add_periodic_job(
+    "verifications.recheck", service.next_check_at, service.enqueue_due_checks, period=timedelta(days=1)
+)
+checking_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
 async def run_check(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[service.CheckVerification]
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[service.CheckVerificationJob]
 ) -> Result:
     """Check one verification, then apply its test value; repeating it changes nothing."""
     verification_id, then = job.details.verification, job.details.then

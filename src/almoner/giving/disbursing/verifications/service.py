@@ -33,7 +33,7 @@ from almoner.giving.disbursing.verifications.findings import VerificationFlag as
 from almoner.giving.disbursing.verifications.findings import WaitingKind as WaitingKind
 from almoner.giving.disbursing.verifications.findings import WaitingReviewItem as WaitingReviewItem
 from almoner.giving.disbursing.verifications.flagging import on_account_approved as on_account_approved
-from almoner.giving.disbursing.verifications.flagging import on_account_denied as on_account_denied
+from almoner.giving.disbursing.verifications.flagging import on_account_ownership_denied as on_account_ownership_denied
 from almoner.giving.disbursing.verifications.flagging import on_account_proposed as on_account_proposed
 from almoner.giving.disbursing.verifications.flagging import on_account_refused as on_account_refused
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
@@ -48,9 +48,11 @@ from almoner.giving.disbursing.verifications.store_findings import (
     list_waiting_review_items as list_waiting_review_items,
 )
 from almoner.giving.disbursing.verifications.store_findings import next_check_at as next_check_at
-from almoner.giving.disbursing.verifications.store_findings import waiting_counts_up_to as waiting_counts_up_to
+from almoner.giving.disbursing.verifications.store_findings import (
+    waiting_counts_and_oldest_times_up_to as waiting_counts_and_oldest_times_up_to,
+)
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
-from almoner.giving.disbursing.verifications.transitions import CheckVerification as CheckVerification
+from almoner.giving.disbursing.verifications.transitions import CheckVerificationJob as CheckVerificationJob
 from almoner.giving.disbursing.verifications.transitions import Scope
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
@@ -59,7 +61,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -67,7 +69,9 @@ BATCH: Final = 1000  # S4
 _SANDBOX_EVIDENCE: Final = DecisionEvidence("sandbox", "A test value in organisationId asked for it.")
 
 
-async def eligibility_for(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, EligibilityStatus]:
+async def eligibility_by_organisation(
+    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
+) -> dict[UUID, EligibilityStatus]:
     """For each organisation, whether the partner's donations may be disbursed (settled 5)."""
     found: dict[UUID, list[MonetaryDonationVerification]] = {
         organisation_id: [] for organisation_id in organisation_ids
@@ -101,7 +105,7 @@ async def create(
         if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
             return await _adopt(tx, started, metadata, action)
         raise InvalidState(_CONCURRENT_VERIFICATION)
-    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, created))
+    await outbox.emit_event(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, created))
     await transitions.enqueue_check(tx, created.id, action)
     return created
 
@@ -120,10 +124,12 @@ async def start_verification_on_first_payment(tx: Tx, partner: Partner, organisa
     """Start a verification when the first money arrives for a nonprofit; False if there is one."""
     if await store.verifications_of_organisations(tx, partner, [organisation_id]):
         return False
-    created = domain.new_verification(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
+    created = domain.new_verification(
+        tx.new_id(), partner.id, organisation_id, None, tx.now, is_requested_by_partner=False
+    )
     if not await store.insert(tx, partner, created):
         return False  # another transaction has just created it
-    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, created))
+    await outbox.emit_event(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, created))
     await transitions.enqueue_check(tx, created.id)
     return True
 
@@ -142,7 +148,7 @@ async def apply_test_value(tx: Tx, partner: Partner, organisation_id: str) -> No
     found = tx.ids.parse("organisation", wanted)
     if action is None or found is None:
         return
-    live = await store.find_pending_or_approved(tx, partner, found)
+    live = await store.find_pending_or_approved_id(tx, partner, found)
     locked = await transitions.get_for_update(tx, partner, live) if live else None
     if locked is not None and locked.status == "pending":
         await transitions.enqueue_check(tx, locked.id, action)
@@ -156,7 +162,7 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Mone
 
     Raises InvalidState if another one is pending or approved.
     """
-    live = await store.find_pending_or_approved(tx, partner, organisation_id)
+    live = await store.find_pending_or_approved_id(tx, partner, organisation_id)
     if live is None:
         return None
     locked = await transitions.get_for_update(tx, partner, live)
@@ -189,7 +195,7 @@ async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Monetar
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: VerificationFilters
 ) -> tuple[list[MonetaryDonationVerification], int]:
     """One page at the current time, and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
@@ -241,7 +247,7 @@ async def apply_test_action(tx: Tx, verification_id: UUID, action: test_values.A
         case "reject":
             await reject(tx, ALL_PARTNERS, verification_id, "other", _SANDBOX_EVIDENCE)
         case "expire":
-            await expire_now(tx, ALL_PARTNERS, verification_id)
+            await expire_verification_now(tx, ALL_PARTNERS, verification_id)
 
 
 async def record_check_outcome(
@@ -251,8 +257,8 @@ async def record_check_outcome(
     check: CheckType,
     outcome: Outcome,
     *,
-    by: str,
-    facts: Mapping[str, object] | None = None,
+    decided_by: str,
+    decision_facts: Mapping[str, object] | None = None,
 ) -> MonetaryDonationVerification:
     """Record the outcome of a check, and what follows for the verification.
 
@@ -260,7 +266,7 @@ async def record_check_outcome(
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
     locked.with_check_outcome(check, outcome, tx.now)
-    await checking.record_decided_finding(tx, locked, check, outcome, by, facts)
+    await checking.record_decided_finding(tx, locked, check, outcome, decided_by, decision_facts)
     return await transitions.record_check_outcomes(tx, locked, [(check, outcome)])
 
 
@@ -289,7 +295,7 @@ async def _lock_and_check(
     locked = await transitions.get_for_update(tx, scope, verification_id)
     if locked.status != "pending" or locked.checks["registration"] != "pending":
         return locked, await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
-    organisation, seen = await checking.check_register(tx, locked)
+    organisation, seen = await checking.record_registration_finding(tx, locked)
     if seen.outcome != "unclear":
         return await transitions.record_check_outcomes(tx, locked, [("registration", seen.outcome)]), organisation
     if not seen.facts["active"]:
@@ -340,14 +346,14 @@ async def reopen(
     return reported
 
 
-async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
+async def expire_verification_now(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
     """Expire a verification early, in the sandbox. Raises NotFound, InvalidState."""
     return await transitions.store_transition(
         tx, (await transitions.get_for_update(tx, scope, verification_id)).as_expired(tx.now)
     )
 
 
-async def expire_due(tx: Tx, limit: int = BATCH) -> int:
+async def expire_due_verifications(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; returns how many. Reads apply them anyway (S3)."""
 
     async def expire(verifications: Sequence[MonetaryDonationVerification]) -> None:
@@ -362,7 +368,9 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return await store.next_expiry_at(tx)
 
 
-async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def verification_partner_ids_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> Mapping[UUID, set[UUID]]:
     """The partners with a verification of each of these nonprofits, to be notified of changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
     for _, partner_id, organisation_id in await store.list_ids_of_pending_and_approved(tx, list(organisation_ids)):
@@ -372,14 +380,14 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: waiting verifications and flags, and the age of the oldest."""
-    for kind, (count, at) in (await store_findings.waiting_counts_and_oldest(tx)).items():
+    for kind, (count, at) in (await store_findings.waiting_counts_and_oldest_times(tx)).items():
         since = at and (at - domain.LIFETIME if kind == "verification" else at)
-        telemetry.payees.set_open(kind, count, (tx.now - since).total_seconds() if since else 0.0)
+        telemetry.payees.set_open_checks(kind, count, (tx.now - since).total_seconds() if since else 0.0)
 
 
 async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
     """Enqueue checks of verifications that were checked too long ago; returns how many."""
-    due = await store_findings.claim_due_checks(tx, tx.now + RENEWAL_PERIOD, limit)
+    due = await store_findings.claim_verifications_due_for_check(tx, tx.now + RENEWAL_PERIOD, limit)
     for verification_id in due:
         await transitions.enqueue_check(tx, verification_id)
     return len(due)

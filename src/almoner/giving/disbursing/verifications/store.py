@@ -17,7 +17,7 @@ from almoner.giving.disbursing.verifications.domain import (
 )
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, status, checks, rejection_reason, metadata, created_at, updated_at, expires_at, "
@@ -120,7 +120,7 @@ async def lock_due_for_expiry(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) 
     return [_verification(row) for row in rows]
 
 
-async def find_pending_or_approved(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | None:
+async def find_pending_or_approved_id(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | None:
     """The organisation's pending or approved verification; also one whose expiry is not recorded yet."""
     found: UUID | None = await tx.fetchval(
         """
@@ -181,7 +181,7 @@ async def verifications_of_organisations(
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: VerificationFilters
 ) -> tuple[list[MonetaryDonationVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -281,7 +281,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, decided: RecordedDecision) -> None:
+async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, decision: RecordedDecision) -> None:
     """Store a decision: who, what and why."""
     await tx.execute(
         """
@@ -291,13 +291,13 @@ async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, de
         """,
         tx.new_id(),
         verification.id,
-        decided.decision,
-        decided.reason,
-        decided.evidence.note,
-        decided.evidence.decided_by,
-        decided.at,
-        decided.evidence.second_by,
-        decided.evidence.second_note,
+        decision.decision,
+        decision.reason,
+        decision.evidence.note,
+        decision.evidence.decided_by,
+        decision.at,
+        decision.evidence.second_by,
+        decision.evidence.second_note,
     )
 
 

@@ -72,9 +72,11 @@ async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
 
 
 @across_partners("sweep")
-async def set_next_check_at(tx: Tx, verification_id: UUID, at: datetime) -> None:
+async def set_next_check_at(tx: Tx, verification_id: UUID, next_check_at: datetime) -> None:
     """Store when registers and lists must be checked again."""
-    await tx.execute("update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, at)
+    await tx.execute(
+        "update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, next_check_at
+    )
 
 
 NEXT_CHECK: Final = """
@@ -91,8 +93,8 @@ async def next_check_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def claim_due_checks(tx: Tx, until: datetime, limit: int) -> list[UUID]:
-    """Claim the verifications due for a check; they are due again at ``until`` unless a check sets another time."""
+async def claim_verifications_due_for_check(tx: Tx, due_again_at: datetime, limit: int) -> list[UUID]:
+    """Claim verifications due for a check; they are due again at ``due_again_at`` unless a check sets another time."""
     rows = await tx.fetch(
         """
         with due as (
@@ -104,7 +106,7 @@ async def claim_due_checks(tx: Tx, until: datetime, limit: int) -> list[UUID]:
         """,
         tx.now,
         limit,
-        until,
+        due_again_at,
     )
     return [row["id"] for row in rows]
 
@@ -193,7 +195,7 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 
 
 @across_partners("operators")
-async def waiting_counts_and_oldest(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
+async def waiting_counts_and_oldest_times(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     """Count waiting verifications and flags, with the first expiry and the first flag's time."""
     [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
@@ -212,7 +214,9 @@ union all select 'verification_flag', count(*), min(raised_at) from (
 
 
 @across_partners("operators")
-async def waiting_counts_up_to(tx: Tx, max_count: int) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
+async def waiting_counts_and_oldest_times_up_to(
+    tx: Tx, max_count: int
+) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
     """Count pending verifications and open flags up to ``max_count``, and since when the oldest has waited."""
     rows = await tx.fetch(COUNT_WAITING, tx.now, max_count)
     return {row["kind"]: (row["count"], row["oldest"]) for row in rows}
@@ -252,11 +256,11 @@ async def list_waiting_review_items(
     *,
     kind: WaitingKind | None = None,
     partner_id: UUID | None = None,
-    until: datetime | None = None,
-    after: tuple[datetime, UUID] | None = None,
+    waiting_until: datetime | None = None,
+    after_position: tuple[datetime, UUID] | None = None,
 ) -> list[WaitingReviewItem]:
     """Pending verifications and open flags, longest waiting first."""
-    rows = await tx.fetch(_WAITING, tx.now, partner_id, until, *(after or (None, None)), limit, kind)
+    rows = await tx.fetch(_WAITING, tx.now, partner_id, waiting_until, *(after_position or (None, None)), limit, kind)
     return [WaitingReviewItem(*row) for row in rows]
 
 
@@ -268,7 +272,7 @@ async def find_flag(tx: Tx, flag_id: UUID) -> VerificationFlag | None:
 
 
 async def list_open_account_flags(
-    tx: Tx, kind: FlagKind, verification_id: UUID, account: str
+    tx: Tx, kind: FlagKind, verification_id: UUID, account_id: str
 ) -> list[VerificationFlag]:
     """Open flags about an account; they change under their verification's lock only."""
     rows = await tx.fetch(
@@ -276,7 +280,7 @@ async def list_open_account_flags(
         f"and {_FACTS} ->> 'account' = $3 order by g.id",
         verification_id,
         kind,
-        account,
+        account_id,
     )
     return [_flag(row) for row in rows]
 

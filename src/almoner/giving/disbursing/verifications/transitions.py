@@ -17,14 +17,14 @@ from almoner.platform.jobs.queue import JobKind
 Scope = Partner | AllPartners
 
 
-class CheckVerification(msgspec.Struct, frozen=True):
+class CheckVerificationJob(msgspec.Struct, frozen=True):
     """The verification to check. ``then``: the action of a test value to apply afterwards."""
 
     verification: UUID
     then: test_values.Action | None
 
 
-CHECK: Final = JobKind("verifications.check_registration", CheckVerification)
+CHECK: Final = JobKind("verifications.check_registration", CheckVerificationJob)
 
 
 def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationResponse:
@@ -49,22 +49,24 @@ async def record_check_outcomes(
     await store.update_checks(tx, now, [check for check, _ in outcomes])
     if now.status == "pending" and now.remaining_checks == ("compliance",):
         await enqueue_check(tx, now.id)  # watch lists are decided last
-    return await (store_transition if now.status != verification.status else notify_partner)(tx, now)
+    return await (store_transition if now.status != verification.status else emit_progressed)(tx, now)
 
 
 async def store_transition(tx: Tx, new: MonetaryDonationVerification) -> MonetaryDonationVerification:
     """Store a new state of a locked verification, and notify the partner."""
     if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
-    return await notify_partner(tx, new)
+    return await emit_progressed(tx, new)
 
 
-async def notify_partner(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerification:
+async def emit_progressed(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerification:
     """Emit the verification's event to the partner."""
-    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, serialise_for_api(tx, verification))
+    await outbox.emit_event(tx, verification.partner_id, domain.PROGRESSED, serialise_for_api(tx, verification))
     return verification
 
 
 async def enqueue_check(tx: Tx, verification_id: UUID, test_action: test_values.Action | None = None) -> None:
     """Enqueue a check after the commit. ``test_action``: a sandbox test value's action."""
-    await CHECK.enqueue(tx, CheckVerification(verification_id, test_action), unique=f"{verification_id}:{test_action}")
+    await CHECK.enqueue(
+        tx, CheckVerificationJob(verification_id, test_action), unique_key=f"{verification_id}:{test_action}"
+    )

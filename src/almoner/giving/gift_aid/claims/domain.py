@@ -46,19 +46,19 @@ class AccountingYearEnd:
     month: int = 4
     day: int = 5
 
-    def end_of_year(self, day: date) -> date:
+    def end_of_year_containing(self, day: date) -> date:
         """The end of the accounting year that a day is in."""
         end = date(day.year, self.month, self.day)
         return end if day <= end else date(day.year + 1, self.month, self.day)
 
-    def claim_deadline(self, day: date) -> date:
+    def claim_deadline(self, donated_on: date) -> date:
         """The last day on which a donation of this day can be claimed."""
-        end = self.end_of_year(day)
+        end = self.end_of_year_containing(donated_on)
         return end.replace(year=end.year + _CLAIM_YEARS)
 
     def first_claimable_at(self, today: date) -> datetime:
         """The earliest donation time that can still be claimed today."""
-        end = self.end_of_year(today)
+        end = self.end_of_year_containing(today)
         first = datetime(end.year - _CLAIM_YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
         before = first - _SUMMER
         return before if london_day(before) == first.date() else first
@@ -116,12 +116,12 @@ class GiftAidClaim:
     @property
     def tax_minor(self) -> int:
         """The tax to reclaim for its donations."""
-        return basic_rate_tax(self.minor)
+        return basic_rate_tax_pence(self.minor)
 
     @property
     def adjustment_minor(self) -> int:
         """The amount of earlier overclaims, in pence, for HMRC's form."""
-        return min(tax_to_repay(self.deducted_minor), self.tax_minor)
+        return min(tax_to_repay_pence(self.deducted_minor), self.tax_minor)
 
     @property
     def due_minor(self) -> int:
@@ -140,7 +140,7 @@ class ClaimEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleEntry:
+class ClaimScheduleEntry:
     """A donation in a claim with its line of the schedule."""
 
     line: int
@@ -191,7 +191,7 @@ class ExcludedDonation:
 
 
 @dataclass(frozen=True, slots=True)
-class DraftResult:
+class ClaimDraftResult:
     """The result of drafting a claim: the claim (if any), excluded, waiting and expired donations.
 
     ``expired``: donations that were not claimed in time.
@@ -203,19 +203,19 @@ class DraftResult:
     expired: int
 
 
-def basic_rate_tax(minor: int) -> int:
+def basic_rate_tax_pence(donated_pence: int) -> int:
     """The tax reclaimed on donations at the basic rate, in pence: a quarter, rounded down."""
-    return minor // 4
+    return donated_pence // 4
 
 
-def format_pounds(minor: int) -> str:
+def format_pounds(pence: int) -> str:
     """Format pence: ``1,234.50 GBP``."""
-    return f"{minor // 100:,}.{minor % 100:02} GBP"
+    return f"{pence // 100:,}.{pence % 100:02} GBP"
 
 
-def tax_to_repay(overclaimed_minor: int) -> int:
+def tax_to_repay_pence(overclaimed_donations_pence: int) -> int:
     """The tax to return for overclaimed donations, in pence, rounded up."""
-    return -(-overclaimed_minor // 4)
+    return -(-overclaimed_donations_pence // 4)
 
 
 def allocate_deductions(open_adjustments: Iterable[tuple[UUID, int]], claim_minor: int) -> list[tuple[UUID, int]]:

@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from almoner.giving.gift_aid.claims.domain import AccountingYearEnd, ClaimableDonation, ExcludedDonation, ScheduleEntry
+from almoner.giving.gift_aid.claims.domain import (
+    AccountingYearEnd,
+    ClaimableDonation,
+    ClaimScheduleEntry,
+    ExcludedDonation,
+)
 from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.claimable import DeclarerProblem
 from almoner.giving.gift_aid.declarations.domain import Declarer
@@ -72,7 +77,7 @@ class _AggregatedLine:
 class ClaimSchedule:
     """A schedule: donations by line, excluded ones, and the number that wait for the next claim."""
 
-    listed: tuple[ScheduleEntry, ...]
+    listed: tuple[ClaimScheduleEntry, ...]
     left_out: tuple[ExcludedDonation, ...]
     waiting: int
 
@@ -94,7 +99,7 @@ def build_schedule(
 
     ``aggregate_small_donations``: combine small ones.
     """
-    listed: list[ScheduleEntry] = []
+    listed: list[ClaimScheduleEntry] = []
     left_out: list[ExcludedDonation] = []
     open_lines: dict[date, list[_AggregatedLine]] = {}
     lines = waiting = 0
@@ -108,7 +113,7 @@ def build_schedule(
         shared = None
         if aggregate_small_donations and gift.minor <= _MAX_AGGREGATED_DONATION:
             shared = _find_line(
-                open_lines.setdefault(year_end.end_of_year(gift.donation_date), []),
+                open_lines.setdefault(year_end.end_of_year_containing(gift.donation_date), []),
                 person,
                 gift.minor,
                 lines + 1,
@@ -119,7 +124,7 @@ def build_schedule(
             continue
         line = shared.line if shared is not None else lines + 1
         lines = max(lines, line)
-        listed.append(ScheduleEntry(line, gift))
+        listed.append(ClaimScheduleEntry(line, gift))
     return ClaimSchedule(tuple(listed), tuple(left_out), waiting)
 
 
@@ -177,10 +182,10 @@ def _overseas_house(declarer: Declarer, house: str) -> str:
     return text
 
 
-def schedule_csv(listed: Sequence[ScheduleEntry]) -> str:
+def schedule_csv(entries: Sequence[ClaimScheduleEntry]) -> str:
     """The schedule as CSV. Raises ValueError for a donation that HMRC would not accept."""
     lines: dict[int, list[ClaimableDonation]] = {}
-    for one in listed:
+    for one in entries:
         lines.setdefault(one.line, []).append(one.gift)
     out = io.StringIO()
     rows = csv.writer(out)

@@ -12,18 +12,18 @@ from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, decode_event_data
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, Result
 
 
-class AdjustClaim(msgspec.Struct, frozen=True):
+class AdjustClaimJob(msgspec.Struct, frozen=True):
     """The donation whose claim may need an adjustment."""
 
     donation: UUID
 
 
-_ADJUST_CLAIM: Final = JobKind("gift_aid_claims.adjust", AdjustClaim)
-tasks: Final = Tasks()
+_ADJUST_CLAIM: Final = JobKind("gift_aid_claims.adjust", AdjustClaimJob)
+tasks: Final = TaskRegistry()
 
 
 class _ChangedDonation(msgspec.Struct):
@@ -41,13 +41,13 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
         changed = decode_event_data(event, _ChangedDonation)
         donation_id = tx.ids.parse("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
-            jobs.append(_ADJUST_CLAIM.new_job(AdjustClaim(donation_id)))
+            jobs.append(_ADJUST_CLAIM.build_job(AdjustClaimJob(donation_id)))
     await queue.enqueue_jobs(tx, jobs)
 
 
 @tasks.job(_ADJUST_CLAIM)
-async def adjust_claim(context: JobContext, job: DecodedJob[AdjustClaim]) -> Result:
+async def adjust_claim(context: JobContext, job: DecodedJob[AdjustClaimJob]) -> Result:
     """Record what was overclaimed for a donation, once."""
     async with context.db.write() as tx:
-        await service.adjust_donation(tx, job.details.donation)
+        await service.adjust_claim_of_donation(tx, job.details.donation)
     return JobDone()

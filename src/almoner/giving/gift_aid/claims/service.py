@@ -19,8 +19,8 @@ from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
     Adjustment,
     ClaimableDonation,
+    ClaimDraftResult,
     ClaimEntry,
-    DraftResult,
     GiftAidClaim,
     GiftAidClaimError,
 )
@@ -28,8 +28,8 @@ from almoner.giving.gift_aid.claims.store import count_for_operators as count_fo
 from almoner.giving.gift_aid.claims.store import list_for_operators as list_for_operators
 from almoner.giving.gift_aid.claims.store import newest_adjustments as newest_adjustments
 from almoner.giving.gift_aid.claims.store import newest_claims as newest_claims
-from almoner.giving.gift_aid.claims.store import overclaimed_donations as overclaimed_donations
-from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible
+from almoner.giving.gift_aid.claims.store import overclaimed_donation_ids as overclaimed_donation_ids
+from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible_for_gift_aid
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -47,24 +47,31 @@ async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
 
 
 async def draft_claim(
-    tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: AccountingYearEnd, aggregate: bool, by: str
-) -> DraftResult:
+    tx: Tx,
+    organisation_id: UUID,
+    cutoff_at: datetime,
+    *,
+    year_end: AccountingYearEnd,
+    aggregate_small_donations: bool,
+    drafted_by: str,
+) -> ClaimDraftResult:
     """Draft a claim of a charity's claimable donations made before ``cutoff_at``.
 
     Donations that HMRC would not accept are left out and returned with all their problems; the next draft checks them
-    again. ``aggregate``: donations of at most 20 pounds share lines without names. Raises NotFound, GiftAidClaimError.
+    again. ``aggregate_small_donations``: donations of at most 20 pounds share lines without names. Raises NotFound,
+    GiftAidClaimError.
     """
     await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
         raise GiftAidClaimError("--before must not be in the future, because only past donations can be claimed")
-    for donation_id in await store.overclaimed_donations_of_charity(tx, organisation_id):
-        await adjust_donation(tx, donation_id)
+    for donation_id in await store.overclaimed_donation_ids_of_charity(tx, organisation_id):
+        await adjust_claim_of_donation(tx, donation_id)
     today = domain.london_day(tx.now)
-    since = year.first_claimable_at(today)
+    since = year_end.first_claimable_at(today)
     expired = await store.count_expired_donations(tx, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
-    made = hmrc_schedule.build_schedule(gifts, today, year, aggregate_small_donations=aggregate)
-    drafted = DraftResult(None, made.left_out, made.waiting + more, expired)
+    made = hmrc_schedule.build_schedule(gifts, today, year_end, aggregate_small_donations=aggregate_small_donations)
+    drafted = ClaimDraftResult(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
         return drafted
     minor = sum(one.gift.minor for one in made.listed)
@@ -80,14 +87,21 @@ async def draft_claim(
         minor=minor,
         deducted_minor=sum(part for _, part in taken),
         drafted_at=tx.now,
-        drafted_by=by,
+        drafted_by=drafted_by,
     )
+    await _insert_claim(tx, claim, made)
+    if taken:
+        await store.deduct_adjustments(tx, claim, taken)
+    return replace(drafted, claim=claim)
+
+
+async def _insert_claim(tx: Tx, claim: GiftAidClaim, schedule: hmrc_schedule.ClaimSchedule) -> None:
     if not await store.insert(tx, claim):
         raise GiftAidClaimError(
             "the charity already has a draft claim. Submit or withdraw it first: see `almoner gift-aid claims list`"
         )
     entries = [
-        ClaimEntry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in made.listed
+        ClaimEntry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in schedule.listed
     ]
     try:
         await store.insert_entries(tx, claim, entries)
@@ -95,9 +109,6 @@ async def draft_claim(
         raise GiftAidClaimError(
             "one of the donations has just been refunded or reassigned, or added to another charity's claim: try again"
         ) from taken_before
-    if taken:
-        await store.deduct_adjustments(tx, claim, taken)
-    return replace(drafted, claim=claim)
 
 
 async def _select_donations(
@@ -109,7 +120,7 @@ async def _select_donations(
     """
     found: list[ClaimableDonation] = []
     fit, after = 0, (since, UUID(int=0))
-    while batch := await store.claimable_donations(tx, organisation_id, after, cutoff_at, BATCH):
+    while batch := await store.list_claimable_donations(tx, organisation_id, after, cutoff_at, BATCH):
         for place, gift in enumerate(batch):
             if fit == domain.MAX_DONATIONS:
                 return found, len(batch) - place
@@ -121,7 +132,7 @@ async def _select_donations(
 
 async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    if not is_eligible(CURRENCY, organisation):
+    if not is_eligible_for_gift_aid(CURRENCY, organisation):
         raise GiftAidClaimError(f"{organisation.name} is not a UK charity, so it cannot claim Gift Aid")
 
 
@@ -129,7 +140,7 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
     """HMRC's schedule of a claim, as CSV. Raises NotFound; GiftAidClaimError if a draft claims too much."""
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
-    if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, claim_id)):
+    if claim.status == "drafted" and (over := await store.overclaimed_donation_ids(tx, claim_id)):
         raise GiftAidClaimError(
             f"{len(over):,} of its donations have since been refunded, reassigned or lost their declaration: "
             "withdraw the draft and create a new one"
@@ -137,53 +148,57 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
     return hmrc_schedule.schedule_csv(await store.schedule_entries(tx, claim_id))
 
 
-async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> GiftAidClaim:
+async def mark_submitted(tx: Tx, claim_id: UUID, hmrc_reference: str, *, recorded_by: str) -> GiftAidClaim:
     """Record that the claim was submitted to HMRC under this reference.
 
     Raises NotFound, GiftAidClaimError.
     """
-    if not 1 <= len(reference) <= domain.MAX_REFERENCE:
+    if not 1 <= len(hmrc_reference) <= domain.MAX_REFERENCE:
         raise GiftAidClaimError(f"HMRC's reference must have 1 to {domain.MAX_REFERENCE} characters")
     claim = await _lock(tx, claim_id)
-    if not await store.update_status(tx, claim, "submitted", by=by, reference=reference):
+    if not await store.update_status(tx, claim, "submitted", changed_by=recorded_by, hmrc_reference=hmrc_reference):
         raise _transition_refused(claim, "submitted")
-    for donation_id in await store.overclaimed_donations(tx, claim_id):
-        await adjust_donation(tx, donation_id)
-    return replace(claim, status="submitted", reference=reference)
+    for donation_id in await store.overclaimed_donation_ids(tx, claim_id):
+        await adjust_claim_of_donation(tx, donation_id)
+    return replace(claim, status="submitted", reference=hmrc_reference)
 
 
-async def mark_paid(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | None, by: str) -> GiftAidClaim:
+async def mark_paid(
+    tx: Tx, claim_id: UUID, amount_paid_minor: int | None, *, note: str | None, recorded_by: str
+) -> GiftAidClaim:
     """Record that HMRC paid the claim: the due amount, or another one with a note.
 
     Raises NotFound, GiftAidClaimError.
     """
     claim = await _lock(tx, claim_id)
-    paid_minor = claim.due_minor if minor is None else minor
+    paid_minor = claim.due_minor if amount_paid_minor is None else amount_paid_minor
     if paid_minor != claim.due_minor and not note:
         raise GiftAidClaimError(
             f"{domain.format_pounds(claim.due_minor)} is due: "
             f"use --note to say why HMRC paid {domain.format_pounds(paid_minor)}"
         )
-    if not await store.update_status(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_validated_note(note)):
+    if not await store.update_status(
+        tx, claim, "paid", changed_by=recorded_by, paid_minor=paid_minor, note=_validated_note(note)
+    ):
         raise _transition_refused(claim, "paid")
     return replace(claim, status="paid", paid_minor=paid_minor, note=note)
 
 
-async def mark_rejected(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftAidClaim:
+async def mark_rejected(tx: Tx, claim_id: UUID, note: str, *, recorded_by: str) -> GiftAidClaim:
     """Record that HMRC rejected the claim; its donations can be claimed again. Raises GiftAidClaimError."""
-    return await _end_claim(tx, claim_id, "rejected", note, by)
+    return await _end_claim(tx, claim_id, "rejected", note, recorded_by)
 
 
-async def withdraw_draft(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftAidClaim:
+async def withdraw_draft(tx: Tx, claim_id: UUID, note: str, *, recorded_by: str) -> GiftAidClaim:
     """Withdraw a draft; its donations can be claimed again. Raises NotFound, GiftAidClaimError."""
-    return await _end_claim(tx, claim_id, "withdrawn", note, by)
+    return await _end_claim(tx, claim_id, "withdrawn", note, recorded_by)
 
 
 async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note: str, by: str) -> GiftAidClaim:
     claim = await _lock(tx, claim_id)
     if not note:
         raise GiftAidClaimError("a note is required")
-    if not await store.update_status(tx, claim, target, by=by, note=_validated_note(note)):
+    if not await store.update_status(tx, claim, target, changed_by=by, note=_validated_note(note)):
         raise _transition_refused(claim, target)
     await store.detach_donations(tx, claim)
     return replace(claim, status=target, note=note)
@@ -205,7 +220,7 @@ def _transition_refused(claim: GiftAidClaim, target: str) -> GiftAidClaimError:
     return GiftAidClaimError(f"the claim is {claim.status}, so it cannot be {target}")
 
 
-async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
+async def adjust_claim_of_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
     """Record what was overclaimed for a donation; None if nothing was.
 
     Locks the claim, then its donation, and so waits for a claim that is being submitted.
@@ -230,6 +245,6 @@ async def cancel_declaration_and_adjust_claims(
     Raises NotFound, DeclarationError.
     """
     cancelled = await donations.cancel_declaration(tx, declaration_id, cancelled_from)
-    for donation_id in await store.donations_claimed_under_declaration(tx, declaration_id):
-        await adjust_donation(tx, donation_id)
+    for donation_id in await store.donation_ids_claimed_under_declaration(tx, declaration_id):
+        await adjust_claim_of_donation(tx, donation_id)
     return cancelled

@@ -13,9 +13,9 @@ from almoner.giving.gift_aid.claims.domain import (
     ClaimableDonation,
     ClaimedDonation,
     ClaimEntry,
+    ClaimScheduleEntry,
     ClaimStatus,
     GiftAidClaim,
-    ScheduleEntry,
 )
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.platform.database import keyset
@@ -100,11 +100,11 @@ order by d.created_at, d.id limit $5
 
 
 @across_partners("operators")
-async def claimable_donations(
-    tx: Tx, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
+async def list_claimable_donations(
+    tx: Tx, organisation_id: UUID, after_position: tuple[datetime, UUID], cutoff_at: datetime, limit: int
 ) -> list[ClaimableDonation]:
     """A charity's unclaimed donations after the given one, oldest first, without those being refunded."""
-    rows = await tx.fetch(_CLAIMABLE_DONATIONS, organisation_id, *after, cutoff_at, limit)
+    rows = await tx.fetch(_CLAIMABLE_DONATIONS, organisation_id, *after_position, cutoff_at, limit)
     return [ClaimableDonation(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
 
 
@@ -117,9 +117,9 @@ where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
 
 
 @across_partners("operators")
-async def count_expired_donations(tx: Tx, organisation_id: UUID, cutoff_at: datetime) -> int:
+async def count_expired_donations(tx: Tx, organisation_id: UUID, earliest_claimable_at: datetime) -> int:
     """Count a charity's donations that were not claimed in time."""
-    return int(await tx.fetchval(EXPIRED, organisation_id, cutoff_at))
+    return int(await tx.fetchval(EXPIRED, organisation_id, earliest_claimable_at))
 
 
 async def find(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
@@ -165,10 +165,10 @@ async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_i
 async def update_status(
     tx: Tx,
     claim: GiftAidClaim,
-    target: ClaimStatus,
+    target_status: ClaimStatus,
     *,
-    by: str,
-    reference: str | None = None,
+    changed_by: str,
+    hmrc_reference: str | None = None,
     paid_minor: int | None = None,
     note: str | None = None,
 ) -> bool:
@@ -182,11 +182,11 @@ async def update_status(
             where id = $1 and status = any($3) returning true
             """,
             claim.id,
-            target,
-            GIFT_AID_CLAIM.source_states_of(target),
+            target_status,
+            GIFT_AID_CLAIM.source_states_of(target_status),
             tx.now,
-            by,
-            reference,
+            changed_by,
+            hmrc_reference,
             paid_minor,
             note,
         )
@@ -214,11 +214,11 @@ where c.claim_id = $1 order by c.line, d.created_at, d.id
 
 
 @across_partners("operators")
-async def schedule_entries(tx: Tx, claim_id: UUID) -> list[ScheduleEntry]:
+async def schedule_entries(tx: Tx, claim_id: UUID) -> list[ClaimScheduleEntry]:
     """The donations of a claim, by the lines of its schedule."""
     rows = await tx.fetch(_SCHEDULE_ENTRIES, claim_id)
     return [
-        ScheduleEntry(row[0], ClaimableDonation(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:])))
+        ClaimScheduleEntry(row[0], ClaimableDonation(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:])))
         for row in rows
     ]
 
@@ -270,7 +270,7 @@ where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STAN
 
 
 @across_partners("operators")
-async def overclaimed_donations(tx: Tx, claim_id: UUID) -> list[UUID]:
+async def overclaimed_donation_ids(tx: Tx, claim_id: UUID) -> list[UUID]:
     """The donations of a claim whose value is now less than claimed."""
     return [row[0] for row in await tx.fetch(_OVERCLAIMED, claim_id)]
 
@@ -283,7 +283,7 @@ where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
 
 
 @across_partners("operators")
-async def overclaimed_donations_of_charity(tx: Tx, organisation_id: UUID) -> list[UUID]:
+async def overclaimed_donation_ids_of_charity(tx: Tx, organisation_id: UUID) -> list[UUID]:
     """The donations of all claims of a charity whose value is now less than claimed."""
     return [row[0] for row in await tx.fetch(_OVERCLAIMED_OF_CHARITY, organisation_id)]
 
@@ -293,7 +293,7 @@ select donation_id from gift_aid_claim_donation where declaration_id = $1 and ac
 """
 
 
-async def donations_claimed_under_declaration(tx: Tx, declaration_id: UUID) -> list[UUID]:
+async def donation_ids_claimed_under_declaration(tx: Tx, declaration_id: UUID) -> list[UUID]:
     """The donations claimed through a declaration."""
     return [row[0] for row in await tx.fetch(_CLAIMED_BY, declaration_id)]
 

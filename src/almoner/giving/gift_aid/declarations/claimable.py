@@ -15,7 +15,7 @@ from typing import Final
 from babel import Locale
 
 from almoner.giving.gift_aid.declarations.domain import Declarer
-from almoner.kit.text import clean_code
+from almoner.kit.text import clean_ascii_code
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 
 _MAX_LAST_NAME: Final = 35
@@ -156,7 +156,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    letters = unicodedata.normalize("NFKD", clean_code(text)[:200])
+    letters = unicodedata.normalize("NFKD", clean_ascii_code(text)[:200])
     words = (
         "".join(sign for sign in letters if not unicodedata.combining(sign))
         .casefold()

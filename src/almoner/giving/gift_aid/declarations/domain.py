@@ -152,7 +152,7 @@ def newest_covering_declaration(declarations: Iterable[Declaration], moment: dat
     return max(found, key=lambda one: (one.created_at, one.id)) if found else None
 
 
-def is_eligible(currency: str, organisation: Organisation) -> bool:
+def is_eligible_for_gift_aid(currency: str, organisation: Organisation) -> bool:
     """Whether a donation is eligible for Gift Aid: in sterling, to a UK charity."""
     return currency == CURRENCY and organisation.country_code == COUNTRY and "nonprofit" in organisation.types
 

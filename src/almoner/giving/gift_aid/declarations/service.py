@@ -9,9 +9,11 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.users import service as users
 from almoner.giving.gift_aid.declarations import claimable, domain, store
 from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError, Declarer
-from almoner.giving.gift_aid.declarations.store import delete_unused as delete_unused
+from almoner.giving.gift_aid.declarations.store import delete_unused_declarations as delete_unused_declarations
 from almoner.giving.gift_aid.declarations.store import find_with_shared_lock as find_with_shared_lock
-from almoner.giving.gift_aid.declarations.store import lock_due_reminders as lock_due_reminders
+from almoner.giving.gift_aid.declarations.store import (
+    lock_declarations_due_for_reminder as lock_declarations_due_for_reminder,
+)
 from almoner.giving.gift_aid.declarations.store import next_reminder_at as next_reminder_at
 from almoner.giving.gift_aid.declarations.store import set_reminder as set_reminder
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -77,7 +79,7 @@ async def newest_declaration_id_of_user(tx: Tx, partner: Partner, user_id: UUID)
     return found
 
 
-async def find_covering_declaration(
+async def find_covering_declaration_id(
     tx: Tx, partner: Partner, user_id: UUID | None, donated_at: datetime, current_declaration_id: UUID | None = None
 ) -> UUID | None:
     """A user's newest declaration that covers a donation.
@@ -99,7 +101,7 @@ async def find_covering_declaration(
     return None
 
 
-async def find_or_create_for_donation(
+async def find_or_create_declaration_for_donation(
     tx: Tx, partner: Partner, declarer: Declarer, donated_at: datetime, current_declaration_id: UUID | None
 ) -> UUID:
     """The declaration for one donation: the current one if unchanged, else a new one."""
@@ -111,7 +113,7 @@ async def find_or_create_for_donation(
     return new.id
 
 
-async def find_or_create_for_regular_donation(
+async def find_or_create_declaration_for_regular_donation(
     tx: Tx, partner: Partner, declarer: Declarer, organisation_id: UUID, current_declaration_id: UUID | None
 ) -> UUID:
     """The declaration for a regular donation and all others to the charity: the current one if unchanged, else new."""
@@ -123,13 +125,15 @@ async def find_or_create_for_regular_donation(
     return new.id
 
 
-async def find_for_later_donation(tx: Tx, partner: Partner, declaration_id: UUID, organisation_id: UUID) -> UUID | None:
+async def find_declaration_id_for_later_donation(
+    tx: Tx, partner: Partner, declaration_id: UUID, organisation_id: UUID
+) -> UUID | None:
     """The declaration of a regular donation if it covers another one now, locked against cancellation; else None."""
     known = await store.find_with_shared_lock(tx, partner, declaration_id)
     return known.id if known and known.organisation_id == organisation_id and known.covers(tx.now) else None
 
 
-async def find_for_restored_donation(
+async def find_declaration_id_for_restored_donation(
     tx: Tx, partner: Partner, user_id: UUID | None, donated_at: datetime, previous_declaration_id: UUID | None
 ) -> UUID | None:
     """The declaration that covers a donation created again after cancellation."""
@@ -137,8 +141,8 @@ async def find_for_restored_donation(
     if known is not None and known.organisation_id is not None:
         return known.id if known.covers(donated_at) else None
     if known is not None and known.user_id is None and known.deleted_at is None:
-        return await find_or_create_for_donation(tx, partner, known.declarer, donated_at, None)
-    return await find_covering_declaration(tx, partner, user_id, donated_at)
+        return await find_or_create_declaration_for_donation(tx, partner, known.declarer, donated_at, None)
+    return await find_covering_declaration_id(tx, partner, user_id, donated_at)
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:

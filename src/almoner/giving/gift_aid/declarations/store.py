@@ -116,7 +116,7 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
 
 @across_partners("sweep")
-async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
+async def delete_unused_declarations(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
     """Delete declarations from the donation page that no donation or claim refers to."""
     await tx.execute(
         """
@@ -131,7 +131,7 @@ async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
 
 
 @across_partners("sweep")
-async def lock_due_reminders(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Declaration]:
+async def lock_declarations_due_for_reminder(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Declaration]:
     """Lock the declarations whose donors are due for a reminder, except some."""
     rows = await tx.fetch(
         f"""

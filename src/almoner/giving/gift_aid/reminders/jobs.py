@@ -12,13 +12,15 @@ from almoner.giving.gift_aid.reminders.domain import PAGE_PURPOSE
 from almoner.giving.gift_aid.reminders.service import SEND
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 
-tasks: Final = Tasks()
-tasks.periodic("gift_aid_reminders.send_due", service.next_reminder_at, service.remind_donors, every=timedelta(hours=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
+    "gift_aid_reminders.send_due", service.next_reminder_at, service.remind_donors, period=timedelta(hours=1)
+)
 
 
 async def compose_reminder(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
@@ -30,7 +32,7 @@ async def compose_reminder(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordRe
     if declared.ended or subscription.email is None:
         return None
     charity = (await hosted_page.nonprofit_profile_of(tx, Partner(declared.partner_id), declared.organisation_id)).name
-    locale = mails.language(subscription.language).locale
+    locale = mails.language_for_tag(subscription.language).locale
     facts = {
         "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", locale),
         "organisation": charity,

@@ -18,13 +18,13 @@ from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import LinkedPages
+from almoner.platform.pages.linked_pages import RecordLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-class GiftAidPages(LinkedPages):
+class GiftAidPages(RecordLinkPages):
     """The pages of donors who declared Gift Aid for a regular donation."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -72,7 +72,7 @@ class GiftAidPages(LinkedPages):
         *,
         refused: bool = False,
     ) -> Response:
-        language, partner = self.pages.language(subscription.language), Partner(declared.partner_id)
+        language, partner = self.pages.language_for_tag(subscription.language), Partner(declared.partner_id)
         charity = (await hosted_page.nonprofit_profile_of(tx, partner, declared.organisation_id)).name
         links = (await partners.get(tx, partner)).public_links
         if declared.ended:

@@ -42,7 +42,7 @@ async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
         for one in declarations:
             await _remind_donor(tx, one.id)
 
-    lock_due = gift_aid_declarations.lock_due_reminders
+    lock_due = gift_aid_declarations.lock_declarations_due_for_reminder
     return await process_due_rows(tx, "gift_aid_reminders.send_due", lock_due, remind, limit)
 
 

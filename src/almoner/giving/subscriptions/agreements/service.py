@@ -23,7 +23,7 @@ def format_amount_and_frequency(money: Money, frequency: Frequency, language: La
     return language.text(f"regular.every.{frequency}", amount=amount)
 
 
-def agreement_of(
+def build_agreement(
     language: Language, organisation: str, money: Money, frequency: Frequency, first_day: date
 ) -> Agreement:
     """The agreement for a regular donation with its next payment on ``first_day``."""

@@ -25,7 +25,7 @@ class DueDates:
     first_try_at: datetime | None
 
     @property
-    def last(self) -> date:
+    def last_due_date(self) -> date:
         """The last due date."""
         return max([*([self.opened] if self.opened else []), *self.missed, *self.too_late])
 
@@ -33,7 +33,7 @@ class DueDates:
 def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
     """The dates that are due at ``now``: at most one is charged, and none on a day with an earlier charge."""
     today = now.astimezone(zone).date()
-    due = [day for day in subscription.dates_until(today) if subscription.charge_datetime(day, zone) <= now]
+    due = [day for day in subscription.due_dates_until(today) if subscription.charge_datetime(day, zone) <= now]
     if not due:
         return None
     in_time = [day for day in due if today <= last_charge_day(day)]
@@ -51,6 +51,6 @@ def _first_try(subscription: DonationSubscription, now: datetime, zone: tzinfo) 
     return subscription.charge_datetime(today + timedelta(days=1), zone)
 
 
-def closes_at(due_on: date, zone: tzinfo) -> datetime:
+def charge_window_closes_at(due_on: date, zone: tzinfo) -> datetime:
     """When a date can no longer be charged."""
     return recurrence.local_time_to_utc(last_charge_day(due_on) + timedelta(days=1), time(), zone)

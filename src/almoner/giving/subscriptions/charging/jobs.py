@@ -8,29 +8,31 @@ from almoner.giving.subscriptions.charging import service
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails, Result
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 
 _FOLLOW: Final = JobKind("donation_subscriptions.follow_merges", NoDetails)
 
-tasks: Final = Tasks()
+tasks: Final = TaskRegistry()
 
-tasks.periodic(
+tasks.add_periodic_job(
     "donation_subscriptions.process_due",
     service.next_due_at,
     service.process_due_subscriptions,
     sandbox_clock_limit=service.oldest_unfinished_charge_or_next_due_at,
 )
-tasks.periodic(
-    "donation_subscriptions.erase_donors", subscriptions.next_erasure_at, subscriptions.erase_donors_of_unstarted
+tasks.add_periodic_job(
+    "donation_subscriptions.erase_donors",
+    subscriptions.next_erasure_at,
+    subscriptions.erase_donors_of_unstarted_subscriptions,
 )
 
 
 @tasks.on_internal_event(CHANGED)
 async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue a check of subscriptions whose nonprofit merged into another."""
-    await _FOLLOW.enqueue(tx, NoDetails(), unique=_FOLLOW.name)
+    await _FOLLOW.enqueue(tx, NoDetails(), unique_key=_FOLLOW.name)
 
 
 @tasks.job(_FOLLOW)
@@ -40,7 +42,7 @@ async def propose_successors(context: JobContext, _job: DecodedJob[NoDetails]) -
     failed: Exception | None = None
     while True:
         async with context.db.read() as tx:
-            found = await service.list_awaiting_successor_proposal(tx, after)
+            found = await service.list_ids_awaiting_successor_proposal(tx, after)
         for subscription_id in found:
             try:
                 async with context.db.write() as tx:

@@ -31,7 +31,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs.failing_rows import process_rows_isolating_failures
+from almoner.platform.jobs.failing_rows import process_rows_returning_failures
 
 BATCH: Final = 50
 _LEAST_NOTICE: Final = timedelta(days=1)
@@ -51,21 +51,21 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
             await _process_plan(tx, subscription, charge, nonprofits, is_partner_paused=is_partner_paused)
 
     nonprofits: _Nonprofits = {}
-    due = await subscriptions.lock_due(tx, limit)
+    due = await subscriptions.lock_due_subscriptions(tx, limit)
     paused = await partners.list_paused_ids(tx) if due else set()
-    for subscription in await process_rows_isolating_failures(tx, "donation_subscriptions.process_due", due, process):
-        await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
+    for subscription in await process_rows_returning_failures(tx, "donation_subscriptions.process_due", due, process):
+        await subscriptions.postpone_processing(tx, subscription.id, tx.now + _POSTPONED)
     return len(due)
 
 
-async def list_awaiting_successor_proposal(tx: Tx, after: UUID | None, limit: int = BATCH) -> list[UUID]:
+async def list_ids_awaiting_successor_proposal(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
     """Active subscriptions after this ID whose nonprofit merged into another and whose donor was not asked yet."""
-    return await store.list_awaiting_successor_proposal(tx, after, limit)
+    return await store.list_ids_awaiting_successor_proposal(tx, after_id, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
     """When the next subscription is due."""
-    return await subscriptions.next_wake_at(tx)
+    return await subscriptions.next_processing_at(tx)
 
 
 async def oldest_unfinished_charge_or_next_due_at(tx: Tx) -> datetime | None:
@@ -84,7 +84,7 @@ async def _process_plan(
     """Process a locked subscription, one step at a time. A paused partner's subscription is postponed unchanged."""
     if charge is not None and charge.donation_id and await store.awaits_provider_response(tx, charge.donation_id):
         # Wait for the provider's response first; it makes the subscription due again.
-        await subscriptions.postpone(tx, subscription.id, tx.now + domain.LIVE_PAYMENT_RETRY)
+        await subscriptions.postpone_processing(tx, subscription.id, tx.now + domain.LIVE_PAYMENT_RETRY)
         return
     if subscription.email is not None and await _was_erased(tx, subscription):
         await subscriptions.erase_donor(tx, subscription)
@@ -99,10 +99,10 @@ async def _process_plan(
         ):
             await subscriptions.resume_locked(tx, subscription)
         else:
-            await subscriptions.save(tx, subscription)
+            await subscriptions.store_change_and_emit_event(tx, subscription)
         return
     if is_partner_paused:
-        await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
+        await subscriptions.postpone_processing(tx, subscription.id, tx.now + _POSTPONED)
         return
     await _follow_dates(tx, subscription, charge, nonprofits)
 
@@ -115,7 +115,7 @@ async def _follow_dates(
     if ends_at is not None and tx.now >= ends_at:
         await subscriptions.cancel_locked(tx, subscription, "payment_failed")
         return
-    if charge is not None and tx.now >= domain.closes_at(charge.due_on, tx.deployment.time_zone):
+    if charge is not None and tx.now >= domain.charge_window_closes_at(charge.due_on, tx.deployment.time_zone):
         await _close(tx, charge, None)
         charge = None
     subscription, charge = await _open_due_date(tx, subscription, charge)
@@ -177,10 +177,10 @@ async def _open_due_date(
     await subscriptions.skip_dates(tx, subscription.id, due.missed, "missed_date")
     if due.opened is not None:
         charge = SubscriptionCharge(subscription.id, due.opened, "open", next_attempt_at=due.first_try_at)
-        await subscriptions.open_charge(tx, charge)
-    subscription = with_next_due_date(subscription, subscription.next_date(due.last), zone)
+        await subscriptions.insert_open_charge(tx, charge)
+    subscription = with_next_due_date(subscription, subscription.next_due_date_after(due.last_due_date), zone)
     if skipped := sorted([*due.too_late, *due.missed]):
-        subscription = await subscriptions.save(tx, subscription, UPDATED)
+        subscription = await subscriptions.store_change_and_emit_event(tx, subscription, UPDATED)
         await subscriptions.notify_donor(tx, subscription, "dates_skipped", skipped[0])
     return subscription, charge
 

@@ -43,7 +43,7 @@ async def awaits_provider_response(tx: Tx, donation_id: UUID) -> bool:
 
 
 @across_partners("sweep")
-async def list_awaiting_successor_proposal(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def list_ids_awaiting_successor_proposal(tx: Tx, after_id: UUID | None, limit: int) -> list[UUID]:
     """Active subscriptions whose nonprofit has a successor not proposed yet, by ID."""
     rows = await tx.fetch(
         """
@@ -52,7 +52,7 @@ async def list_awaiting_successor_proposal(tx: Tx, after: UUID | None, limit: in
           and o.succeeded_by is not null and ($1::uuid is null or s.id > $1)
         order by s.id limit $2
         """,
-        after,
+        after_id,
         limit,
     )
     return [row["id"] for row in rows]

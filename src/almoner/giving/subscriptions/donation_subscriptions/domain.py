@@ -155,18 +155,18 @@ class DonationSubscription:
         assert self.charge_time is not None, "a plan that has begun has its time"
         return recurrence.local_time_to_utc(day, self.charge_time, zone)
 
-    def next_date(self, after: date) -> date:
+    def next_due_date_after(self, day: date) -> date:
         """The first due date after a day."""
         assert self.anchor_on is not None, "a plan that has begun has its day"
-        return recurrence.next_date(self.anchor_on, self.frequency, after)
+        return recurrence.next_date(self.anchor_on, self.frequency, day)
 
-    def dates_until(self, last: date) -> list[date]:
-        """The due dates from the next one to ``last``, inclusive."""
+    def due_dates_until(self, last_day: date) -> list[date]:
+        """The due dates from the next one to ``last_day``, inclusive."""
         found = []
         due = self.next_due_on
-        while due is not None and due <= last:
+        while due is not None and due <= last_day:
             found.append(due)
-            due = self.next_date(due)
+            due = self.next_due_date_after(due)
         return found
 
 
@@ -241,7 +241,7 @@ class PaymentMethodReplacedEvent:
 PAYMENT_METHOD_REPLACED: Final = InternalEvent("internal.payment_method_replaced", PaymentMethodReplacedEvent)
 
 
-def needs_consent(subscription: DonationSubscription, money: Money, frequency: Frequency) -> bool:
+def needs_donor_consent(subscription: DonationSubscription, money: Money, frequency: Frequency) -> bool:
     """Whether the donor must agree first: to a higher amount, or to more donations a year."""
     return subscription.money < money or _PERIODS_A_YEAR[subscription.frequency] < _PERIODS_A_YEAR[frequency]
 
@@ -257,27 +257,27 @@ def retry_day(due_on: date, today: date) -> date | None:
     return next((day for day in days if day > today), None)
 
 
-def ensure_status(subscription: DonationSubscription, *allowed: SubscriptionStatus) -> None:
+def ensure_status_in(subscription: DonationSubscription, *allowed: SubscriptionStatus) -> None:
     """Check that the subscription has one of these states. Raises InvalidState."""
     if subscription.status not in allowed:
         raise InvalidState(f"the donation subscription is {subscription.status}, and must be {' or '.join(allowed)}")
 
 
 def as_started(
-    subscription: DonationSubscription, moment: datetime, payment_id: UUID, zone: tzinfo
+    subscription: DonationSubscription, started_at: datetime, payment_id: UUID, zone: tzinfo
 ) -> DonationSubscription:
     """The subscription as started by its first donation, whose day and time determine all later ones."""
-    local = moment.astimezone(zone)
+    local = started_at.astimezone(zone)
     subscription = replace(
         subscription,
         status="active",
-        started_at=moment,
+        started_at=started_at,
         anchor_on=local.date(),
         charge_time=local.time().replace(microsecond=0),
         first_payment_id=payment_id,
         last_charged_on=local.date(),
     )
-    return with_next_due_date(subscription, subscription.next_date(local.date()), zone)
+    return with_next_due_date(subscription, subscription.next_due_date_after(local.date()), zone)
 
 
 def with_next_due_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
@@ -295,7 +295,7 @@ def as_paused(
     assert subscription.next_due_on is not None, "a plan that has begun has its next date"
     due_on = subscription.next_due_on
     while subscription.charge_datetime(due_on, zone) <= until:
-        due_on = subscription.next_date(due_on)
+        due_on = subscription.next_due_date_after(due_on)
     return replace(subscription, next_donation_at=subscription.charge_datetime(due_on, zone))
 
 
@@ -305,13 +305,13 @@ def as_resumed(
     """The subscription as resumed, and the due dates missed during the pause."""
     missed = [
         day
-        for day in subscription.dates_until(now.astimezone(zone).date())
+        for day in subscription.due_dates_until(now.astimezone(zone).date())
         if subscription.charge_datetime(day, zone) <= now
     ]
     subscription = replace(subscription, status="active", paused_until=None, pause_reason=None)
     assert subscription.next_due_on is not None, "a plan that has begun has its next date"
     return with_next_due_date(
-        subscription, subscription.next_date(missed[-1]) if missed else subscription.next_due_on, zone
+        subscription, subscription.next_due_date_after(missed[-1]) if missed else subscription.next_due_on, zone
     ), missed
 
 
@@ -354,7 +354,7 @@ def with_frequency(
         return replace(subscription, frequency=frequency)  # a chosen next date stays
     last = max(today, _date_before(subscription))
     changed = replace(subscription, frequency=frequency)
-    due_on = changed.next_date(last)
+    due_on = changed.next_due_date_after(last)
     if subscription.status == "paused":
         assert subscription.pause_reason is not None, "a paused plan has its reason"
         return as_paused(
@@ -383,7 +383,9 @@ def as_rescheduled(subscription: DonationSubscription, due_on: date, today: date
     return with_next_due_date(replace(subscription, anchor_on=due_on), due_on, zone)
 
 
-def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:
+def next_processing_at(
+    subscription: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo
+) -> datetime | None:
     """When the scheduler must process the subscription next."""
     if subscription.status == "pending" or (subscription.status == "cancelled" and charge is None):
         return None

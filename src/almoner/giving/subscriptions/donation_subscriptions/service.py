@@ -22,19 +22,21 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionResponse
 from almoner.giving.subscriptions.donation_subscriptions.store import cursor_position_of as cursor_position_of
 from almoner.giving.subscriptions.donation_subscriptions.store import find_agreement as find_agreement
-from almoner.giving.subscriptions.donation_subscriptions.store import find_ongoing_of_donor as find_ongoing_of_donor
-from almoner.giving.subscriptions.donation_subscriptions.store import list_by_donor as list_by_donor
-from almoner.giving.subscriptions.donation_subscriptions.store import list_page as list_page
 from almoner.giving.subscriptions.donation_subscriptions.store import (
-    list_using_payment_method as list_using_payment_method,
+    find_ongoing_subscription_of_donor as find_ongoing_subscription_of_donor,
 )
-from almoner.giving.subscriptions.donation_subscriptions.store import lock_due as lock_due
-from almoner.giving.subscriptions.donation_subscriptions.store import next_wake_at as next_wake_at
-from almoner.giving.subscriptions.donation_subscriptions.store import postpone as postpone
+from almoner.giving.subscriptions.donation_subscriptions.store import list_by_donor as list_by_donor
+from almoner.giving.subscriptions.donation_subscriptions.store import (
+    list_ids_using_payment_method as list_ids_using_payment_method,
+)
+from almoner.giving.subscriptions.donation_subscriptions.store import list_page as list_page
+from almoner.giving.subscriptions.donation_subscriptions.store import lock_due_subscriptions as lock_due_subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.store import next_processing_at as next_processing_at
+from almoner.giving.subscriptions.donation_subscriptions.store import postpone_processing as postpone_processing
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import close_charge as close_charge
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import find_open_charge as find_open_charge
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import find_open_charges as find_open_charges
-from almoner.giving.subscriptions.donation_subscriptions.store_charges import open_charge as open_charge
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import insert_open_charge as insert_open_charge
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import skip_dates as skip_dates
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import update_charge as update_charge
 from almoner.kit import metadata as metadata_rules
@@ -70,10 +72,12 @@ def serialise_for_api(tx: Tx, subscription: DonationSubscription) -> DonationSub
 
 async def list_charges(tx: Tx, subscription_id: UUID) -> list[SubscriptionCharge]:
     """The newest due dates of a subscription, newest first."""
-    return await store_charges.list_newest(tx, subscription_id, _CHARGES_SHOWN)
+    return await store_charges.list_newest_charges(tx, subscription_id, _CHARGES_SHOWN)
 
 
-async def save(tx: Tx, subscription: DonationSubscription, event_type: str | None = None) -> DonationSubscription:
+async def store_change_and_emit_event(
+    tx: Tx, subscription: DonationSubscription, event_type: str | None = None
+) -> DonationSubscription:
     """Store a changed locked subscription with its next wake time, and emit an event.
 
     Raises InvalidState if the status transition is not allowed.
@@ -86,11 +90,13 @@ async def save_with_charge(
 ) -> DonationSubscription:
     """Like ``save``, with the subscription's open due date; None if it has none."""
     subscription = replace(subscription, updated_at=tx.now)
-    subscription = replace(subscription, wake_at=domain.wake_time(subscription, charge, tx.deployment.time_zone))
+    subscription = replace(
+        subscription, wake_at=domain.next_processing_at(subscription, charge, tx.deployment.time_zone)
+    )
     if not await store.update(tx, subscription):
         raise domain.InvalidState(f"the donation subscription may not become {subscription.status}")
     if event_type is not None:
-        await outbox.emit(tx, subscription.partner_id, event_type, serialise_for_api(tx, subscription))
+        await outbox.emit_event(tx, subscription.partner_id, event_type, serialise_for_api(tx, subscription))
     return subscription
 
 
@@ -99,7 +105,7 @@ async def notify_donor(
 ) -> None:
     """Enqueue an email to the donor."""
     notice = SubscriptionNotice(subscription.id, subscription.partner_id, kind, due_on.isoformat() if due_on else None)
-    await outbox.emit_internal(tx, domain.NOTICE, notice, partner=subscription.partner_id)
+    await outbox.emit_internal_event(tx, domain.NOTICE, notice, partner_id=subscription.partner_id)
 
 
 async def create_or_update_pending(
@@ -131,9 +137,9 @@ async def create_or_update_pending(
     subscription = replace(subscription, frequency=details.frequency)
     if former is None:
         await store.insert(tx, Partner(subscription.partner_id), subscription)
-        await outbox.emit(tx, subscription.partner_id, domain.CREATED, serialise_for_api(tx, subscription))
+        await outbox.emit_event(tx, subscription.partner_id, domain.CREATED, serialise_for_api(tx, subscription))
     elif subscription != former:
-        subscription = await save(tx, subscription, domain.UPDATED)
+        subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     if details.agreement is not None and (former is None or subscription != former):
         await store.insert_agreement(tx, subscription, details.agreement)
     return subscription.id
@@ -180,7 +186,7 @@ def _chosen(subscription: DonationSubscription, details: DonationDetails) -> Don
     )
 
 
-async def cancel_unstarted(tx: Tx, subscription_ids: list[UUID]) -> None:
+async def cancel_unstarted_subscriptions(tx: Tx, subscription_ids: list[UUID]) -> None:
     """Cancel subscriptions whose first donation was not paid."""
     for subscription_id in subscription_ids:
         subscription = await get_for_update(tx, ALL_PARTNERS, subscription_id)
@@ -189,7 +195,7 @@ async def cancel_unstarted(tx: Tx, subscription_ids: list[UUID]) -> None:
 
 
 async def _end(tx: Tx, subscription: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
-    ended = await save(tx, domain.as_cancelled(subscription, reason, tx.now), domain.CANCELLED)
+    ended = await store_change_and_emit_event(tx, domain.as_cancelled(subscription, reason, tx.now), domain.CANCELLED)
     if subscription.started_at is not None:
         await notify_donor(tx, ended, "cancelled")
         await _release_payment_method(tx, subscription)
@@ -205,11 +211,11 @@ async def _release_payment_method(tx: Tx, subscription: DonationSubscription) ->
 
 
 async def request_payment_method_deletion(
-    tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None
+    tx: Tx, provider: str, saved_method: SavedPaymentMethod, partner_id: UUID | None = None
 ) -> None:
     """Have the provider delete a saved payment method that no subscription uses."""
-    replaced = domain.PaymentMethodReplacedEvent(provider, saved.customer, saved.id)
-    await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=partner_id)
+    replaced = domain.PaymentMethodReplacedEvent(provider, saved_method.customer, saved_method.id)
+    await outbox.emit_internal_event(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner_id=partner_id)
 
 
 async def record_first_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
@@ -219,16 +225,18 @@ async def record_first_payment(tx: Tx, donation: Donation, payment: Payment, sav
     if subscription.status != "pending":
         if saved is not None:
             await request_payment_method_deletion(tx, payment.provider, saved, subscription.partner_id)
-        await save(tx, subscription, domain.UPDATED)
+        await store_change_and_emit_event(tx, subscription, domain.UPDATED)
         return
     zone = tx.deployment.time_zone
     begun = domain.as_started(subscription, payment.created_at, payment.id, zone)
     if saved is None:
-        await save(tx, domain.as_cancelled(begun, "payment_method_not_saved", tx.now), domain.CANCELLED)
+        await store_change_and_emit_event(
+            tx, domain.as_cancelled(begun, "payment_method_not_saved", tx.now), domain.CANCELLED
+        )
         await notify_donor(tx, begun, "cancelled")
         return
     begun = replace(begun, provider=payment.provider, payment_method=saved, chargeable=True)
-    await save(tx, begun, domain.UPDATED)
+    await store_change_and_emit_event(tx, begun, domain.UPDATED)
     await notify_donor(tx, begun, "begun")
 
 
@@ -245,7 +253,7 @@ async def record_later_payment(
 ) -> None:
     """Apply a later paid donation of a locked subscription: its due date is paid."""
     subscription = _with_donation(subscription, donation)
-    charge = await store_charges.find_by_donation(tx, donation.id)
+    charge = await store_charges.find_charge_by_donation(tx, donation.id)
     assert charge is not None, "a donation of a date is that of its charge"
     charged_on = tx.deployment.issuer_day_at(payment.created_at)
     await store_charges.mark_paid(tx, charge, charged_on)
@@ -262,7 +270,7 @@ async def record_later_payment(
 
 async def record_decline(tx: Tx, subscription: DonationSubscription, donation: Donation, decline: Decline) -> None:
     """Record that a locked subscription's payment method was declined for an open date."""
-    charge = await store_charges.find_by_donation(tx, donation.id)
+    charge = await store_charges.find_charge_by_donation(tx, donation.id)
     if charge is None or charge.status != "open" or subscription.status not in domain.CHARGED_STATUSES:
         return
     zone = tx.deployment.time_zone
@@ -294,21 +302,23 @@ async def change_metadata(
     merged = {} if patch is None else metadata_rules.merge_metadata(subscription.metadata or {}, patch)
     if found := metadata_rules.find_metadata_problems(merged):
         raise domain.InvalidMetadata(*found)
-    return await save(tx, replace(subscription, metadata=merged or None), domain.UPDATED)
+    return await store_change_and_emit_event(tx, replace(subscription, metadata=merged or None), domain.UPDATED)
 
 
 async def apply_or_request_change(
-    tx: Tx, subscription: DonationSubscription, minor: int, frequency: Frequency
+    tx: Tx, subscription: DonationSubscription, amount_minor: int, frequency: Frequency
 ) -> DonationSubscription:
     """Change a locked subscription for a partner: at once if the amount falls, else once the donor agrees.
 
     Raises InvalidState.
     """
-    domain.ensure_status(subscription, *domain.LIVE_STATUSES)
-    money = Money(minor, subscription.money.currency)
-    if domain.needs_consent(subscription, money, frequency):
+    domain.ensure_status_in(subscription, *domain.LIVE_STATUSES)
+    money = Money(amount_minor, subscription.money.currency)
+    if domain.needs_donor_consent(subscription, money, frequency):
         change = domain.PendingChange(money, frequency, tx.now)
-        subscription = await save(tx, replace(subscription, pending_change=change), domain.UPDATED)
+        subscription = await store_change_and_emit_event(
+            tx, replace(subscription, pending_change=change), domain.UPDATED
+        )
         await notify_donor(tx, subscription, "change_requested")
         return subscription
     return await _apply_change(tx, subscription, money, frequency)
@@ -323,7 +333,7 @@ async def _apply_change(
     subscription = domain.with_frequency(
         subscription, frequency, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
     )
-    subscription = await save(tx, subscription, domain.UPDATED)
+    subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     if agreement is not None:
         await store.insert_agreement(tx, subscription, agreement)
     if former != (money, frequency):
@@ -331,13 +341,13 @@ async def _apply_change(
     return subscription
 
 
-async def change_by_donor(
-    tx: Tx, partner: Partner, subscription_id: UUID, minor: int, frequency: Frequency, agreement: Agreement
+async def change_amount_and_frequency_by_donor(
+    tx: Tx, partner: Partner, subscription_id: UUID, amount_minor: int, frequency: Frequency, agreement: Agreement
 ) -> DonationSubscription:
     """Apply a change that the donor makes and agrees to. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(subscription, *domain.LIVE_STATUSES)
-    return await _apply_change(tx, subscription, Money(minor, subscription.money.currency), frequency, agreement)
+    domain.ensure_status_in(subscription, *domain.LIVE_STATUSES)
+    return await _apply_change(tx, subscription, Money(amount_minor, subscription.money.currency), frequency, agreement)
 
 
 async def confirm_change(tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement) -> DonationSubscription:
@@ -353,21 +363,21 @@ async def decline_change(tx: Tx, partner: Partner, subscription_id: UUID) -> Don
     subscription = await get_for_update(tx, partner, subscription_id)
     if subscription.pending_change is None:
         raise domain.InvalidState("no change waits for the donor")
-    subscription = await save(tx, replace(subscription, pending_change=None), domain.UPDATED)
+    subscription = await store_change_and_emit_event(tx, replace(subscription, pending_change=None), domain.UPDATED)
     await notify_donor(tx, subscription, "change_declined")
     return subscription
 
 
-async def change_day(tx: Tx, partner: Partner, subscription_id: UUID, day: date) -> DonationSubscription:
+async def change_next_due_date(tx: Tx, partner: Partner, subscription_id: UUID, due_on: date) -> DonationSubscription:
     """Change the next date, from which later ones are counted. Raises NotFound, InvalidState, InvalidDate."""
     subscription = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
-    if await store_charges.has_charge(tx, subscription.id, day):
+    domain.ensure_status_in(subscription, *domain.CHARGED_STATUSES)
+    if await store_charges.has_charge(tx, subscription.id, due_on):
         raise domain.InvalidDate("the gift of this day was skipped")
     subscription = domain.as_rescheduled(
-        subscription, day, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
+        subscription, due_on, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
     )
-    subscription = await save(tx, subscription, domain.UPDATED)
+    subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "changed")
     return subscription
 
@@ -377,7 +387,7 @@ async def pause(
 ) -> DonationSubscription:
     """Pause until then; None: until it is resumed. Raises NotFound, InvalidState, InvalidPause."""
     subscription = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
+    domain.ensure_status_in(subscription, *domain.CHARGED_STATUSES)
     if until is not None and not tx.now < until <= tx.now + domain.MAX_PAUSE:
         raise domain.InvalidPause
     return await pause_locked(tx, subscription, until, reason)
@@ -387,7 +397,7 @@ async def pause_locked(
     tx: Tx, subscription: DonationSubscription, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
     """Like ``pause``, for a locked active subscription."""
-    subscription = await save(
+    subscription = await store_change_and_emit_event(
         tx, domain.as_paused(subscription, until, reason, tx.deployment.time_zone), domain.UPDATED
     )
     await notify_donor(
@@ -408,13 +418,13 @@ async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSub
 
 async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
     """Like ``resume``, for a locked subscription."""
-    domain.ensure_status(subscription, "paused")
+    domain.ensure_status_in(subscription, "paused")
     subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
     await skip_dates(tx, subscription.id, missed, "paused")
     charge = await find_open_charge(tx, subscription.id)
     if charge is not None and charge.next_attempt_at is None:  # resumed before the pause had closed the due date
         await update_charge(tx, replace(charge, next_attempt_at=tx.now))
-    subscription = await save(tx, subscription, domain.UPDATED)
+    subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "resumed")
     return subscription
 
@@ -422,12 +432,14 @@ async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationS
 async def skip_next_date(tx: Tx, partner: Partner, subscription_id: UUID, reason: PauseReason) -> DonationSubscription:
     """Skip the next due date. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
+    domain.ensure_status_in(subscription, *domain.CHARGED_STATUSES)
     skipped = subscription.next_due_on
     assert skipped is not None, "a plan that has begun has its next date"
     await skip_dates(tx, subscription.id, [skipped], reason)
-    subscription = domain.with_next_due_date(subscription, subscription.next_date(skipped), tx.deployment.time_zone)
-    subscription = await save(tx, subscription, domain.UPDATED)
+    subscription = domain.with_next_due_date(
+        subscription, subscription.next_due_date_after(skipped), tx.deployment.time_zone
+    )
+    subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "date_skipped", skipped)
     return subscription
 
@@ -435,7 +447,7 @@ async def skip_next_date(tx: Tx, partner: Partner, subscription_id: UUID, reason
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID, reason: CancellationReason) -> DonationSubscription:
     """Cancel a started subscription. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
-    domain.ensure_status(subscription, *domain.LIVE_STATUSES)
+    domain.ensure_status_in(subscription, *domain.LIVE_STATUSES)
     return await _end(tx, subscription, reason)
 
 
@@ -445,7 +457,7 @@ async def cancel_locked(tx: Tx, subscription: DonationSubscription, reason: Canc
 
 
 async def set_payment_method(
-    tx: Tx, provider: str, subscription: DonationSubscription, saved: SavedPaymentMethod
+    tx: Tx, provider: str, subscription: DonationSubscription, saved_method: SavedPaymentMethod
 ) -> None:
     """Set a locked subscription's new or renewed payment method; past due donations are charged now.
 
@@ -463,8 +475,8 @@ async def set_payment_method(
     # During a payment, its result decides when to retry.
     if charge is not None and charge.next_attempt_at is None and not subscription.chargeable:
         await update_charge(tx, replace(charge, next_attempt_at=tx.now))
-    subscription = replace(subscription, provider=provider, payment_method=saved, chargeable=True)
-    subscription = await save(tx, subscription, domain.UPDATED)
+    subscription = replace(subscription, provider=provider, payment_method=saved_method, chargeable=True)
+    subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "payment_method_changed")
 
 
@@ -472,7 +484,7 @@ async def propose_successor_organisation(
     tx: Tx, subscription: DonationSubscription, successor_id: UUID
 ) -> DonationSubscription:
     """Ask the donor of a locked subscription to agree to donate to the nonprofit's successor instead."""
-    proposed = await save(tx, replace(subscription, proposed_organisation_id=successor_id))
+    proposed = await store_change_and_emit_event(tx, replace(subscription, proposed_organisation_id=successor_id))
     await notify_donor(tx, proposed, "organisation_proposed")
     return proposed
 
@@ -490,7 +502,7 @@ async def accept_successor_organisation(
     if subscription.status == "paused" and subscription.pause_reason == "organisation_cannot_receive":
         subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
         await skip_dates(tx, subscription.id, missed, "organisation_cannot_receive")
-    subscription = await save(tx, subscription, domain.UPDATED)
+    subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     await store.insert_agreement(tx, subscription, agreement)
     await notify_donor(tx, subscription, "organisation_moved")
     return subscription
@@ -507,18 +519,20 @@ async def decline_successor_organisation(tx: Tx, partner: Partner, subscription_
 async def erase_donor(tx: Tx, subscription: DonationSubscription) -> None:
     """Cancel a locked subscription and erase its donor, on request."""
     if subscription.status != "cancelled":
-        subscription = await save(tx, domain.as_cancelled(subscription, "donor_erased", tx.now), domain.CANCELLED)
+        subscription = await store_change_and_emit_event(
+            tx, domain.as_cancelled(subscription, "donor_erased", tx.now), domain.CANCELLED
+        )
         await _release_payment_method(tx, subscription)
     erased = replace(subscription, first_name=None, last_name=None, email=None, message=None, payment_method=None)
-    await save(tx, replace(erased, provider=None, chargeable=False))
+    await store_change_and_emit_event(tx, replace(erased, provider=None, chargeable=False))
 
 
-async def erase_donors_of_unstarted(tx: Tx, limit: int = BATCH) -> int:
+async def erase_donors_of_unstarted_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     """Erase donors of subscriptions that never started (V6); returns how many."""
-    return await store.erase_donors_of_unstarted(tx, tx.now - domain.ERASED_AFTER, limit)
+    return await store.erase_donors_of_unstarted_subscriptions(tx, tx.now - domain.ERASED_AFTER, limit)
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
-    oldest = await store.oldest_unstarted_cancelled_at(tx)
+    oldest = await store.oldest_unstarted_subscription_cancelled_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER

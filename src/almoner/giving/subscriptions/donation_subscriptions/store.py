@@ -20,9 +20,9 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 from almoner.kit.money import Money
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page, Position
+from almoner.platform.http.paging import Position, RequestedPage
 
 LIST: Final = "donation_subscription"
 _COLUMNS: Final = (
@@ -145,7 +145,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: 
 
 
 @across_partners("sweep")
-async def lock_due(tx: Tx, limit: int) -> list[DonationSubscription]:
+async def lock_due_subscriptions(tx: Tx, limit: int) -> list[DonationSubscription]:
     """Lock due subscriptions, longest due first, skipping locked ones."""
     rows = await tx.fetch(
         f"""
@@ -159,14 +159,14 @@ async def lock_due(tx: Tx, limit: int) -> list[DonationSubscription]:
 
 
 @across_partners("sweep")
-async def next_wake_at(tx: Tx) -> datetime | None:
+async def next_processing_at(tx: Tx) -> datetime | None:
     """When the scheduler must process the next subscription."""
     found: datetime | None = await tx.fetchval("select min(wake_at) from donation_subscription")
     return found
 
 
 @across_partners("held")
-async def postpone(tx: Tx, subscription_id: UUID, until: datetime) -> None:
+async def postpone_processing(tx: Tx, subscription_id: UUID, until: datetime) -> None:
     """Postpone the next check of a locked subscription."""
     await tx.execute("update donation_subscription set wake_at = $2 where id = $1", subscription_id, until)
 
@@ -184,8 +184,8 @@ async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSu
     return [_subscription(row) for row in rows]
 
 
-async def find_ongoing_of_donor(
-    tx: Tx, partner: Partner, email: str, organisation_id: UUID
+async def find_ongoing_subscription_of_donor(
+    tx: Tx, partner: Partner, donor_email: str, organisation_id: UUID
 ) -> DonationSubscription | None:
     """A donor's newest subscription for a nonprofit that has started and not ended."""
     row = await tx.fetchrow(
@@ -195,7 +195,7 @@ async def find_ongoing_of_donor(
         order by id desc limit 1
         """,
         partner.id,
-        email,
+        donor_email,
         organisation_id,
         list(LIVE_STATUSES),
     )
@@ -221,12 +221,12 @@ async def list_ongoing_ids_of_organisation(
 
 
 @across_partners("banking")
-async def list_using_payment_method(tx: Tx, provider: str, payment_method: str) -> list[UUID]:
+async def list_ids_using_payment_method(tx: Tx, provider: str, provider_method_id: str) -> list[UUID]:
     """The subscriptions that are charged to a saved payment method."""
     rows = await tx.fetch(
         "select id from donation_subscription where provider = $1 and provider_payment_method = $2 order by id",
         provider,
-        payment_method,
+        provider_method_id,
     )
     return [row["id"] for row in rows]
 
@@ -235,7 +235,7 @@ _BY_NEXT_DONATION: Final = (lists.SortKey("next_donation_at", "timestamptz", "co
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page: Page, filters: SubscriptionFilters, sort: SubscriptionSort = "id"
+    tx: Tx, partner: Partner, page: RequestedPage, filters: SubscriptionFilters, sort: SubscriptionSort = "id"
 ) -> tuple[list[DonationSubscription], int]:
     """One page in reading order and the exact total, in one statement (P7). A sorted list has no filters."""
     if sort == "nextDonationAt":
@@ -270,8 +270,8 @@ def cursor_position_of(subscription: DonationSubscription, sort: SubscriptionSor
     return (subscription.next_donation_at, id_) if sort == "nextDonationAt" else (id_,)
 
 
-def _conditions(filters: SubscriptionFilters) -> Conditions:
-    conditions = Conditions("partner_id = $1", bound=3)
+def _conditions(filters: SubscriptionFilters) -> SqlConditions:
+    conditions = SqlConditions("partner_id = $1", bound=3)
     if filters.user_id is not None:
         conditions.add("user_id = {}", filters.user_id)
     if filters.organisation_id is not None:
@@ -320,7 +320,7 @@ _FORGOTTEN: Final = "cancellation_reason = 'not_started' and email is not null"
 
 
 @across_partners("sweep")
-async def erase_donors_of_unstarted(tx: Tx, cancelled_before: datetime, limit: int) -> int:
+async def erase_donors_of_unstarted_subscriptions(tx: Tx, cancelled_before: datetime, limit: int) -> int:
     """Erase donors of subscriptions that never started; returns how many (V6)."""
     rows = await tx.fetch(
         f"""
@@ -338,7 +338,7 @@ async def erase_donors_of_unstarted(tx: Tx, cancelled_before: datetime, limit: i
 
 
 @across_partners("sweep")
-async def oldest_unstarted_cancelled_at(tx: Tx) -> datetime | None:
+async def oldest_unstarted_subscription_cancelled_at(tx: Tx) -> datetime | None:
     """When the oldest unstarted subscription with a donor was cancelled."""
     found: datetime | None = await tx.fetchval(
         f"select min(cancelled_at) from donation_subscription where {_FORGOTTEN}"

@@ -35,13 +35,13 @@ async def find_open_charges(tx: Tx, subscription_ids: Sequence[UUID]) -> dict[UU
     return {row["subscription_id"]: _charge(row) for row in rows}
 
 
-async def find_by_donation(tx: Tx, donation_id: UUID) -> SubscriptionCharge | None:
+async def find_charge_by_donation(tx: Tx, donation_id: UUID) -> SubscriptionCharge | None:
     """The charge of a donation."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_subscription_charge where donation_id = $1", donation_id)
     return _charge(row) if row else None
 
 
-async def list_newest(tx: Tx, subscription_id: UUID, limit: int) -> list[SubscriptionCharge]:
+async def list_newest_charges(tx: Tx, subscription_id: UUID, limit: int) -> list[SubscriptionCharge]:
     """The newest due dates of a subscription, newest first."""
     rows = await tx.fetch(
         f"""
@@ -53,7 +53,7 @@ async def list_newest(tx: Tx, subscription_id: UUID, limit: int) -> list[Subscri
     return [_charge(row) for row in rows]
 
 
-async def open_charge(tx: Tx, charge: SubscriptionCharge) -> None:
+async def insert_open_charge(tx: Tx, charge: SubscriptionCharge) -> None:
     """Open a due date. Raises UniqueViolationError if it exists, or if another one is open."""
     await tx.execute(
         """

@@ -51,10 +51,10 @@ class SubmittedForm:
 
     def agreement(self, money: Money, frequency: Frequency, organisation: str | None = None) -> Agreement:
         """The consent text shown next to the button."""
-        return agreement_of(self.shown, self.language, money, frequency, organisation)
+        return build_change_agreement(self.shown, self.language, money, frequency, organisation)
 
 
-def agreement_of(
+def build_change_agreement(
     regular_donation: RegularDonation,
     language: Language,
     money: Money,
@@ -63,13 +63,15 @@ def agreement_of(
 ) -> Agreement:
     """The consent of a donor who changes a live subscription."""
     first_day = regular_donation.charge_days[frequency]
-    return agreements.agreement_of(language, organisation or regular_donation.organisation, money, frequency, first_day)
+    return agreements.build_agreement(
+        language, organisation or regular_donation.organisation, money, frequency, first_day
+    )
 
 
 async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Change the amount from the next due date on. Raises AgreementNeeded until the donor agrees."""
     subscription = submitted_form.shown.subscription
-    subscriptions_domain.ensure_status(subscription, *subscriptions_domain.LIVE_STATUSES)
+    subscriptions_domain.ensure_status_in(subscription, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
     minor = hosted_page_domain.parse_entered_amount(
         submitted_form.field("typed"), amounts, submitted_form.language.locale
@@ -79,22 +81,22 @@ async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     agreement = submitted_form.agreement(Money(minor, subscription.money.currency), subscription.frequency)
     if submitted_form.field("agreed") != str(minor):
         raise AgreementNeeded(agreement, minor)
-    await subscriptions.change_by_donor(
+    await subscriptions.change_amount_and_frequency_by_donor(
         tx, submitted_form.partner, subscription.id, minor, subscription.frequency, agreement
     )
     return {}
 
 
-def next_date_range(today: date) -> tuple[date, date]:
+def next_donation_date_range(today: date) -> tuple[date, date]:
     """The first and last day to which the next donation can be moved."""
     return today + timedelta(days=1), today + subscriptions_domain.MAX_NEXT_DATE
 
 
-async def change_day(tx: Tx, submitted_form: SubmittedForm) -> Problems:
+async def change_next_date(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Change the next due date, from which later ones are counted."""
     try:
         day = date.fromisoformat(submitted_form.field("day"))
-        await subscriptions.change_day(tx, submitted_form.partner, submitted_form.shown.subscription.id, day)
+        await subscriptions.change_next_due_date(tx, submitted_form.partner, submitted_form.shown.subscription.id, day)
     except (ValueError, InvalidDate):
         return {"day": "regular.day.problem"}
     return {}
@@ -120,7 +122,7 @@ async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     return {}
 
 
-async def skip(tx: Tx, submitted_form: SubmittedForm) -> Problems:
+async def skip_next_donation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Skip the next due date, as shown."""
     if submitted_form.field("day") != str(submitted_form.shown.subscription.next_due_on):
         raise InvalidState("another date is next by now")
@@ -180,9 +182,9 @@ class DonorAction:
 
 ACTIONS: Final[Mapping[str, DonorAction]] = {
     "amount": DonorAction(change_amount, "changed", form=True),
-    "day": DonorAction(change_day, "changed", form=True),
+    "day": DonorAction(change_next_date, "changed", form=True),
     "pause": DonorAction(pause, "pause", form=True),
-    "skip": DonorAction(skip, "skip", form=True),
+    "skip": DonorAction(skip_next_donation, "skip", form=True),
     "cancel": DonorAction(cancel, "cancel", form=True),
     "resume": DonorAction(resume, "resume"),
     "confirm": DonorAction(confirm_change, "changed"),

@@ -58,7 +58,7 @@ class RegularDonation:
 
 
 @dataclass(frozen=True, slots=True)
-class RegularDonations:
+class RegularDonationsOfDonor:
     """All subscriptions of a donor with a partner, newest first; ended ones last."""
 
     opened_by: DonationSubscription
@@ -66,6 +66,6 @@ class RegularDonations:
     listed: Sequence[RegularDonation]
 
 
-def shown_card(saved: SavedPaymentMethod) -> str:
+def card_label(saved_method: SavedPaymentMethod) -> str:
     """The card for display: ``Visa •••• 4242 (11/2027)``."""
-    return f"{saved.brand.replace('_', ' ').title()} •••• {saved.last4} ({saved.expires_at:%m/%Y})"
+    return f"{saved_method.brand.replace('_', ' ').title()} •••• {saved_method.last4} ({saved_method.expires_at:%m/%Y})"

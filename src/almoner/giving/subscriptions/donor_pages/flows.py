@@ -6,8 +6,8 @@ from uuid import UUID
 
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.payments.domain import (
-    ForeignPaymentError,
     NoSuchPayment,
+    PaymentNotOursError,
     ProviderEvent,
     ProviderFailure,
     ProviderSetup,
@@ -15,7 +15,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderUnavailable,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import FutureUseConsent, PaymentProvider, SetupOrder
+from almoner.giving.checkout.payments.ports import FutureUseConsent, PaymentMethodSetupRequest, PaymentProvider
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import (
     LIVE_STATUSES,
@@ -58,7 +58,9 @@ async def start_card_change(context: CardChangeContext, subscription_id: UUID, r
     return created.url
 
 
-async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) -> tuple[UUID, SetupOrder] | None:
+async def _order(
+    tx: Tx, provider: str, subscription_id: UUID, return_url: str
+) -> tuple[UUID, PaymentMethodSetupRequest] | None:
     subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
     agreed = await subscriptions.find_agreement(tx, subscription.id)
     if subscription.status not in LIVE_STATUSES or subscription.email is None or agreed is None:
@@ -68,7 +70,7 @@ async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) 
         return None
     setup_id = await store.insert_setup(tx, partner, subscription.id)
     back = f"{return_url}?token={tx.vault.page_token(domain.CARD_PURPOSE, setup_id)}"
-    order = SetupOrder(
+    order = PaymentMethodSetupRequest(
         key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
         reference=encode_uuid(setup_id),
         currency=subscription.money.currency,
@@ -108,7 +110,7 @@ async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent)
     """
     try:
         setup = await context.provider.fetch_setup(event.payment)
-    except ForeignPaymentError:
+    except PaymentNotOursError:
         return False
     except NoSuchPayment as error:
         raise WebhookRefused("the notice names a page that its provider does not know") from error
@@ -135,5 +137,5 @@ async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
             return True
         if new:  # the subscription ended meanwhile: delete the saved card
             unused = PaymentMethodReplacedEvent(context.provider.name, saved.customer, saved.id)
-            await outbox.emit_internal(tx, PAYMENT_METHOD_REPLACED, unused, partner=subscription.partner_id)
+            await outbox.emit_internal_event(tx, PAYMENT_METHOD_REPLACED, unused, partner_id=subscription.partner_id)
         return False

@@ -6,7 +6,7 @@ from typing import Final
 from almoner.access.notifications.service import Email, Notification
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.giving.subscriptions.donor_pages import service
-from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendLink
+from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendManageLinkJob
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import DecodedJob
@@ -15,7 +15,7 @@ from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
 
-async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendLink]) -> Email | None:
+async def compose_manage_link_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendManageLinkJob]) -> Email | None:
     """The email with the link; None after a day (real time) or if the donor was erased."""
     link_id = job.details.link
     asked = await requested_emails.requested_at(tx, link_id)
@@ -26,7 +26,7 @@ async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendLink]) -
     except NotFound:
         return None
     assert subscription.email is not None, "just looked"
-    locale = mails.language(subscription.language).locale
+    locale = mails.language_for_tag(subscription.language).locale
     facts = {
         "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", locale),
         "link": service.manage_url(tx, subscription.id, asked),
@@ -35,5 +35,7 @@ async def compose_link(tx: Tx, mails: MailRenderer, job: DecodedJob[SendLink]) -
 
 
 notifications: Final = (
-    Notification(SEND_LINK, Path(__file__).parent / "mails" / "link.html", compose_link, retry=RETRY_FOR_HOURS),
+    Notification(
+        SEND_LINK, Path(__file__).parent / "mails" / "link.html", compose_manage_link_email, retry=RETRY_FOR_HOURS
+    ),
 )

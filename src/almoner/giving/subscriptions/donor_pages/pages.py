@@ -34,8 +34,8 @@ from almoner.giving.subscriptions.donor_pages.actions import (
     Problems,
     SubmittedForm,
 )
-from almoner.giving.subscriptions.donor_pages.domain import RegularDonation, RegularDonations
-from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
+from almoner.giving.subscriptions.donor_pages.domain import RegularDonation, RegularDonationsOfDonor
+from almoner.giving.subscriptions.donor_pages.ports import DonorPaymentFunctions
 from almoner.kit.errors import AccountPaused, NotFound, ServiceUnavailable
 from almoner.kit.money import Money
 from almoner.platform.audit import log as audit
@@ -46,7 +46,7 @@ from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.error_pages import not_found_routes
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import LinkedPages
+from almoner.platform.pages.linked_pages import RecordLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import Language
 
@@ -57,10 +57,10 @@ _VISIT: Final = timedelta(hours=24)
 _VISIT_SECONDS: Final = int(_VISIT.total_seconds())
 
 
-class RegularDonationPages(LinkedPages):
+class RegularDonationPages(RecordLinkPages):
     """The pages of donors with regular donations."""
 
-    def __init__(self, db: Database, pages: PageRenderer, provider: DonorPayments) -> None:
+    def __init__(self, db: Database, pages: PageRenderer, provider: DonorPaymentFunctions) -> None:
         super().__init__(db, pages, domain.PAGE_PURPOSE, _TYPE)
         self._provider = provider
 
@@ -71,7 +71,7 @@ class RegularDonationPages(LinkedPages):
             Route(_PATH + "/card/return", self.handle_card_return, methods=["GET"]),
             Route(_PATH + "/{id}", self.show, methods=["GET"]),
             Route(_PATH + "/{id}/link", self.new_link, methods=["GET", "POST"]),
-            Route(_PATH + "/{id}/return", self.handle_return, methods=["GET"]),
+            Route(_PATH + "/{id}/return", self.handle_payment_return, methods=["GET"]),
             Route(_PATH + "/{id}/{plan}/card", self.change_card, methods=["POST"]),
             Route(_PATH + "/{id}/{plan}/pay", self.pay, methods=["POST"]),
             *(
@@ -107,7 +107,7 @@ class RegularDonationPages(LinkedPages):
         )
         response = RedirectResponse(path, 303, NO_PAGE)
         visit = link_sessions.begin_link_session(self._vault, purpose, subscription_id, name, now + _VISIT)
-        visit.set_cookie(response, seconds=_VISIT_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_VISIT_SECONDS)
         return response
 
     @with_error_pages
@@ -120,10 +120,10 @@ class RegularDonationPages(LinkedPages):
 
     async def new_link(self, request: Request) -> Response:
         """Offer to email a new link, or email it: both methods of this path."""
-        return await (self.request_link if request.method == "POST" else self.offer_link)(request)
+        return await (self.request_link if request.method == "POST" else self.show_expired_link_page)(request)
 
     @with_error_pages
-    async def offer_link(self, request: Request) -> Response:
+    async def show_expired_link_page(self, request: Request) -> Response:
         """The page of an expired link, with a button to email a new one."""
         subscription_id, visit = self._link_visit(request)
         return await self._link_page(subscription_id, visit)
@@ -136,7 +136,7 @@ class RegularDonationPages(LinkedPages):
             return await self._link_page(subscription_id, visit, status=403)
         async with self._db.write() as tx:
             subscription = await service.get_subscription(tx, subscription_id)
-            if sent := await service.request_link(tx, subscription_id):
+            if sent := await service.request_manage_link(tx, subscription_id):
                 name, where = request.path_params["id"], request.client.host if request.client else None
                 await audit.record_entry(
                     tx,
@@ -147,7 +147,9 @@ class RegularDonationPages(LinkedPages):
                     ip_address=where,
                 )
         kind, status, icon = ("regular.sent", 200, "mail") if sent else ("statement.later", 429, "info")
-        return self.pages.render_message(kind, self.pages.language(subscription.language), status=status, icon=icon)
+        return self.pages.render_message(
+            kind, self.pages.language_for_tag(subscription.language), status=status, icon=icon
+        )
 
     @with_error_pages
     async def handle_action(self, request: Request) -> Response:
@@ -177,7 +179,7 @@ class RegularDonationPages(LinkedPages):
         async with self._db.write() as tx:
             shown = (await service.load_single_regular_donation(tx, opened_by, subscription_id)).listed[0]
             problems = await action.perform(
-                tx, SubmittedForm(shown, form, self.pages.language(shown.subscription.language))
+                tx, SubmittedForm(shown, form, self.pages.language_for_tag(shown.subscription.language))
             )
             if not problems:
                 await self._record_change(tx, request, shown.subscription, request.url.path.rpartition("/")[2])
@@ -196,7 +198,7 @@ class RegularDonationPages(LinkedPages):
         try:
             url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid[0])
         except AccountPaused:
-            links, language = found.partner.public_links, self.pages.language(found.opened_by.language)
+            links, language = found.partner.public_links, self.pages.language_for_tag(found.opened_by.language)
             return self.pages.render_message("give.paused", language, status=409, partner_links=links)
         except ServiceUnavailable:
             return await self._list(request, opened_by, visit, status=503, notice="give.busy")
@@ -205,7 +207,7 @@ class RegularDonationPages(LinkedPages):
         return RedirectResponse(url, 303, NO_PAGE)
 
     @with_error_pages
-    async def handle_return(self, request: Request) -> Response:
+    async def handle_payment_return(self, request: Request) -> Response:
         """Handle the donor's return from the provider's payment page."""
         return await self._back_from_provider(request)
 
@@ -263,7 +265,7 @@ class RegularDonationPages(LinkedPages):
             shown = await service.load_regular_donations(tx, subscription_id)
         return self._after_provider(request, shown, "card" if changed else "card_open")
 
-    def _after_provider(self, request: Request, shown: RegularDonations, done: str) -> Response:
+    def _after_provider(self, request: Request, shown: RegularDonationsOfDonor, done: str) -> Response:
         """Redirect to the page if this browser has opened its link; otherwise show only the result."""
         for one in shown.listed:
             name = self._ids.text(_TYPE, one.subscription.id)
@@ -271,7 +273,7 @@ class RegularDonationPages(LinkedPages):
                 return self._redirect(one.subscription.id, done)
         return self.pages.render_page(
             "regular_returned.html",
-            self.pages.language(shown.opened_by.language),
+            self.pages.language_for_tag(shown.opened_by.language),
             text=f"regular.done.{done}",
             partner_links=shown.partner.public_links,
         )
@@ -331,7 +333,7 @@ class RegularDonationPages(LinkedPages):
     ) -> Response:
         async with self._db.read() as tx:
             shown = await service.load_regular_donations(tx, opened_by)
-        language = self.pages.language(shown.opened_by.language)
+        language = self.pages.language_for_tag(shown.opened_by.language)
         done = request.query_params.get("done")
         return self.pages.render_page(
             "regular.html",
@@ -365,16 +367,18 @@ class RegularDonationPages(LinkedPages):
             if change and live
             else None,
             "change_key": int(change.requested_at.timestamp()) if change else None,
-            "change_agreement": actions.agreement_of(regular_donation, language, change.money, change.frequency).text
+            "change_agreement": actions.build_change_agreement(
+                regular_donation, language, change.money, change.frequency
+            ).text
             if change and live
             else None,
-            "move_agreement": actions.agreement_of(
+            "move_agreement": actions.build_change_agreement(
                 regular_donation, language, subscription.money, subscription.frequency, regular_donation.proposed
             ).text
             if regular_donation.proposed and live
             else None,
             "stopped": regular_donation.stopped,
-            "card": None if subscription.payment_method is None else domain.shown_card(subscription.payment_method),
+            "card": None if subscription.payment_method is None else domain.card_label(subscription.payment_method),
             "total": Money(subscription.total_minor, subscription.money.currency),
             "ends": subscriptions_domain.past_due_cancellation_at(subscription, self._db.deployment.time_zone),
             "unpaid": regular_donation.unpaid,
@@ -387,7 +391,7 @@ class RegularDonationPages(LinkedPages):
     def _token(self, donation_id: UUID) -> str:
         return self._vault.page_token(receipts_domain.PAGE_PURPOSE, donation_id)
 
-    def _statement_url(self, shown: RegularDonations) -> str | None:
+    def _statement_url(self, shown: RegularDonationsOfDonor) -> str | None:
         """The URL of the statement of all donations, by the newest receipt; both links go to the same mailbox."""
         newest = next((one.receipts[0].id for one in shown.listed if one.receipts), None)
         if newest is None:
@@ -411,7 +415,7 @@ class RegularDonationPages(LinkedPages):
         async with self._db.read() as tx:
             shown = await service.load_single_regular_donation(tx, opened_by, subscription_id)
             today = self._db.deployment.issuer_day_at(tx.now)
-        one, language = shown.listed[0], self.pages.language(shown.opened_by.language)
+        one, language = shown.listed[0], self.pages.language_for_tag(shown.opened_by.language)
         if one.subscription.status == "cancelled":
             return self._redirect(opened_by, "cancel")
         return self.pages.render_page(
@@ -430,7 +434,7 @@ class RegularDonationPages(LinkedPages):
             back=self._action(opened_by),
             action=f"{self._action(opened_by)}/{self._ids.text(_TYPE, subscription_id)}/{name}",
             pause_months=domain.PAUSE_MONTHS,
-            **self._limits(one, language, *actions.next_date_range(today)),
+            **self._limits(one, language, *actions.next_donation_date_range(today)),
         )
 
     def _limits(self, one: RegularDonation, language: Language, first: date, last: date) -> dict[str, Any]:
@@ -456,7 +460,7 @@ class RegularDonationPages(LinkedPages):
             subscription = await service.get_subscription(tx, subscription_id)
         return self.pages.render_page(
             "regular_link.html",
-            self.pages.language(subscription.language),
+            self.pages.language_for_tag(subscription.language),
             status=status,
             alert="give.again" if status == 403 else None,
             csrf=visit.csrf,

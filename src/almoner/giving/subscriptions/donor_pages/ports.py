@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class DonorPayments:
+class DonorPaymentFunctions:
     """The payment functions that the page needs; all raise ServiceUnavailable. ``origin``: of the provider's pages.
 
     ``pay``: returns the page to pay an open due date, None if it is closed; raises AccountPaused. ``refresh``:

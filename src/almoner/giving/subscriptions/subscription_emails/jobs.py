@@ -31,14 +31,14 @@ from almoner.platform.pages import formats
 from almoner.platform.pages.translations import Language
 
 
-class SendNotice(msgspec.Struct, frozen=True):
+class SendNoticeJob(msgspec.Struct, frozen=True):
     """The notification to send, and when its cause happened."""
 
     notice: SubscriptionNotice
     at: datetime
 
 
-SEND: Final = JobKind("subscription_emails.send", SendNotice)
+SEND: Final = JobKind("subscription_emails.send", SendNoticeJob)
 
 _REASONS: Final = ("payment_failed", "revoked", "payment_method_not_saved")
 """The reasons for a cancellation that its donor does not know."""
@@ -48,10 +48,10 @@ _OPEN: Final = ("payment_failed", "authentication_needed", "change_requested", "
 
 def _notice_job(_tx: Tx, event: Event) -> NewJob:
     notice = decode_event_data(event, NOTICE.record)
-    return SEND.new_job(SendNotice(notice, event.created_at), unique=str(event.id))
+    return SEND.build_job(SendNoticeJob(notice, event.created_at), unique_key=str(event.id))
 
 
-async def compose_notice(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNotice]) -> Email | None:
+async def compose_notice(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNoticeJob]) -> Email | None:
     """The email of a notice; None if it is no longer true or the donor was erased."""
     notice = job.details.notice
     due_on = date.fromisoformat(notice.due_on) if notice.due_on else None
@@ -59,7 +59,7 @@ async def compose_notice(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNotice
     subscription = await subscriptions.get(tx, partner, notice.subscription)
     if subscription.email is None or not domain.is_notice_current(subscription, notice.kind, due_on):
         return None
-    language = mails.language(subscription.language)
+    language = mails.language_for_tag(subscription.language)
     facts = {
         "kind": notice.kind,
         "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", language.locale),
@@ -145,7 +145,7 @@ def _rows(
     if subscription.status == "paused" and subscription.paused_until is not None:
         rows.append(("regular.until", mails.format_day(subscription.paused_until, language)))
     if subscription.payment_method is not None and subscription.status != "cancelled":
-        rows.append(("regular.card", donor_pages_domain.shown_card(subscription.payment_method)))
+        rows.append(("regular.card", donor_pages_domain.card_label(subscription.payment_method)))
     return rows
 
 

@@ -47,11 +47,11 @@ _LOOK_SECONDS: Final = 0.5
 _MOST_TASK: Final = 4096
 
 
-def main(control: int) -> None:
+def main(control_socket_fd: int) -> None:
     """Serve check requests on this socket until its other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _preload_parsers()
-    with socket.socket(fileno=control) as server:
+    with socket.socket(fileno=control_socket_fd) as server:
         _serve(server)
 
 

@@ -36,9 +36,9 @@ def has_glyph(code_point: int) -> bool:
     return any(font.has_glyph(code_point) for font in _fonts().values())
 
 
-def fonts_for(codes: Iterable[int], text: str, language: str) -> dict[str, Path]:
+def find_fonts_with_glyphs(code_points: Iterable[int], text: str, language: str) -> dict[str, Path]:
     """The font families, best first, with their folders, that have glyphs for these characters."""
-    left, chosen = set(codes), dict[str, Path]()
+    left, chosen = set(code_points), dict[str, Path]()
     if not left:
         return chosen
     for font in sorted(_fonts().values(), key=lambda font: _place(font.family, text, language)):

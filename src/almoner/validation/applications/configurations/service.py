@@ -71,7 +71,7 @@ async def create_default(tx: Tx, partner: Partner) -> Configuration:
     return await create(tx, partner, ConfigurationInput())
 
 
-async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Configuration:
+async def create(tx: Tx, partner: Partner, configuration_input: ConfigurationInput) -> Configuration:
     """Create a configuration. A partner's first one is its default. Raises IncorrectParams, NoSuchPartner."""
     before = await store.lock_configurations(tx, partner)
     if len(before) >= domain.MAX_CONFIGURATIONS:
@@ -94,15 +94,15 @@ async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Con
         created_at=tx.now,
         updated_at=tx.now,
     )
-    made = _merge_input(tx, blank, requested, named)
+    made = _merge_input(tx, blank, configuration_input, named)
     if made.is_default and before:
         await store.clear_default(tx, partner)
     await store.insert(tx, partner, made)
     if made.is_default and (
-        before or requested != ConfigurationInput()
+        before or configuration_input != ConfigurationInput()
     ):  # submissions without a configuration use the new default
-        await outbox.emit_internal(
-            tx, domain.CHANGED, SubmissionConfigurationChangedEvent(made.id, partner.id), partner=partner.id
+        await outbox.emit_internal_event(
+            tx, domain.CHANGED, SubmissionConfigurationChangedEvent(made.id, partner.id), partner_id=partner.id
         )
     return made
 
@@ -120,18 +120,26 @@ async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID])
     return {configuration.id: configuration for configuration in found}
 
 
-async def find_or_default(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
+async def find_configuration_or_default(
+    tx: Tx, partner: Partner, configuration_id: UUID | None
+) -> Configuration | None:
     """The given configuration, or the partner's default if None."""
     return (
         await store.find_default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
     )
 
 
-async def update(tx: Tx, partner: Partner, configuration_id: UUID, requested: ConfigurationInput) -> Configuration:
+async def update(
+    tx: Tx, partner: Partner, configuration_id: UUID, configuration_input: ConfigurationInput
+) -> Configuration:
     """Update a configuration; everything that depends on it is evaluated again. Raises NotFound, IncorrectParams."""
     before = await lock(tx, partner, configuration_id)
-    named = before.display_name if requested.display_name is not None else (await partners.get(tx, partner)).name[:255]
-    return await _store_change(tx, partner, before, _merge_input(tx, before, requested, named))
+    named = (
+        before.display_name
+        if configuration_input.display_name is not None
+        else (await partners.get(tx, partner)).name[:255]
+    )
+    return await _store_change(tx, partner, before, _merge_input(tx, before, configuration_input, named))
 
 
 async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
@@ -163,8 +171,8 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
     await store.update(tx, partner, changed)
     if before.logo not in (None, changed.logo):
         await media.delete(tx, before.logo)
-    await outbox.emit_internal(
-        tx, domain.CHANGED, SubmissionConfigurationChangedEvent(changed.id, partner.id), partner=partner.id
+    await outbox.emit_internal_event(
+        tx, domain.CHANGED, SubmissionConfigurationChangedEvent(changed.id, partner.id), partner_id=partner.id
     )
     return changed
 

@@ -66,7 +66,7 @@ async def insert(tx: Tx, partner: Partner, configuration: Configuration) -> None
     )
 
 
-async def update(tx: Tx, partner: Partner, changed: Configuration) -> None:
+async def update(tx: Tx, partner: Partner, configuration: Configuration) -> None:
     """Store the changes of a locked configuration."""
     await tx.execute(
         """
@@ -77,19 +77,19 @@ async def update(tx: Tx, partner: Partner, changed: Configuration) -> None:
         where partner_id = $1 and id = $2
         """,
         partner.id,
-        changed.id,
-        changed.name,
-        changed.display_name,
-        changed.logo,
-        changed.primary_color,
-        changed.is_default,
-        list(changed.checks),
-        list(changed.allowed_organisation_types),
-        list(changed.compliance_flags),
-        changed.allowed_activity_sub_tags and list(changed.allowed_activity_sub_tags),
-        changed.email_verification,
-        changed.partner_fields,
-        changed.updated_at,
+        configuration.id,
+        configuration.name,
+        configuration.display_name,
+        configuration.logo,
+        configuration.primary_color,
+        configuration.is_default,
+        list(configuration.checks),
+        list(configuration.allowed_organisation_types),
+        list(configuration.compliance_flags),
+        configuration.allowed_activity_sub_tags and list(configuration.allowed_activity_sub_tags),
+        configuration.email_verification,
+        configuration.partner_fields,
+        configuration.updated_at,
     )
 
 

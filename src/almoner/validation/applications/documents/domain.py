@@ -129,10 +129,12 @@ class RetentionPeriods:
         return max([created_at + self.refused, *(at + after[outcome] for outcome, at in outcomes)])
 
 
-def ensure_within_quota(stored_documents: Sequence[Document], new: Document) -> None:
+def ensure_within_quota(stored_documents: Sequence[Document], new_document: Document) -> None:
     """Raises if one more document would exceed the record's quota: DocumentCountExceeded, DocumentSizeExceeded (U7)."""
-    stored = [document for document in stored_documents if document.deleted_at is None and document.id != new.id]
+    stored = [
+        document for document in stored_documents if document.deleted_at is None and document.id != new_document.id
+    ]
     if len(stored) >= _MAX_FILES:
         raise DocumentCountExceeded(f"body.file is one more than {_MAX_FILES}")
-    if sum(document.size for document in stored) + new.size > MAX_TOTAL_BYTES:
+    if sum(document.size for document in stored) + new_document.size > MAX_TOTAL_BYTES:
         raise DocumentSizeExceeded(f"body.file would make the documents larger than {MAX_TOTAL_BYTES} bytes together")

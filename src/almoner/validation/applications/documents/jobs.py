@@ -13,7 +13,7 @@ from typing import Final
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing, BlobStore, ListedBlob, StorageUnavailable
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, NoDetails, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.platform.observability.loggers import get_logger
@@ -51,8 +51,8 @@ class StorageDependencies:
     references: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()
 
 
-tasks: Final = TasksWithDependencies[StorageDependencies]()
-scan_tasks: Final = TasksWithDependencies[ScanDependencies]()
+tasks: Final = DependentTaskRegistry[StorageDependencies]()
+scan_tasks: Final = DependentTaskRegistry[ScanDependencies]()
 
 
 @scan_tasks.job(service.SCAN)
@@ -62,13 +62,13 @@ async def scan_document(
     """Scan one document."""
     document_id = job.details.document
     async with context.db.read() as tx:
-        document = await service.find_unscanned(tx, document_id)
+        document = await service.find_unscanned_document(tx, document_id)
     if document is None:
         return JobDone()
     if dependencies.scanner is None:
         return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
-        threat = await dependencies.scanner.scan(dependencies.blobs.read(document.storage_key))
+        threat = await dependencies.scanner.find_malware(dependencies.blobs.read(document.storage_key))
         if context.db.deployment.sandbox:
             threat = test_values.simulated_threat_of(document.file_name) or threat
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
@@ -76,7 +76,7 @@ async def scan_document(
     except (BlobMissing, DecryptionFailed) as lost:
         _log.error("document_unreadable", document=str(document_id), reason=type(lost).__name__)
         async with context.db.write() as tx:
-            await service.record_unreadable(tx, document_id, "the stored file is missing or damaged")
+            await service.record_document_unreadable(tx, document_id, "the stored file is missing or damaged")
         return JobDone()
     async with context.db.write() as tx:
         await service.record_scan_result(tx, document_id, threat)
@@ -102,7 +102,7 @@ async def delete_stored_file(
     return JobDone()
 
 
-@tasks.job(SWEEP, limit=timedelta(hours=2))
+@tasks.job(SWEEP, time_limit=timedelta(hours=2))
 async def trash_orphaned_blobs(
     dependencies: StorageDependencies, context: JobContext, _job: DecodedJob[NoDetails]
 ) -> Result:
@@ -138,7 +138,7 @@ async def _find_orphans(dependencies: StorageDependencies, context: JobContext) 
         nonlocal newest
         async with context.db.read() as tx:
             keys = [listed.key for listed in batch]
-            known = await service.list_referenced_blob_keys(tx, keys)
+            known = await service.filter_referenced_blob_keys(tx, keys)
             for list_referenced in dependencies.references:
                 known |= await list_referenced(tx, keys)
         unknown.extend(listed for listed in batch if listed.key not in known)
@@ -161,7 +161,7 @@ async def _to_trash(blobs: BlobStore, context: JobContext, key: str, day: date) 
     _log.error("document_trashed", key=key, days=_TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
 
 
-@tasks.job(_VERIFY, limit=timedelta(hours=1))
+@tasks.job(_VERIFY, time_limit=timedelta(hours=1))
 async def verify_stored_files(
     dependencies: StorageDependencies, context: JobContext, _job: DecodedJob[NoDetails]
 ) -> Result:
@@ -194,10 +194,12 @@ async def _next_run_at(kind: JobKind[NoDetails], tx: Tx) -> datetime | None:
 
 async def _enqueue(kind: JobKind[NoDetails], tx: Tx) -> int:
     """Enqueue the job. Returns 0, since the sweep itself handles no record."""
-    await kind.enqueue(tx, NoDetails(), unique=kind.name)
+    await kind.enqueue(tx, NoDetails(), unique_key=kind.name)
     return 0
 
 
-nightly_tasks: Final = Tasks()
+nightly_tasks: Final = TaskRegistry()
 for _kind in (SWEEP, _VERIFY):
-    nightly_tasks.periodic(_kind.name, partial(_next_run_at, _kind), partial(_enqueue, _kind), every=timedelta(days=1))
+    nightly_tasks.add_periodic_job(
+        _kind.name, partial(_next_run_at, _kind), partial(_enqueue, _kind), period=timedelta(days=1)
+    )

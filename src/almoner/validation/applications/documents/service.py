@@ -31,8 +31,8 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import domain, store, test_values
 from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
 from almoner.validation.applications.documents.store import delete_trash_record as delete_trash_record
+from almoner.validation.applications.documents.store import filter_referenced_blob_keys as filter_referenced_blob_keys
 from almoner.validation.applications.documents.store import list_least_recently_verified as list_least_recently_verified
-from almoner.validation.applications.documents.store import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.validation.applications.documents.store import lock_due_for_retention as lock_due_for_retention
 from almoner.validation.applications.documents.store import mark_blob_removed as mark_blob_removed
 from almoner.validation.applications.documents.store import next_retention_check_at as next_retention_check_at
@@ -87,11 +87,11 @@ async def store_document(
     )
     domain.ensure_within_quota(stored_documents, document)
     await store.lock_partner_uploads(tx, partner)
-    if await store.uploaded_bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
+    if await store.count_uploaded_bytes(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
         raise RateExceeded(domain.RETRY_SECONDS)
     await store.insert(tx, partner, document)
     if status == "pending_scan":
-        await SCAN.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))
+        await SCAN.enqueue(tx, DocumentJobDetails(document.id), unique_key=str(document.id))
     return document
 
 
@@ -126,13 +126,13 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
     """Delete one: the row stays, a job deletes the bytes. Raises NotFound."""
     if (document := await store.delete(tx, scope, document_id)) is None:
         raise NotFound
-    await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))
+    await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique_key=str(document.id))
     return document
 
 
-async def schedule_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
+async def schedule_retention_checks(tx: Tx, check_times: Mapping[UUID, datetime]) -> None:
     """Set when these documents' retention is checked again."""
-    await store.set_next_retention_checks(tx, moments)
+    await store.set_next_retention_checks(tx, check_times)
 
 
 def download_url(tx: Tx, document: Document) -> str:
@@ -160,7 +160,7 @@ async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signatu
     return document
 
 
-async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
+async def find_unscanned_document(tx: Tx, document_id: UUID) -> Document | None:
     """The document, if it waits for its scan; else None."""
     document = await store.find(tx, ALL_PARTNERS, document_id)
     return document if document is not None and document.scan_status == "pending_scan" else None
@@ -171,7 +171,7 @@ async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> N
     await _end_scan(tx, document_id, domain.scan_status_for_threat(threat) if threat else "clean", threat)
 
 
-async def record_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:
+async def record_document_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:
     """Record that a document's bytes are missing or changed before its scan."""
     await store.record_verification_results(tx, {document_id: False})
     await _end_scan(tx, document_id, "unreadable", reason)
@@ -181,11 +181,11 @@ async def _end_scan(tx: Tx, document_id: UUID, status: domain.ScanStatus, threat
     document = await store.record_scan_result(tx, document_id, status, threat[:255] if threat else None)
     if document is None:
         return
-    await outbox.emit_internal(
-        tx, domain.SCANNED, domain.DocumentScannedEvent(document.id, threat is None), partner=document.partner_id
+    await outbox.emit_internal_event(
+        tx, domain.SCANNED, domain.DocumentScannedEvent(document.id, threat is None), partner_id=document.partner_id
     )
     if threat:
-        await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))
+        await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique_key=str(document.id))
 
 
 async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:

@@ -21,7 +21,7 @@ def _document(row: Record) -> Document:
     return Document(**{**row, "flags": tuple(row["flags"])})
 
 
-async def insert(tx: Tx, partner: Partner, new: Document) -> None:
+async def insert(tx: Tx, partner: Partner, document: Document) -> None:
     """Store a new document."""
     await tx.execute(
         """
@@ -29,17 +29,17 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
                               status_changed_at, created_at, next_check_at, file_name)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)
         """,
-        new.id,
+        document.id,
         partner.id,
-        new.media_type,
-        new.size,
-        new.sha256,
-        new.storage_key,
-        list(new.flags),
-        new.scan_status,
-        new.created_at,
-        new.created_at + RETENTION_CHECK_INTERVAL,
-        new.file_name,
+        document.media_type,
+        document.size,
+        document.sha256,
+        document.storage_key,
+        list(document.flags),
+        document.scan_status,
+        document.created_at,
+        document.created_at + RETENTION_CHECK_INTERVAL,
+        document.file_name,
     )
 
 
@@ -48,12 +48,12 @@ async def lock_partner_uploads(tx: Tx, partner: Partner) -> None:
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('documents:' || $1::text, 0))", str(partner.id))
 
 
-async def uploaded_bytes_since(tx: Tx, partner: Partner, moment: datetime) -> int:
+async def count_uploaded_bytes(tx: Tx, partner: Partner, since: datetime) -> int:
     """How many bytes the partner has uploaded since then, including deleted documents."""
     total = await tx.fetchval(
         "select coalesce(sum(size_bytes), 0) from document where partner_id = $1 and created_at > $2",
         partner.id,
-        moment,
+        since,
     )
     return int(total)
 
@@ -117,15 +117,15 @@ async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
 
 
 @across_partners("sweep")
-async def set_next_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
+async def set_next_retention_checks(tx: Tx, check_times: Mapping[UUID, datetime]) -> None:
     """Store when each document is checked next."""
     await tx.execute(
         """
         update document d set next_check_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
         where d.id = given.id
         """,
-        list(moments),
-        list(moments.values()),
+        list(check_times),
+        list(check_times.values()),
     )
 
 
@@ -152,7 +152,7 @@ async def mark_blob_removed(tx: Tx, document_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
+async def filter_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """The keys among these that a document refers to."""
     rows = await tx.fetch(
         "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
@@ -160,10 +160,10 @@ async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return {row["storage_key"] for row in rows}
 
 
-async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
+async def record_blob_trashed(tx: Tx, key: str, trashed_on: date) -> None:
     """Record that a blob was moved to the trash."""
     await tx.execute(
-        "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, day
+        "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, trashed_on
     )
 
 

@@ -57,15 +57,17 @@ class CorrectionPages(StatusPagesBase):
             raise NotFound
         email = clean_text(str(form.get("email", "")))
         if problems := drafts.find_email_problems(email):
-            return await self.render_status_page(seen, code=422, problems=problems, entered_values={"email": email})
+            return await self.render_status_page(
+                seen, http_status=422, problems=problems, entered_values={"email": email}
+            )
         try:
             async with self.db.write() as tx:
                 done = await self._write_to(tx, seen, email)
         except _TOO_LATE:
-            return await self.render_status_page(seen, late=True)
+            return await self.render_status_page(seen, is_late_post=True)
         if not done:
             return await self.render_status_page(
-                seen, code=429, problems={"email": "agent.later"}, entered_values={"email": email}
+                seen, http_status=429, problems={"email": "agent.later"}, entered_values={"email": email}
             )
         return redirect_to(f"{seen.page_path}?did=mailed")
 
@@ -103,7 +105,7 @@ class CorrectionPages(StatusPagesBase):
             country = (await submissions.get(tx, ALL_PARTNERS, seen.id)).country_code
             problems = await service.find_registration_problems(tx, given["registry"], given["number"], country)
         if problems:
-            return await self.render_status_page(seen, code=422, problems=problems, entered_values=given)
+            return await self.render_status_page(seen, http_status=422, problems=problems, entered_values=given)
         try:
             async with self.db.write() as tx:
                 corrected = await submissions.correct_registry_number(
@@ -116,8 +118,8 @@ class CorrectionPages(StatusPagesBase):
                 await self._record(tx, seen, "application.number_corrected")
         except validation_requests_domain.UnchangedCorrection:
             return await self.render_status_page(
-                seen, code=422, problems={"number": "applied.number.same"}, entered_values=given
+                seen, http_status=422, problems={"number": "applied.number.same"}, entered_values=given
             )
         except _TOO_LATE:
-            return await self.render_status_page(seen, late=True)
+            return await self.render_status_page(seen, is_late_post=True)
         return redirect_to(f"{seen.page_path}?did=corrected")

@@ -56,7 +56,7 @@ class ApplicantDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ApplicationDraft:
     """The answers so far. None: the step is not completed. ``language``: chosen by the applicant."""
 
     organisation: UUID | None = None
@@ -87,7 +87,7 @@ def form_steps_of(configuration: Configuration) -> tuple[FormStep, ...]:
     return (*steps, "review")
 
 
-def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> bool:
+def is_step_done(step: FormStep, draft: ApplicationDraft, configuration: Configuration) -> bool:
     """Whether a step is complete; the review is completed by submitting."""
     match step:
         case "nonprofit":
@@ -107,12 +107,12 @@ def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> 
             return False
 
 
-def first_incomplete_step(draft: Draft, configuration: Configuration) -> FormStep:
+def first_incomplete_step(draft: ApplicationDraft, configuration: Configuration) -> FormStep:
     """The first incomplete step."""
     return next(step for step in form_steps_of(configuration) if not is_step_done(step, draft, configuration))
 
 
-def step_after(step: FormStep, configuration: Configuration) -> FormStep:
+def next_step(step: FormStep, configuration: Configuration) -> FormStep:
     """The next step."""
     steps = form_steps_of(configuration)
     return steps[min(steps.index(step) + 1, len(steps) - 1)]
@@ -215,9 +215,11 @@ def parse_number(text: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
-def may_resend_link(mailed: Sequence[datetime], now: datetime) -> bool:
+def may_resend_link(send_times: Sequence[datetime], now: datetime) -> bool:
     """Whether the application's link may be emailed again now."""
-    return len(_within_a_day(mailed, now)) < _MAX_SENDS_PER_DAY and all(now - at >= _MIN_SEND_INTERVAL for at in mailed)
+    return len(_within_a_day(send_times, now)) < _MAX_SENDS_PER_DAY and all(
+        now - at >= _MIN_SEND_INTERVAL for at in send_times
+    )
 
 
 def append_link_send_time(send_times: Sequence[datetime], now: datetime) -> list[datetime]:

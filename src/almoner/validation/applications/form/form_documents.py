@@ -106,7 +106,7 @@ class FormDocumentPages(FormPagesBase):
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
             ):
-                invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.id)
+                invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.invite_id)
                 invite.ensure_open(tx.now)
                 assert isinstance(stored, StoredFile), "documents are stored"
                 await submission_documents.add_to_invite(tx, invite, kind, stored)
@@ -126,7 +126,7 @@ class FormDocumentPages(FormPagesBase):
         form = await self.read_form(opened)
         named = self._ids.parse(submission_documents.TYPE, str(form.get("remove", "")))
         async with self.db.write() as tx:
-            invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.id)
+            invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.invite_id)
             invite.ensure_open(tx.now)
             if named is not None and await submission_documents.remove_from_invite(tx, invite, named):
                 await self.record_audit(tx, opened, "application.document_removed")

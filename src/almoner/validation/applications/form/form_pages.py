@@ -70,7 +70,7 @@ class FormPages(FormPagesBase):
         # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, PAGE, invite_id, name)
         visit = visit or link_sessions.begin_link_session(self._vault, PAGE, invite_id, name)
-        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         return response
 
     @with_form_error_pages
@@ -90,7 +90,7 @@ class FormPages(FormPagesBase):
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.missing")
         try:
             async with self.db.write() as tx:
-                draft = await service.choose_organisation(tx, opened.id, opened.application.partner, chosen)
+                draft = await service.choose_organisation(tx, opened.invite_id, opened.application.partner, chosen)
                 await self.record_audit(tx, opened, "application.saved", {"step": "nonprofit"})
         except NotFound:
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.missing")
@@ -104,7 +104,7 @@ class FormPages(FormPagesBase):
         async with self.db.read() as tx:
             results = await self._search.search(tx, opened.form_context, query)
             named = await service.find_chosen_organisation(tx, opened.application)
-            chosen = view_models.organisation_card(tx, named, locale, chosen=True) if named else None
+            chosen = view_models.build_organisation_card(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
         return self.views.nonprofit_search_page(
             opened.form_context, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
@@ -130,7 +130,7 @@ class FormPages(FormPagesBase):
         asked = request.query_params.get("country")
         country = known.country if asked is None else clean_text(asked).upper()[:3]
         async with self.db.read() as tx:
-            registries = await service.registries_of_country(tx, country)
+            registries = await service.list_registries(tx, country)
             codes = await service.countries_with_registry(tx)
         if not registries:
             wrong = (
@@ -152,7 +152,7 @@ class FormPages(FormPagesBase):
             _text(form, "website"),
         )
         async with self.db.read() as tx:
-            registries = await service.registries_of_country(tx, given.country)
+            registries = await service.list_registries(tx, given.country)
             problems = await service.find_unlisted_nonprofit_problems(tx, given)
             codes = await service.countries_with_registry(tx)
         if not registries:
@@ -210,7 +210,7 @@ class FormPages(FormPagesBase):
             return redirect_to(opened.first_incomplete_step_url)
         try:
             async with self.db.write() as tx:
-                sent = await submit.submit_application(tx, opened.id, opened.form_context.language.html_lang)
+                sent = await submit.submit_application(tx, opened.invite_id, opened.form_context.language.html_lang)
                 await self.record_audit(tx, opened, "application.submitted", {"submission": sent.name})
         except submit.SubmissionRefused as problem:
             return await self._review(opened, problem)
@@ -219,7 +219,9 @@ class FormPages(FormPagesBase):
     async def _review(self, opened: FormRequest, problem: submit.SubmissionRefused | None = None) -> Response:
         async with self.db.read() as tx:
             named = await service.find_chosen_organisation(tx, opened.application)
-            body = view_models.organisation_card(tx, named, opened.form_context.language.locale) if named else None
+            body = (
+                view_models.build_organisation_card(tx, named, opened.form_context.language.locale) if named else None
+            )
             documents = await submit.list_invite_documents(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
         notice = FormNotice(problem.key, alert=True) if problem and not problems else None
@@ -235,7 +237,7 @@ class FormPages(FormPagesBase):
         if problems := drafts.find_email_problems(email):
             return self.views.share_form_page(opened.form_context, email, status=422, problems=problems)
         async with self.db.write() as tx:
-            sent = await service.email_form_link(tx, opened.id, email)
+            sent = await service.email_form_link(tx, opened.invite_id, email)
             if sent:
                 await self.record_audit(tx, opened, "application.shared")
         notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", alert=True)

@@ -8,7 +8,7 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import Language
 from almoner.validation.applications.configurations.domain import Configuration
-from almoner.validation.applications.form.drafts import Draft
+from almoner.validation.applications.form.drafts import ApplicationDraft
 from almoner.validation.applications.form.form_views import FormContext, FormViews, question_models
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.invites.domain import LIFETIME, Invite
@@ -37,7 +37,7 @@ def render_form_preview(
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    context = FormContext(Application(invite, account, configuration, Draft()), _NOWHERE, "", language)
+    context = FormContext(Application(invite, account, configuration, ApplicationDraft()), _NOWHERE, "", language)
     if page == "questions":
         questions = question_models(configuration.partner_fields, language.catalogue)
         return FormViews(pages).render_page(

@@ -26,7 +26,7 @@ from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.validation.applications.form import drafts, service, submit
-from almoner.validation.applications.form.drafts import Draft, FormStep
+from almoner.validation.applications.form.drafts import ApplicationDraft, FormStep
 from almoner.validation.applications.form.form_views import FormContext, FormViews
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.form.submit import BY_FORM, LINK_PAGE, RESUBMIT_WINDOW, STATUS_PAGE
@@ -62,7 +62,7 @@ class FormRequest:
         )
 
     @property
-    def id(self) -> UUID:
+    def invite_id(self) -> UUID:
         """The invite's ID."""
         return self.application.invite.id
 
@@ -131,7 +131,7 @@ class FormPagesBase:
     ) -> HTMLResponse:
         """A page with only a message, in the form's language, else the browser's."""
         pages, tag = self.views.pages, getattr(request.state, "language", None)
-        language = pages.language(tag) if tag else pages.preferred_language(request)
+        language = pages.language_for_tag(tag) if tag else pages.preferred_language(request)
         return pages.render_message(f"apply.{kind}", language, status=status, icon=icon, partner_links=partner_links)
 
     async def expired_page(self, request: Request) -> HTMLResponse:
@@ -180,20 +180,22 @@ class FormPagesBase:
         name = self._ids.text("validationsubmission", submission_id)
         until = self._now() + _SENDER_COOKIE_LIFETIME
         link_sessions.begin_link_session(self._vault, BY_FORM, submission_id, name, until).set_cookie(
-            response, seconds=int(_SENDER_COOKIE_LIFETIME.total_seconds())
+            response, max_age_seconds=int(_SENDER_COOKIE_LIFETIME.total_seconds())
         )
         return response
 
-    def redirect_to_resend_page(self, request: Request, submission_id: UUID, why: Literal["sent", "ended"]) -> Response:
+    def redirect_to_resend_page(
+        self, request: Request, submission_id: UUID, reason: Literal["sent", "ended"]
+    ) -> Response:
         """Redirect to the page from which the link can be emailed again."""
         name = self._ids.text("validationsubmission", submission_id)
-        response = redirect_to(f"/{STATUS_PAGE}/{name}/link?why={why}")
+        response = redirect_to(f"/{STATUS_PAGE}/{name}/link?why={reason}")
         visit = link_sessions.find_link_session(request, self._vault, LINK_PAGE, submission_id, name)
         if visit is None or not self.is_session_unexpired(visit):
             visit = link_sessions.begin_link_session(
                 self._vault, LINK_PAGE, submission_id, name, self._now() + _RESEND_COOKIE_LIFETIME
             )
-        visit.set_cookie(response, seconds=int(_RESEND_COOKIE_LIFETIME.total_seconds()))
+        visit.set_cookie(response, max_age_seconds=int(_RESEND_COOKIE_LIFETIME.total_seconds()))
         return response
 
     def is_session_unexpired(self, session: LinkSession) -> bool:
@@ -222,7 +224,7 @@ class FormPagesBase:
         return FormRequest(request, visit, self._face(application, name, visit))
 
     def _face(self, application: Application, name: str, visit: LinkSession) -> FormContext:
-        language = self.views.pages.language(application.language)
+        language = self.views.pages.language_for_tag(application.language)
         return FormContext(application, f"/{PAGE}/{name}", visit.csrf, language)
 
     async def read_form(self, form_request: FormRequest, max_bytes: int = MAX_FORM_BYTES) -> FormData:
@@ -239,10 +241,12 @@ class FormPagesBase:
         ):
             raise InvalidFormPost
 
-    async def save_step(self, form_request: FormRequest, step: str, change: Callable[[Draft], Draft]) -> FormRequest:
+    async def save_step(
+        self, form_request: FormRequest, step: str, change: Callable[[ApplicationDraft], ApplicationDraft]
+    ) -> FormRequest:
         """Save the answers of a step."""
         async with self.db.write() as tx:
-            draft = await service.update_draft(tx, form_request.id, change)
+            draft = await service.update_draft(tx, form_request.invite_id, change)
             await self.record_audit(tx, form_request, "application.saved", {"step": step})
         application = replace(form_request.application, draft=draft)
         return replace(form_request, form_context=replace(form_request.form_context, application=application))
@@ -261,7 +265,7 @@ class FormPagesBase:
     def redirect_to_next_step(self, form_request: FormRequest, step: FormStep) -> Response:
         """Redirect to the next step, or to an incomplete one before the review."""
         application = form_request.application
-        following = drafts.step_after(step, application.configuration)
+        following = drafts.next_step(step, application.configuration)
         if following == "review":
             return redirect_to(form_request.first_incomplete_step_url)
         return redirect_to(form_request.form_context.step_url(following))

@@ -61,11 +61,11 @@ class FormViews:
         status: int = 200,
         problems: Mapping[str, str | Markup] | None = None,
         notice: FormNotice | None = None,
-        values: Mapping[str, object] | None = None,
+        text_values: Mapping[str, object] | None = None,
         **context: Any,
     ) -> HTMLResponse:
-        """Render a page. ``problems``: keys or texts; ``values``: placeholders of the texts."""
-        language, reported = form_context.language, dict(values or {})
+        """Render a page. ``problems``: keys or texts; ``text_values``: placeholders of the texts."""
+        language, reported = form_context.language, dict(text_values or {})
         shown = {
             field: problem if isinstance(problem, Markup) else language.html(problem, **reported)
             for field, problem in (problems or {}).items()
@@ -121,15 +121,15 @@ class FormViews:
     def nonprofit_search_page(
         self,
         context: FormContext,
-        chosen: dict[str, Any] | None,
+        chosen_card: dict[str, Any] | None,
         query: str,
-        results: dict[str, Any],
+        search_results: dict[str, Any],
         *,
         status: int = 200,
         problems: Problems | None = None,
     ) -> Response:
         """The search page with its results and the chosen nonprofit."""
-        following = context.step_url(drafts.step_after("nonprofit", context.application.configuration))
+        following = context.step_url(drafts.next_step("nonprofit", context.application.configuration))
         return self.render_page(
             context,
             "apply_nonprofit.html",
@@ -137,13 +137,13 @@ class FormViews:
             status=status,
             problems=problems,
             script=True,
-            chosen=chosen,
+            chosen=chosen_card,
             query=query,
             next=following,
             home=context.home,
             csrf=context.csrf,
             unlisted=drafts.accepts_unlisted_nonprofits(context.application.configuration),
-            **results,
+            **search_results,
         )
 
     def search_results_fragment(self, context: FormContext, query: str, results: dict[str, Any]) -> Response:
@@ -153,12 +153,12 @@ class FormViews:
         )
 
     def country_choice_page(
-        self, context: FormContext, codes: Iterable[str], country: str, problems: Problems | None = None
+        self, context: FormContext, country_codes: Iterable[str], country: str, problems: Problems | None = None
     ) -> Response:
         """Choose the country of an unlisted nonprofit."""
         locale = context.language.locale
         named = sorted(
-            ((code, formats.country_name(code, locale)) for code in codes), key=lambda pair: pair[1].casefold()
+            ((code, formats.country_name(code, locale)) for code in country_codes), key=lambda pair: pair[1].casefold()
         )
         return self.render_page(
             context,
@@ -179,7 +179,7 @@ class FormViews:
         problems: Problems | None = None,
     ) -> Response:
         """What an unlisted nonprofit is."""
-        names = {one.code: view_models.registry_name(one) for one in registries}
+        names = {one.code: view_models.registry_display_name(one) for one in registries}
         return self.render_page(
             context,
             "apply_other.html",
@@ -187,7 +187,7 @@ class FormViews:
             page_name=_OTHER,
             status=422 if problems else 200,
             problems=problems,
-            values={"register": bidi_isolated(names.get(unlisted_nonprofit.registry, ""))},
+            text_values={"register": bidi_isolated(names.get(unlisted_nonprofit.registry, ""))},
             given=unlisted_nonprofit,
             registries=list(names.items()),
             country_name=formats.country_name(unlisted_nonprofit.country, context.language.locale),
@@ -264,7 +264,7 @@ class FormViews:
                     "state": document.scan_status,
                     "type": kind,
                     "format": view_models.FORMATS[document.media_type],
-                    "size": view_models.file_size_text(document.size, locale),
+                    "size": view_models.format_file_size(document.size, locale),
                 }
                 for document, name, kind in document_rows
             ],
@@ -363,7 +363,7 @@ class FormViews:
             status=status,
             problems=problems,
             notice=notice,
-            values={"email": bidi_isolated(email)},
+            text_values={"email": bidi_isolated(email)},
             email="" if notice and not notice.alert else email,
         )
 
@@ -373,7 +373,7 @@ def _step_of(name: str) -> FormStep | None:
 
 
 def question_models(
-    fields: Iterable[PartnerField], tag: str, answers: Mapping[str, str] | None = None
+    fields: Iterable[PartnerField], language_tag: str, answers: Mapping[str, str] | None = None
 ) -> list[dict[str, Any]]:
     """Questions as their page shows them in a language."""
     return [
@@ -381,10 +381,10 @@ def question_models(
             "name": f"q-{field.id}",
             "kind": field.kind,
             "required": field.required,
-            "label": label_in_language(field.labels, tag),
+            "label": label_in_language(field.labels, language_tag),
             "value": (answers or {}).get(field.id, ""),
             "longest": MAX_ANSWER_LENGTHS.get(field.kind),
-            "choices": [(choice.value, label_in_language(choice.labels, tag)) for choice in field.choices],
+            "choices": [(choice.value, label_in_language(choice.labels, language_tag)) for choice in field.choices],
         }
         for field in fields
     ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from almoner.access.notifications.service import Email, Notification
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.documents import domain as documents_domain
@@ -32,12 +32,12 @@ _APPEAL_NOTIFICATIONS: Final[Mapping[submissions_domain.AppealStatus, Notificati
 }
 
 
-tasks: Final = Tasks()
-tasks.periodic(
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
     "applications.delete_drafts",
     service.next_deletion_due_at,
     service.delete_expired_form_data,
-    every=timedelta(hours=1),
+    period=timedelta(hours=1),
 )
 
 
@@ -54,26 +54,26 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_internal_event(submissions_domain.DECIDED)
-async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.SubmissionDecidedEvent]) -> None:
+async def on_submission_decided(tx: Tx, events: Sequence[submissions_domain.SubmissionDecidedEvent]) -> None:
     """Email applicants whose checks have all ended."""
-    for reported in decided:
+    for reported in events:
         if reported.status != "pending":
             await notify_applicant(tx, reported.submission, reported.status, dedupe_key=str(reported.id))
 
 
 @tasks.on_internal_event(appeals_domain.CHANGED)
-async def on_appeal_changed(tx: Tx, changed: Sequence[appeals_domain.AppealChangedEvent]) -> None:
+async def on_appeal_changed(tx: Tx, events: Sequence[appeals_domain.AppealChangedEvent]) -> None:
     """Email applicants about appeals that were created or decided."""
-    for reported in changed:
+    for reported in events:
         await notify_applicant(
             tx, reported.submission, _APPEAL_NOTIFICATIONS[reported.status], dedupe_key=str(reported.appeal)
         )
 
 
 @tasks.on_internal_event(documents_domain.SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.DocumentScannedEvent]) -> None:
+async def on_document_scanned(tx: Tx, events: Sequence[documents_domain.DocumentScannedEvent]) -> None:
     """Email applicants whose documents the malware scanner rejected."""
-    for reported in scanned:
+    for reported in events:
         if not reported.clean:
             await applicant_notifications.notify_document_rejected(tx, reported.document)
 

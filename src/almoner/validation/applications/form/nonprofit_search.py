@@ -37,7 +37,7 @@ class NonprofitSearch:
             return nothing
         chosen = application.draft.organisation
         organisations = [
-            view_models.organisation_card(tx, one, language.locale, chosen=one.id == chosen)
+            view_models.build_organisation_card(tx, one, language.locale, chosen=one.id == chosen)
             for one in found.organisations
         ]
         count = len(organisations)

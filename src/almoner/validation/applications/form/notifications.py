@@ -40,7 +40,7 @@ async def notify_applicant(
     """Enqueue an email of this kind to the applicant."""
     due = None if delay is None else tx.now + delay
     wanted = NotifyApplicantJob(submission_id, kind, dedupe_key)
-    await NOTIFY_APPLICANT.enqueue(tx, wanted, due=due, unique=f"{kind} {submission_id} {dedupe_key}")
+    await NOTIFY_APPLICANT.enqueue(tx, wanted, due_at=due, unique_key=f"{kind} {submission_id} {dedupe_key}")
 
 
 async def schedule_requirements_check(tx: Tx, submission_id: UUID, dedupe_key: str) -> None:

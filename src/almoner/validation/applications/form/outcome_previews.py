@@ -21,22 +21,22 @@ class _RolledBack(Exception):
     """Rolls back the previewed decision."""
 
 
-async def preview_emails(
+async def preview_decision_emails(
     mails: MailRenderer,
     tx: Tx,
     subject: ReviewSubject,
-    decide: Callable[[], Awaitable[object]],
+    apply_decision: Callable[[], Awaitable[object]],
     kind: NotificationKind | None = None,
 ) -> Sequence[Mail]:
     """Preview a decision's emails by applying it and rolling back.
 
     Their links do not work. ``kind``: the kind of email if evidence is requested instead of deciding. Raises what
-    ``decide`` raises.
+    ``apply_decision`` raises.
     """
     found: list[Mail] = []
     with suppress(_RolledBack):
         async with tx.savepoint():
-            await decide()
+            await apply_decision()
             for submission_id, planned in await _planned_emails(tx, subject, kind):
                 email = await status_emails.build_status_email(tx, mails, submission_id, planned, "", tx.now)
                 if email is not None:
@@ -52,7 +52,7 @@ async def _planned_emails(
 ) -> list[tuple[UUID, NotificationKind]]:
     """The IDs of the applications that would be emailed, and the kind of each email."""
     if kind is not None:
-        return [(one, kind) for one in await submissions.list_open_by_check_records(tx, subject.kind, [subject.id])]
+        return [(one, kind) for one in await submissions.list_open_submission_ids(tx, subject.kind, [subject.id])]
     match subject.kind:
         case "appeal":
             appeal = await appeals.get(tx, ALL_PARTNERS, subject.id)
@@ -68,7 +68,7 @@ async def _planned_emails(
                 await agents.apply_request_decisions(tx, [subject.id])
             answered = [
                 await submissions.evaluate_submission(tx, submission_id)
-                for submission_id in await submissions.list_open_by_check_records(tx, subject.kind, [subject.id])
+                for submission_id in await submissions.list_open_submission_ids(tx, subject.kind, [subject.id])
             ]
             return [(one.id, one.status) for one in answered if one is not None and one.status != "pending"]
         case _:

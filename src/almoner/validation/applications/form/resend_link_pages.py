@@ -59,7 +59,7 @@ class ResendLinkPages(FormPagesBase):
     def _page(self, request: Request, csrf: str, stated: Literal["sent", "later"] | None) -> Response:
         return self.views.pages.render_page(
             "application_link.html",
-            self.views.pages.language(request.state.language),
+            self.views.pages.language_for_tag(request.state.language),
             status=429 if stated == "later" else 200,
             why=_reason_of(request),
             claimed=stated,

@@ -22,7 +22,7 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form import drafts, store
-from almoner.validation.applications.form.drafts import Draft, FormShare, Problems, UnlistedNonprofit
+from almoner.validation.applications.form.drafts import ApplicationDraft, FormShare, Problems, UnlistedNonprofit
 from almoner.validation.applications.form.store import next_deletion_due_at as next_deletion_due_at
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite
@@ -50,7 +50,7 @@ class Application:
     invite: Invite
     account: PartnerAccount
     configuration: Configuration
-    draft: Draft
+    draft: ApplicationDraft
 
     @property
     def partner(self) -> Partner:
@@ -89,16 +89,18 @@ async def find_partner_links(tx: Tx, invite_id: UUID) -> PublicLinks | None:
     return (await partners.get(tx, Partner(invite.partner_id))).public_links
 
 
-async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
+async def update_draft(
+    tx: Tx, invite_id: UUID, change: Callable[[ApplicationDraft], ApplicationDraft]
+) -> ApplicationDraft:
     """Change the answers of one step of a locked open invite. Raises NotFound, InviteExpired, InviteInvalidState."""
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    changed = step(await store.get_draft(tx, invite_id))
+    changed = change(await store.get_draft(tx, invite_id))
     await store.save_draft(tx, Partner(invite.partner_id), invite, changed)
     return changed
 
 
-async def choose_organisation(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUID) -> Draft:
+async def choose_organisation(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUID) -> ApplicationDraft:
     """Choose an organisation from the search results.
 
     Raises NotFound, OrganisationNotActive, and what ``update_draft`` raises.
@@ -126,9 +128,9 @@ async def find_chosen_organisation(tx: Tx, application: Application) -> Organisa
         return None
 
 
-async def find_registry(tx: Tx, code: str, country: str) -> Registry | None:
+async def find_registry(tx: Tx, registry_code: str, country_code: str) -> Registry | None:
     """The registry with a code in a country; None if there is none."""
-    return next((one for one in await registries.list_by_country(tx, country) if one.code == code), None)
+    return next((one for one in await registries.list_by_country(tx, country_code) if one.code == registry_code), None)
 
 
 async def find_unlisted_nonprofit_problems(tx: Tx, unlisted_nonprofit: UnlistedNonprofit) -> Problems:
@@ -141,16 +143,16 @@ async def find_unlisted_nonprofit_problems(tx: Tx, unlisted_nonprofit: UnlistedN
     return {field: problems[field] for field in order if field in problems}
 
 
-async def find_registration_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
+async def find_registration_problems(tx: Tx, registry_code: str, number: str, country_code: str) -> Problems:
     """Find all problems of a register's code and a number, by the register's format."""
-    given = UnlistedNonprofit(registry=code, number=number)
+    given = UnlistedNonprofit(registry=registry_code, number=number)
     problems = {
         field: key
         for field, key in drafts.find_unlisted_nonprofit_problems(given).items()
         if field in ("registry", "number")
     }
-    named = await find_registry(tx, code, country) if code else None
-    if code and named is None:
+    named = await find_registry(tx, registry_code, country_code) if registry_code else None
+    if registry_code and named is None:
         problems["registry"] = "apply.problem.registry.missing"
     if (
         named is not None
@@ -189,14 +191,14 @@ async def find_open_form_share(tx: Tx, share_id: UUID) -> tuple[FormShare, Appli
 
 async def delete_expired_form_data(tx: Tx, limit: int = BATCH) -> int:
     """Delete drafts, documents and handovers of expired invites; returns how many."""
-    unused = await store.list_expired_invites(tx, limit)
+    unused = await store.list_expired_invites_with_documents(tx, limit)
     await submission_documents.delete_by_invites(tx, unused)
     return len(unused) + await store.delete_expired_form_data(tx, limit)
 
 
-async def registries_of_country(tx: Tx, country: str) -> Sequence[Registry]:
+async def list_registries(tx: Tx, country_code: str) -> Sequence[Registry]:
     """The registers of a country that an applicant may choose."""
-    return await registries.list_by_country(tx, country) if country else []
+    return await registries.list_by_country(tx, country_code) if country_code else []
 
 
 async def countries_with_registry(tx: Tx) -> set[str]:

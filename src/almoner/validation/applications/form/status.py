@@ -37,7 +37,9 @@ class CheckSummary:
         return self.reason != _NOT_EVALUATED
 
 
-def application_state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:
+def application_state_of(
+    submission: Submission, appeal: Appeal | None, missing_requirements: Sequence[Requirement]
+) -> State:
     """The overall state to show first."""
     match submission.status:
         case "succeeded":
@@ -45,7 +47,7 @@ def application_state_of(submission: Submission, appeal: Appeal | None, missing:
         case "processed":
             return "processed"
         case "pending":
-            asked = {one.code for one in missing if one.source == "applicant"}
+            asked = {one.code for one in missing_requirements if one.source == "applicant"}
             return "confirming" if asked == {"confirmation"} else "missing" if asked else "received"
     if appeal is None:
         return "failed"
@@ -87,7 +89,7 @@ def summarise_checks(submission: Submission, appeal: Appeal | None) -> list[Chec
     ]
 
 
-def failure_reason_keys(submission: Submission) -> list[str]:
+def failure_reason_text_keys(submission: Submission) -> list[str]:
     """The text keys of why it failed, each once, without checks that were never evaluated."""
     found = [row.reason for row in summarise_checks(submission, None) if row.reason is not None]
     own = [key for key in dict.fromkeys(found) if key != _NOT_EVALUATED]

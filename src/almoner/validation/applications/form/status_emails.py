@@ -12,7 +12,7 @@ from almoner.platform.pages import formats
 from almoner.validation.applications.form import status, status_views
 from almoner.validation.applications.form.notifications import NotificationKind
 from almoner.validation.applications.form.status_views import ApplicationStatus
-from almoner.validation.applications.form.submit import status_link
+from almoner.validation.applications.form.submit import status_page_url
 from almoner.validation.applications.submissions import service as submissions
 
 TEMPLATE: Final = "application.html"
@@ -36,16 +36,16 @@ async def build_status_email(
         emailed_at = max(
             emailed_at, corrected
         )  # an email due earlier goes to the corrected address, whose link is valid only from the correction on
-    locale = mails.language(known.language).locale
+    locale = mails.language_for_tag(known.language).locale
     facts = {
         "partner": known.partner_name,
         "organisation": submission.organisation_name,
         "kind": kind,
         "name": formats.greeting_name(applicant.first_name or "", applicant.last_name or "", locale),
         "missing": known.missing_requirements if kind == "missing" else [],
-        "reasons": status.failure_reason_keys(submission) if kind == "failed" else [],
+        "reasons": status.failure_reason_text_keys(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
-        "link": status_link(tx, submission_id, emailed_at),
+        "link": status_page_url(tx, submission_id, emailed_at),
     }
     return Email(
         applicant.email,

@@ -79,7 +79,7 @@ class StatusPages(StatusPagesBase):
             or not (self.is_session_unexpired(visit) and await self.is_link_current(found, visit.until))
         ):
             visit = link_sessions.begin_link_session(self._vault, STATUS_PAGE, found, name, until)
-        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
+        visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         return response
 
     @with_form_error_pages
@@ -96,7 +96,7 @@ class StatusPages(StatusPagesBase):
         text = clean_text(str(form.get("text", "")), keep_line_breaks=True)
         if (problem := status.appeal_text_problem(text)) is not None:
             return await self.render_status_page(
-                seen, code=422, problems={"text": problem}, entered_values={"text": text}
+                seen, http_status=422, problems={"text": problem}, entered_values={"text": text}
             )
         try:
             async with self.db.write() as tx:
@@ -106,7 +106,7 @@ class StatusPages(StatusPagesBase):
                 await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
-            return await self.render_status_page(seen, late=True)
+            return await self.render_status_page(seen, is_late_post=True)
         return redirect_to(f"{seen.page_path}?did=appealed")
 
     @with_form_error_pages
@@ -121,7 +121,7 @@ class StatusPages(StatusPagesBase):
         if chosen is not None:
             async with self.db.write() as tx:
                 submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
-                await store.save_language(tx, Partner(submission.partner_id), seen.id, chosen)
+                await store.save_application_language(tx, Partner(submission.partner_id), seen.id, chosen)
                 if submission.agent_verification_id is not None:
                     await agents.set_preferred_language(tx, ALL_PARTNERS, submission.agent_verification_id, chosen)
                 await self._record(tx, seen, "application.language_chosen")
@@ -156,11 +156,11 @@ class StatusPages(StatusPagesBase):
                 await submission_documents.add_to_submission(tx, partner, locked.id, checked, chosen, stored)
                 await self._record(tx, visit, "application.evidence_added")
         except InvalidState:
-            return await self.render_status_page(visit, late=True)
+            return await self.render_status_page(visit, is_late_post=True)
         except Problem as problem:
             if (key := upload_problem_key(problem)) is None:
                 raise
             return await self.render_status_page(
-                visit, code=422, problems={"file": key}, entered_values={"type": chosen} if chosen else None
+                visit, http_status=422, problems={"file": key}, entered_values={"type": chosen} if chosen else None
             )
         return redirect_to(f"{visit.page_path}?did=added")

@@ -59,12 +59,12 @@ class StatusPagesBase(FormPagesBase):
         super().__init__(db, pages)
         self._status = StatusViews(pages)
 
-    async def is_link_current(self, submission_id: UUID, until: datetime) -> bool:
+    async def is_link_current(self, submission_id: UUID, link_expires_at: datetime) -> bool:
         """Whether the link was emailed to the application's current address."""
         async with self.db.read() as tx:
             corrected = await submissions.email_corrected_at(tx, submission_id)
         # Links have whole seconds.
-        return corrected is None or until - LINK_LIFETIME >= corrected.replace(microsecond=0)
+        return corrected is None or link_expires_at - LINK_LIFETIME >= corrected.replace(microsecond=0)
 
     async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
         return visit.until is not None and await self.is_link_current(submission_id, visit.until)
@@ -118,37 +118,43 @@ class StatusPagesBase(FormPagesBase):
 
     async def render_status_page(
         self,
-        visit: StatusRequest,
+        status_request: StatusRequest,
         *,
-        code: int = 200,
+        http_status: int = 200,
         problems: Mapping[str, str] | None = None,
         entered_values: Mapping[str, str] | None = None,
-        late: bool = False,
+        is_late_post: bool = False,
     ) -> Response:
         """Render the page.
 
-        ``problems``: keys by field; ``entered_values``: rejected values by field. ``late``: the form was posted from a
-        page that was opened before a decision.
+        ``problems``: keys by field; ``entered_values``: rejected values by field. ``is_late_post``: the form was posted
+        from a page that was opened before a decision.
         """
         async with self.db.read() as tx:
-            known: ApplicationStatus = await status_views.load_application_status(tx, visit.id)
+            known: ApplicationStatus = await status_views.load_application_status(tx, status_request.id)
             registries = await status_views.list_registries_for_correction(tx, known)
             candidates = await status_views.list_organisation_candidates(tx, known)
-        visit.request.state.language = known.language  # used by error pages of this request
-        asked = status_views.visible_field_names(known, is_submitter=visit.sender, can_correct_number=bool(registries))
+        status_request.request.state.language = known.language  # used by error pages of this request
+        asked = status_views.visible_field_names(
+            known, is_submitter=status_request.sender, can_correct_number=bool(registries)
+        )
         if problems and asked.isdisjoint(problems):
-            code, problems, late = 200, None, True  # problems of a field that is no longer shown say nothing
-        notice = None if problems else _NOTICES.get(visit.request.query_params.get("did", ""))
+            http_status, problems, is_late_post = (
+                200,
+                None,
+                True,
+            )  # problems of a field that is no longer shown say nothing
+        notice = None if problems else _NOTICES.get(status_request.request.query_params.get("did", ""))
         return self._status.render_page(
             known,
-            visit.page_path,
-            visit.visit.csrf,
-            sender=visit.sender,
+            status_request.page_path,
+            status_request.visit.csrf,
+            is_submitter=status_request.sender,
             registries=registries,
             candidates=candidates,
-            code=code,
+            http_status=http_status,
             problems=problems or {},
-            notice="applied.late" if late else notice,
-            late=late,
+            notice="applied.late" if is_late_post else notice,
+            is_late_post=is_late_post,
             entered_values=entered_values or {},
         )

@@ -17,10 +17,10 @@ from almoner.validation.applications.form import service, status, store
 from almoner.validation.applications.form.view_models import (
     FORMATS,
     branding_of,
-    file_size_text,
+    format_file_size,
     language_choices,
     mask_email,
-    registry_name,
+    registry_display_name,
 )
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import SubmissionDocument
@@ -85,7 +85,7 @@ class ApplicationStatus:
 
 async def get_application_language(tx: Tx, submission_id: UUID) -> str:
     """The language chosen on the page, else the submission's. Raises NotFound."""
-    if (found := await store.find_language(tx, submission_id)) is None:
+    if (found := await store.find_application_language(tx, submission_id)) is None:
         raise NotFound
     return found
 
@@ -107,7 +107,7 @@ async def list_registries_for_correction(tx: Tx, application_status: Application
     """The registers to choose from for a corrected number; none if it cannot be corrected."""
     if not submissions.may_correct_registry_number(application_status.submission):
         return []
-    return await service.registries_of_country(tx, application_status.submission.country_code)
+    return await service.list_registries(tx, application_status.submission.country_code)
 
 
 async def list_organisation_candidates(tx: Tx, application_status: ApplicationStatus) -> Sequence[Candidate]:
@@ -142,35 +142,35 @@ class StatusViews:
     def render_page(
         self,
         application_status: ApplicationStatus,
-        home: str,
-        csrf: str,
+        page_path: str,
+        csrf_token: str,
         *,
-        sender: bool,
+        is_submitter: bool,
         registries: Sequence[Registry],
         candidates: Sequence[Candidate],
-        code: int,
+        http_status: int,
         problems: Mapping[str, str],
         notice: str | None,
-        late: bool,
+        is_late_post: bool,
         entered_values: Mapping[str, str],
     ) -> HTMLResponse:
         """Render the status page.
 
-        ``sender``: whether this browser sent the form; only then the page shows the email address. ``problems`` and
-        ``notice`` are text keys; ``entered_values``: rejected values by field.
+        ``is_submitter``: whether this browser sent the form; only then the page shows the email address. ``problems``
+        and ``notice`` are text keys; ``entered_values``: rejected values by field.
         """
         submission, appeal = application_status.submission, application_status.appeal
-        language = self._pages.language(application_status.language)
-        names = {one.code: registry_name(one) for one in registries}
-        values = self._values(application_status, names.get(entered_values.get("registry", ""), ""), sender=sender)
+        language = self._pages.language_for_tag(application_status.language)
+        names = {one.code: registry_display_name(one) for one in registries}
+        values = self._values(application_status, names, entered_values, sender=is_submitter)
         reported = {name: bidi_isolated(value) for name, value in values.items()}
         return self._pages.render_page(
             "application.html",
             language,
-            status=code,
+            status=http_status,
             face=branding_of(submission.check_records.configuration, application_status.account),
-            home=home,
-            csrf=csrf,
+            home=page_path,
+            csrf=csrf_token,
             offered=language_choices(self._pages.catalogues.offered_languages),
             chosen_language=language.catalogue,
             state=application_status.state,
@@ -181,28 +181,35 @@ class StatusViews:
             checks=[self._row(row) for row in status.summarise_checks(submission, appeal)],
             kinds=(kinds := status.checks_accepting_documents(submission)),
             chosen_kind=entered_values.get("type") or next(iter(kinds), None),
-            documents=self._documents(application_status, language, sender=sender),
+            documents=self._documents(application_status, language, sender=is_submitter),
             appeal=appeal,
             appeal_name=self._pages.deployment.ids.text_or_none("appeal", appeal.id if appeal else None),
             may_appeal=status.may_appeal(submission, appeal),
             typed=entered_values,
             email=values["email"],
-            sender=sender,
+            sender=is_submitter,
             number=self._number(application_status, names, entered_values),
             candidates=candidates,
             problems={field: language.html(key, **reported) for field, key in problems.items()},
             notice=language.html(notice, **reported) if notice else None,
-            late=late,
+            late=is_late_post,
         )
 
-    def _values(self, application_status: ApplicationStatus, register: str, *, sender: bool) -> dict[str, str]:
+    def _values(
+        self,
+        application_status: ApplicationStatus,
+        names: Mapping[str, str],
+        entered_values: Mapping[str, str],
+        *,
+        sender: bool,
+    ) -> dict[str, str]:
         """The placeholder values of the texts."""
         email = application_status.unconfirmed_email or ""
         return {
             "partner": application_status.partner_name,
             "organisation": application_status.submission.organisation_name,
             "email": email if sender or not email else mask_email(email),
-            "register": register,
+            "register": names.get(entered_values.get("registry", ""), ""),
         }
 
     def _number(
@@ -235,7 +242,7 @@ class StatusViews:
                 "name": one.document.file_name if sender else None,
                 "type": one.type,
                 "format": FORMATS[one.document.media_type],
-                "size": file_size_text(one.document.size, language.locale),
+                "size": format_file_size(one.document.size, language.locale),
             }
             for one in application_status.documents
         ]

@@ -9,18 +9,18 @@ import msgspec
 
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.validation.applications.form.drafts import Draft, FormShare
+from almoner.validation.applications.form.drafts import ApplicationDraft, FormShare
 from almoner.validation.applications.invites.domain import Invite
 
 
 @across_partners("link")
-async def get_draft(tx: Tx, invite_id: UUID) -> Draft:
+async def get_draft(tx: Tx, invite_id: UUID) -> ApplicationDraft:
     """The answers so far; empty if there is no draft."""
     answers = await tx.fetchval("select answers from application_draft where invite_id = $1", invite_id)
-    return Draft() if answers is None else msgspec.convert(answers, Draft)
+    return ApplicationDraft() if answers is None else msgspec.convert(answers, ApplicationDraft)
 
 
-async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
+async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: ApplicationDraft) -> None:
     """Store the draft of an invite."""
     await tx.execute(
         """
@@ -96,14 +96,14 @@ async def next_deletion_due_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def insert_form_share(tx: Tx, new: FormShare, expires_at: datetime) -> None:
+async def insert_form_share(tx: Tx, form_share: FormShare, expires_at: datetime) -> None:
     """Store a handover email to send."""
     await tx.execute(
         "insert into application_handover (id, invite_id, email, sent_at, expires_at) values ($1, $2, $3, $4, $5)",
-        new.id,
-        new.invite_id,
-        new.email,
-        new.at,
+        form_share.id,
+        form_share.invite_id,
+        form_share.email,
+        form_share.at,
         expires_at,
     )
 
@@ -146,13 +146,13 @@ left join application_language l on l.validation_submission_id = s.id where s.id
 
 
 @across_partners("link")
-async def find_language(tx: Tx, submission_id: UUID) -> str | None:
+async def find_application_language(tx: Tx, submission_id: UUID) -> str | None:
     """The language of an application's page and emails; None if there is no such application."""
     found: str | None = await tx.fetchval(LANGUAGE, submission_id)
     return found
 
 
-async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language: str) -> None:
+async def save_application_language(tx: Tx, partner: Partner, submission_id: UUID, language: str) -> None:
     """Store the chosen language of an application."""
     await tx.execute(
         """
@@ -177,7 +177,7 @@ async def list_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
     return list(found or ())
 
 
-async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
+async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, send_times: Sequence[datetime]) -> None:
     """Store when links to an application were emailed."""
     await tx.execute(
         """
@@ -186,12 +186,12 @@ async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, ma
         """,
         submission_id,
         partner.id,
-        list(mailed),
+        list(send_times),
     )
 
 
 @across_partners("sweep")
-async def list_expired_invites(tx: Tx, limit: int) -> list[UUID]:
+async def list_expired_invites_with_documents(tx: Tx, limit: int) -> list[UUID]:
     """Expired invites with documents that nothing needs any more."""
     rows = await tx.fetch(
         f"select distinct i.id from {_UNUSED_DOCUMENTS} and i.expires_at <= $1 limit $2", tx.now, limit

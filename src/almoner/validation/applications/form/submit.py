@@ -103,7 +103,11 @@ def _refused_fields(refused: Problem) -> list[str]:
 
 def _next_url(invite: Invite, submission: str) -> str:
     """The partner's redirect URL, or our status page."""
-    return return_url_of(invite.redirect_url, submission) if invite.redirect_url else f"/{STATUS_PAGE}/{submission}"
+    return (
+        redirect_url_with_submission(invite.redirect_url, submission)
+        if invite.redirect_url
+        else f"/{STATUS_PAGE}/{submission}"
+    )
 
 
 def _submission_input(tx: Tx, application: Application, language: str) -> SubmissionInput:
@@ -134,16 +138,16 @@ def _answers(application: Application) -> dict[str, object] | None:
     return answers or None
 
 
-def return_url_of(redirect_url: str, submission: str) -> str:
+def redirect_url_with_submission(redirect_url: str, submission_id: str) -> str:
     """The partner's redirect URL with the submission's ID."""
     parts = urlsplit(redirect_url)
     others = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != _PARAMETER]
-    return urlunsplit(parts._replace(query="&".join([*others, urlencode({_PARAMETER: submission})])))
+    return urlunsplit(parts._replace(query="&".join([*others, urlencode({_PARAMETER: submission_id})])))
 
 
-def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
+def status_page_url(tx: Tx, submission_id: UUID, emailed_at: datetime) -> str:
     """The link to the status page, as emailed at a given time."""
-    token = tx.vault.expiring_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
+    token = tx.vault.expiring_token(STATUS_PAGE, submission_id, emailed_at + LINK_LIFETIME)
     return f"{tx.base_urls.pages}/{STATUS_PAGE}?token={token}"
 
 

@@ -21,7 +21,9 @@ def document_kinds(configuration: Configuration) -> list[str]:
     return [check for check in ("validation_request", "agent_verification") if configuration.runs_check(check)]
 
 
-def organisation_card(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False) -> dict[str, Any]:
+def build_organisation_card(
+    tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False
+) -> dict[str, Any]:
     """A nonprofit of the register as the form shows it."""
     city = organisation.city
     city = city.title() if city and city.isupper() else city  # some registers write in capitals
@@ -37,7 +39,7 @@ def organisation_card(tx: Tx, organisation: Organisation, locale: Locale, *, cho
     }
 
 
-def registry_name(registry: Registry) -> str:
+def registry_display_name(registry: Registry) -> str:
     """A register's name for people."""
     own = registry.name
     return own if own == registry.english_name else f"{own} ({registry.english_name})"
@@ -50,14 +52,14 @@ def native_language_name(tag: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def language_choices(catalogues: Iterable[str]) -> list[tuple[str, str]]:
+def language_choices(offered_tags: Iterable[str]) -> list[tuple[str, str]]:
     """The languages that may be chosen, each with its name."""
-    return [(tag, native_language_name(tag)) for tag in catalogues]
+    return [(tag, native_language_name(tag)) for tag in offered_tags]
 
 
-def find_offered_language(tag: str, catalogues: Iterable[str]) -> str | None:
+def find_offered_language(tag: str, offered_tags: Iterable[str]) -> str | None:
     """The offered language of a tag that a form may have sent."""
-    return languages.nearest_offered_language(tag, list(catalogues)) if languages.is_language_tag(tag) else None
+    return languages.nearest_offered_language(tag, list(offered_tags)) if languages.is_language_tag(tag) else None
 
 
 def branding_of(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def name_initials(name: str) -> str:
     return "".join(word[0] for word in words[:2]).upper()
 
 
-def file_size_text(size: int, locale: Locale) -> str:
+def format_file_size(size: int, locale: Locale) -> str:
     """A file size as text."""
     if size < 1_000_000:
         return formats.localise_digits(f"{max(1, round(size / 1000))} kB", locale)

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry
 from almoner.validation.applications.invites import service
 
-tasks: Final = Tasks()
-tasks.periodic("validation_invites.expire", service.next_expiry_at, service.record_expiries)
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("validation_invites.expire", service.next_expiry_at, service.record_expiries)

@@ -118,7 +118,7 @@ async def mark_completed(tx: Tx, invite: Invite) -> None:
     if not await store.mark_completed(tx, invite.id):
         raise InviteInvalidState
     completed = replace(invite, stored_status="complete")
-    await outbox.emit(tx, invite.partner_id, domain.COMPLETED, schemas.invite_response(tx, completed))
+    await outbox.emit_event(tx, invite.partner_id, domain.COMPLETED, schemas.invite_response(tx, completed))
 
 
 async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
@@ -126,7 +126,7 @@ async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
     (await get(tx, partner, invite_id)).ensure_open(tx.now)
     if (expired := await store.expire(tx, partner, invite_id)) is None:
         raise InviteInvalidState
-    await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.invite_response(tx, expired))
+    await outbox.emit_event(tx, partner.id, domain.EXPIRED, schemas.invite_response(tx, expired))
     return expired
 
 

@@ -9,7 +9,7 @@ from asyncpg import Record
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.applications.invites.domain import INVITE, Invite
 
 Scope = Partner | AllPartners
@@ -26,22 +26,22 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
-async def insert(tx: Tx, partner: Partner, new: Invite) -> None:
+async def insert(tx: Tx, partner: Partner, invite: Invite) -> None:
     """Store a new invite."""
     await tx.execute(
         f"""
         insert into validation_invite ({_COLUMNS}, status_changed_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)
         """,
-        new.id,
+        invite.id,
         partner.id,
-        new.configuration_id,
-        new.redirect_url,
-        new.language,
-        new.metadata,
-        new.stored_status,
-        new.created_at,
-        new.expires_at,
+        invite.configuration_id,
+        invite.redirect_url,
+        invite.language,
+        invite.metadata,
+        invite.stored_status,
+        invite.created_at,
+        invite.expires_at,
     )
     await counters.add_to_list_total(tx, partner, LIST, 1)
 
@@ -69,7 +69,7 @@ async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None
     return _invite(row) if row else None
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
+async def list_page(tx: Tx, partner: Partner, page_: RequestedPage) -> tuple[list[Invite], int]:
     """One page in reading order, and the exact total."""
     rows, total = await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page_)
     return [_invite(row) for row in rows], total

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.jobs.background_tasks import Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, TaskRegistry
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import (
     RETENTION_CHECK_INTERVAL,
@@ -38,22 +38,24 @@ async def delete_expired_documents(retention_periods: RetentionPeriods, tx: Tx, 
     return len(due)
 
 
-retention_tasks: Final = TasksWithDependencies[RetentionPeriods]()
+retention_tasks: Final = DependentTaskRegistry[RetentionPeriods]()
 
 
 async def _next_check_at(_stored: RetentionPeriods, tx: Tx) -> datetime | None:
     return await documents.next_retention_check_at(tx)
 
 
-retention_tasks.periodic("documents.delete_expired", _next_check_at, delete_expired_documents, every=timedelta(days=1))
+retention_tasks.add_periodic_job(
+    "documents.delete_expired", _next_check_at, delete_expired_documents, period=timedelta(days=1)
+)
 
 
-tasks: Final = Tasks()
+tasks: Final = TaskRegistry()
 
 
 @tasks.on_internal_event(SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
+async def on_document_scanned(tx: Tx, events: Sequence[DocumentScannedEvent]) -> None:
     """Notify partners of rejected documents."""
-    for reported in scanned:
+    for reported in events:
         if not reported.clean:
             await service.emit_document_rejected(tx, reported.document)

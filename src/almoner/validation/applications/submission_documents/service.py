@@ -128,7 +128,7 @@ async def emit_document_rejected(tx: Tx, document_id: UUID) -> None:
     if (row := await store.find_by_file(tx, document_id)) is None:
         return
     for document in await _with_files(tx, Partner(row.partner_id), [row]):
-        await outbox.emit(tx, document.partner_id, domain.REJECTED, serialise_for_api(tx, document))
+        await outbox.emit_event(tx, document.partner_id, domain.REJECTED, serialise_for_api(tx, document))
 
 
 async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:

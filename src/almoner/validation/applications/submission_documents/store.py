@@ -34,17 +34,17 @@ def _row(record: Record) -> SubmissionDocumentRecord:
     return SubmissionDocumentRecord(*record[:7])
 
 
-async def insert(tx: Tx, partner: Partner, new: SubmissionDocumentRecord) -> None:
+async def insert(tx: Tx, partner: Partner, document_record: SubmissionDocumentRecord) -> None:
     """Store a new document record."""
     await tx.execute(
         f"insert into validation_submission_document ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)",
-        new.id,
+        document_record.id,
         partner.id,
-        new.document_id,
-        new.validation_submission_id,
-        new.validation_invite_id,
-        new.type,
-        new.created_at,
+        document_record.document_id,
+        document_record.validation_submission_id,
+        document_record.validation_invite_id,
+        document_record.type,
+        document_record.created_at,
     )
 
 

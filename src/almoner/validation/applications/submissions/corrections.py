@@ -34,7 +34,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
     if made is None:
         return None
     await store.set_agent_verification(tx, locked.id, made.id)
-    return await emit_updated(tx, locked)
+    return await emit_update_and_reload(tx, locked)
 
 
 async def correct_registry_number(
@@ -56,13 +56,13 @@ async def correct_registry_number(
         tx, Partner(locked.partner_id), locked.validation_request_id, registry_name, number
     )
     await store.add_search_words(tx, locked.id, search_text.number_search_text(number))
-    return await emit_updated(tx, locked)
+    return await emit_update_and_reload(tx, locked)
 
 
-async def emit_updated(tx: Tx, submission: Submission) -> Submission:
+async def emit_update_and_reload(tx: Tx, submission: Submission) -> Submission:
     """Emit the locked submission's update event, and return the reloaded submission."""
     row = await store.find(tx, ALL_PARTNERS, submission.id)
     assert row is not None, "it is held"
     new = (await loader.load_submissions(tx, Partner(submission.partner_id), [row]))[0]
-    await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_response(tx, new))
+    await outbox.emit_event(tx, new.partner_id, domain.UPDATED, schemas.submission_response(tx, new))
     return new

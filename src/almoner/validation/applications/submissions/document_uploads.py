@@ -23,28 +23,32 @@ def ensure_key_may_upload(kind: KeyKind, invite: str | None) -> None:
         raise Forbidden("a publishable key uploads documents of an open validation invite alone")
 
 
-async def upload_to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, upload: StoredFile) -> SubmissionDocument:
+async def upload_to_invite(
+    tx: Tx, partner: Partner, invite_id_text: str, kind: Kind, upload: StoredFile
+) -> SubmissionDocument:
     """Upload a document to an open invite. Raises InviteNotFound, InviteExpired, InviteInvalidState."""
-    named = tx.ids.parse("validationinvite", text)
+    named = tx.ids.parse("validationinvite", invite_id_text)
     invite = None if named is None else await invites.find(tx, partner, named)
     if invite is None:
-        raise InviteNotFound(f"body.validationInviteId '{text[:100]}' names no validation invite")
+        raise InviteNotFound(f"body.validationInviteId '{invite_id_text[:100]}' names no validation invite")
     locked = await invites.get_for_update(tx, ALL_PARTNERS, invite.id)
     locked.ensure_open(tx.now)
     return await submission_documents.add_to_invite(tx, locked, kind, upload)
 
 
 async def upload_to_submission(
-    tx: Tx, partner: Partner, text: str, kind: Kind, upload: StoredFile
+    tx: Tx, partner: Partner, submission_id_text: str, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
     """Upload a document to a submission. Raises SubmissionNotFound; InvalidState if it is not needed any more."""
-    named = tx.ids.parse("validationsubmission", text)
+    named = tx.ids.parse("validationsubmission", submission_id_text)
     try:
         found = None if named is None else await service.get_for_update(tx, partner, named)
     except NotFound:
         found = None
     if found is None:
-        raise SubmissionNotFound(f"body.validationSubmissionId '{text[:100]}' names no validation submission")
+        raise SubmissionNotFound(
+            f"body.validationSubmissionId '{submission_id_text[:100]}' names no validation submission"
+        )
     if not found.accepts_documents:
         raise InvalidState(f"the validation submission is {found.status}: documents are for open ones, and for appeals")
     return await submission_documents.add_to_submission(

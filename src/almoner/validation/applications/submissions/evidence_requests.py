@@ -25,7 +25,7 @@ async def lock_submissions_for_evidence_request(tx: Tx, check: Check, subject_id
     """Lock the undecided submissions whose applicant can be asked about this check."""
     found = [
         await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
-        for one in await store.list_open_by_check_records(tx, check, [subject_id])
+        for one in await store.list_open_submission_ids(tx, check, [subject_id])
     ]
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
@@ -46,7 +46,11 @@ async def list_awaited_evidence(tx: Tx, kind: str, subject_ids: Sequence[UUID]) 
     return found
 
 
-async def request_evidence(tx: Tx, submission: Submission, check: Check, evidence: str, by: str) -> Submission:
+async def request_evidence(
+    tx: Tx, submission: Submission, check: Check, evidence: str, requested_by: str
+) -> Submission:
     """Request one of the ``requestable_evidence`` from the applicant of a locked submission."""
-    await store.insert_evidence_request(tx, Partner(submission.partner_id), submission.id, check, evidence, by)
-    return await corrections.emit_updated(tx, submission)
+    await store.insert_evidence_request(
+        tx, Partner(submission.partner_id), submission.id, check, evidence, requested_by
+    )
+    return await corrections.emit_update_and_reload(tx, submission)

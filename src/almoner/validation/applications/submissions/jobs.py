@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, list_event_record_ids
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.applications.configurations import domain as configurations_domain
@@ -18,12 +18,12 @@ from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChangedEvent
 from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
-tasks: Final = Tasks()
-tasks.periodic(
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job(
     "validation_submissions.erase_applicants",
     service.next_erasure_at,
     service.erase_personal_data,
-    every=timedelta(days=1),
+    period=timedelta(days=1),
 )
 
 
@@ -36,15 +36,15 @@ async def evaluate_submission(context: JobContext, job: DecodedJob[service.Evalu
 
 
 @tasks.on_internal_event(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
+async def on_validation_request_decided(tx: Tx, events: Sequence[RequestDecidedEvent]) -> None:
     """Evaluate the submissions of decided validation requests."""
-    await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
+    await service.evaluate_after_request_decisions(tx, [one.request for one in events])
 
 
 @tasks.on_internal_event(configurations_domain.CHANGED)
-async def on_configuration_changed(tx: Tx, changed: Sequence[SubmissionConfigurationChangedEvent]) -> None:
+async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChangedEvent]) -> None:
     """Evaluate the undecided submissions of changed configurations."""
-    for reported in changed:
+    for reported in events:
         await service.evaluate_after_configuration_change(tx, Partner(reported.partner), reported.configuration)
 
 
@@ -57,7 +57,7 @@ async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_public_event(monitoring_domain.UPDATED)
-async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
+async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate submissions whose monitoring results changed."""
     await service.evaluate_after_check_results(
         tx, "compliance", list_event_record_ids(tx, "monitoringsubscription", events)
@@ -65,13 +65,13 @@ async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
-async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
+async def on_monitoring_status_changed(tx: Tx, events: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Evaluate submissions whose monitoring became live or ended."""
-    await service.evaluate_after_check_results(tx, "compliance", [one.subscription for one in changed])
+    await service.evaluate_after_check_results(tx, "compliance", [one.subscription for one in events])
 
 
 @tasks.on_public_event(eligibility_domain.UPDATED)
-async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
+async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate submissions whose eligibility results changed."""
     await service.evaluate_after_check_results(
         tx, "eligibility", list_event_record_ids(tx, "eligibilitysubscription", events)
@@ -79,6 +79,6 @@ async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_internal_event(eligibility_domain.ENDED)
-async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
+async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[SubscriptionEndedEvent]) -> None:
     """Evaluate submissions whose eligibility subscription ended."""
-    await service.evaluate_after_check_results(tx, "eligibility", [one.subscription for one in ended])
+    await service.evaluate_after_check_results(tx, "eligibility", [one.subscription for one in events])

@@ -28,10 +28,10 @@ def search_words_of(query: str | None) -> tuple[str, ...]:
 
 
 def parse_id_parameter(
-    ids: Ids, parameter_name: str, values: Sequence[str], id_type: str, problems: list[str]
+    ids: Ids, parameter_name: str, id_texts: Sequence[str], id_type: str, problems: list[str]
 ) -> tuple[UUID, ...] | None:
     """Parse the IDs in a query parameter; None if there are none. Problems are appended to ``problems``."""
-    found = [ids.parse(id_type, text) for text in values]
+    found = [ids.parse(id_type, text) for text in id_texts]
     if None in found:
         problems.append(f"query.{parameter_name} must hold ids of type {id_type}")
-    return tuple(one for one in found if one) if values else None
+    return tuple(one for one in found if one) if id_texts else None

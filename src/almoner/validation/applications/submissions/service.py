@@ -17,7 +17,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.configurations import domain as configurations_domain
@@ -62,7 +62,7 @@ from almoner.validation.applications.submissions.requirements import requirement
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.applications.submissions.start_checks import CheckSubject
 from almoner.validation.applications.submissions.store import email_corrected_at as email_corrected_at
-from almoner.validation.applications.submissions.store import list_open_by_check_records as list_open_by_check_records
+from almoner.validation.applications.submissions.store import list_open_submission_ids as list_open_submission_ids
 from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import domain as validation_requests_domain
@@ -135,7 +135,7 @@ async def create(tx: Tx, partner: Partner, submission_input: SubmissionInput) ->
                 *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
             )
     made = await get(tx, partner, new.id)
-    await outbox.emit(tx, partner.id, domain.CREATED, serialise_for_api(tx, made))
+    await outbox.emit_event(tx, partner.id, domain.CREATED, serialise_for_api(tx, made))
     await enqueue_evaluations(tx, [made.id])
     return made
 
@@ -216,7 +216,7 @@ async def _find_nonprofit(
     details = _complete_details(submission_input.details or NonprofitInput())
     if not configuration.runs_check("validation_request"):
         return _NonprofitSubject(await _get_listed(tx, partner, details), None)
-    before = await validation_requests.find_accepted(tx, partner, details)
+    before = await validation_requests.find_accepted_request(tx, partner, details)
     if before is not None and before.organisation_id is not None:
         known = await organisations.get(tx, partner, before.organisation_id)
         if known.active:
@@ -343,7 +343,9 @@ async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submissio
     return await submission_evaluation.get_for_update(tx, scope, submission_id)
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFilters) -> tuple[list[Submission], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: SubmissionFilters
+) -> tuple[list[Submission], int]:
     """One page and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return await loader.load_submissions(tx, partner, rows), total
@@ -394,13 +396,13 @@ async def correct_registry_number(
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
     """Enqueue evaluations of submissions after the commit."""
     await queue.enqueue_jobs(
-        tx, [EVALUATE.new_job(EvaluateSubmissionJob(one), unique=str(one)) for one in submission_ids]
+        tx, [EVALUATE.build_job(EvaluateSubmissionJob(one), unique_key=str(one)) for one in submission_ids]
     )
 
 
 async def evaluate_after_check_results(tx: Tx, check: Check, check_record_ids: list[UUID]) -> None:
     """Evaluate the submissions that wait for these check results."""
-    await enqueue_evaluations(tx, await store.list_open_by_check_records(tx, check, check_record_ids))
+    await enqueue_evaluations(tx, await store.list_open_submission_ids(tx, check, check_record_ids))
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
@@ -414,7 +416,7 @@ async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> N
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """Evaluate undecided submissions of a changed configuration."""
-    await enqueue_evaluations(tx, await store.list_undecided(tx, partner, configuration_id))
+    await enqueue_evaluations(tx, await store.list_undecided_submission_ids(tx, partner, configuration_id))
 
 
 async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:

@@ -10,9 +10,9 @@ from asyncpg import Record
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
@@ -59,7 +59,7 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
-async def insert(tx: Tx, partner: Partner, new: Submission, search_name: str) -> None:
+async def insert(tx: Tx, partner: Partner, submission: Submission, search_name: str) -> None:
     """Store a new submission."""
     await tx.execute(
         """
@@ -72,27 +72,27 @@ async def insert(tx: Tx, partner: Partner, new: Submission, search_name: str) ->
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21
         )
         """,
-        new.id,
+        submission.id,
         partner.id,
-        new.configuration_id,
-        new.validation_invite_id,
-        new.status,
-        list(new.checks),
-        new.organisation_id,
-        new.validation_request_id,
-        new.monitoring_subscription_id,
-        new.eligibility_subscription_id,
-        new.agent_verification_id,
-        new.organisation_name,
-        new.country_code,
+        submission.configuration_id,
+        submission.validation_invite_id,
+        submission.status,
+        list(submission.checks),
+        submission.organisation_id,
+        submission.validation_request_id,
+        submission.monitoring_subscription_id,
+        submission.eligibility_subscription_id,
+        submission.agent_verification_id,
+        submission.organisation_name,
+        submission.country_code,
         search_name,
-        new.language,
-        new.own_applicant.first_name,
-        new.own_applicant.last_name,
-        new.own_applicant.email,
-        new.metadata,
-        new.partner_fields,
-        new.created_at,
+        submission.language,
+        submission.own_applicant.first_name,
+        submission.own_applicant.last_name,
+        submission.own_applicant.email,
+        submission.metadata,
+        submission.partner_fields,
+        submission.created_at,
     )
     await counters.add_to_list_total(tx, partner, LIST, 1)
 
@@ -145,8 +145,8 @@ async def set_failure_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str,
 
 
 @across_partners("held")
-async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, words: str) -> None:
-    """Set the organisation of a locked submission that had none. ``words``: added to its search text."""
+async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, search_words: str) -> None:
+    """Set the organisation of a locked submission that had none. ``search_words``: added to its search text."""
     await tx.execute(
         """
         update validation_submission set organisation_id = $2, search_name = search_name || ' ' || $3
@@ -154,7 +154,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
         """,
         submission_id,
         organisation_id,
-        words,
+        search_words,
     )
 
 
@@ -226,15 +226,17 @@ async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: U
 
 
 @across_partners("held")
-async def add_search_words(tx: Tx, submission_id: UUID, words: str) -> None:
+async def add_search_words(tx: Tx, submission_id: UUID, search_words: str) -> None:
     """Add words to the search text of a locked submission."""
     await tx.execute(
-        "update validation_submission set search_name = search_name || ' ' || $2 where id = $1", submission_id, words
+        "update validation_submission set search_name = search_name || ' ' || $2 where id = $1",
+        submission_id,
+        search_words,
     )
 
 
 @across_partners("followers")
-async def list_with_unshared_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def list_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """
@@ -369,7 +371,7 @@ async def list_with_requested_evidence(tx: Tx, check: str, ids: Sequence[UUID]) 
 
 
 @across_partners("followers")
-async def list_open_by_check_records(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
+async def list_open_submission_ids(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
     """The unfinished submissions of these requests, subscriptions or verifications."""
     rows = await tx.fetch(
         f"""
@@ -381,7 +383,7 @@ async def list_open_by_check_records(tx: Tx, check: str, check_record_ids: Seque
     return [row["id"] for row in rows]
 
 
-async def list_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
+async def list_undecided_submission_ids(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
     """The undecided submissions of a configuration."""
     rows = await tx.fetch(
         """
@@ -394,14 +396,18 @@ async def list_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> li
     return [row["id"] for row in rows]
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFilters) -> tuple[list[Record], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: SubmissionFilters
+) -> tuple[list[Record], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == SubmissionFilters():
         return await lists.list_partner_page(tx, partner, LIST, _COLUMNS, page_)
     return await _narrowed(tx, partner, page_, filters)
 
 
-async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFilters) -> tuple[list[Record], int]:
+async def _narrowed(
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: SubmissionFilters
+) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
@@ -422,8 +428,8 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: SubmissionFi
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-def _conditions(filters: SubmissionFilters) -> Conditions:
-    conditions = Conditions("partner_id = $1", bound=3)
+def _conditions(filters: SubmissionFilters) -> SqlConditions:
+    conditions = SqlConditions("partner_id = $1", bound=3)
     if filters.statuses:
         conditions.add("status = any({})", list(filters.statuses))
     if filters.configuration_ids is not None:

@@ -44,7 +44,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
     status = domain.submission_status_of(standings)
     if status == locked.status or status == "pending":
         return None
-    reasons = failure_reasons_of(tx, locked) if status == "failed" else None
+    reasons = load_failure_reasons(tx, locked) if status == "failed" else None
     return await apply_transition(tx, locked, locked.with_status(status, reasons, tx.now))
 
 
@@ -54,19 +54,19 @@ async def set_organisation(tx: Tx, submission: Submission) -> None:
         await store.set_organisation(tx, submission.id, known.id, search_text.search_text_of([known.name], None))
 
 
-async def apply_transition(tx: Tx, submission: Submission, new: Submission) -> Submission:
+async def apply_transition(tx: Tx, submission: Submission, changed_submission: Submission) -> Submission:
     """Store the new status of a locked submission and emit events (spec 3.5)."""
-    if not await store.update_status(tx, new, submission.status):
-        raise LookupError(f"submission {new.id} is not where its holder saw it")
-    reported = await _emit_changed(tx, new)
-    if new.status in _OUTCOME_EVENTS:
-        await outbox.emit(tx, new.partner_id, _OUTCOME_EVENTS[new.status], reported)
-    return new
+    if not await store.update_status(tx, changed_submission, submission.status):
+        raise LookupError(f"submission {changed_submission.id} is not where its holder saw it")
+    reported = await _emit_changed(tx, changed_submission)
+    if changed_submission.status in _OUTCOME_EVENTS:
+        await outbox.emit_event(tx, changed_submission.partner_id, _OUTCOME_EVENTS[changed_submission.status], reported)
+    return changed_submission
 
 
 async def update_failure_reasons(tx: Tx, submission: Submission) -> Submission:
     """Update the failure reasons of a locked failed submission after an appeal."""
-    new = replace(submission, failure_reasons=failure_reasons_of(tx, submission))
+    new = replace(submission, failure_reasons=load_failure_reasons(tx, submission))
     await store.set_failure_reasons(tx, new.id, new.failure_reasons or {})
     await _emit_changed(tx, new)
     return new
@@ -75,14 +75,14 @@ async def update_failure_reasons(tx: Tx, submission: Submission) -> Submission:
 async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionResponse:
     """Emit the public and the internal event of a change; returns the emitted record."""
     reported = schemas.submission_response(tx, new)
-    await outbox.emit(tx, new.partner_id, domain.UPDATED, reported)
-    await outbox.emit_internal(
-        tx, domain.DECIDED, SubmissionDecidedEvent(tx.new_id(), new.id, new.status), partner=new.partner_id
+    await outbox.emit_event(tx, new.partner_id, domain.UPDATED, reported)
+    await outbox.emit_internal_event(
+        tx, domain.DECIDED, SubmissionDecidedEvent(tx.new_id(), new.id, new.status), partner_id=new.partner_id
     )
     return reported
 
 
-def failure_reasons_of(tx: Tx, submission: Submission) -> dict[str, Any]:
+def load_failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
     """The failure reasons by failed check, as in the API (settled 6).
 
     Leaves out checks that never ran because the request was rejected.

@@ -88,9 +88,9 @@ class Appeal:
         )
 
 
-def decision_due_at(created: datetime) -> datetime:
-    """Ten business days after ``created`` (Monday to Friday, holidays included)."""
-    moment, left = created, _BUSINESS_DAYS
+def decision_due_at(created_at: datetime) -> datetime:
+    """Ten business days after ``created_at`` (Monday to Friday, holidays included)."""
+    moment, left = created_at, _BUSINESS_DAYS
     while left:
         moment += timedelta(days=1)
         left -= moment.weekday() < _SATURDAY

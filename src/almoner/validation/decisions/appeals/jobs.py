@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, list_event_record_ids
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.decisions.appeals import service
@@ -15,8 +15,8 @@ from almoner.validation.ongoing.eligibility.domain import SubscriptionEndedEvent
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChangedEvent
 
-tasks: Final = Tasks()
-tasks.periodic("appeals.erase_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1))
+tasks: Final = TaskRegistry()
+tasks.add_periodic_job("appeals.erase_texts", service.next_erasure_at, service.erase_texts, period=timedelta(days=1))
 
 
 @tasks.job(service.COMPLETE_REVERSAL)
@@ -34,7 +34,7 @@ async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_public_event(monitoring_domain.UPDATED)
-async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
+async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose monitoring results changed."""
     await service.complete_reversals_after_checks(
         tx, "monitoring", list_event_record_ids(tx, "monitoringsubscription", events)
@@ -42,13 +42,13 @@ async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
-async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
+async def on_monitoring_status_changed(tx: Tx, events: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Complete reversals whose monitoring became live or ended."""
-    await service.complete_reversals_after_checks(tx, "monitoring", [one.subscription for one in changed])
+    await service.complete_reversals_after_checks(tx, "monitoring", [one.subscription for one in events])
 
 
 @tasks.on_public_event(eligibility_domain.UPDATED)
-async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
+async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose eligibility results changed."""
     await service.complete_reversals_after_checks(
         tx, "eligibility", list_event_record_ids(tx, "eligibilitysubscription", events)
@@ -56,6 +56,6 @@ async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_internal_event(eligibility_domain.ENDED)
-async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
+async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[SubscriptionEndedEvent]) -> None:
     """Complete reversals whose eligibility subscription ended."""
-    await service.complete_reversals_after_checks(tx, "eligibility", [one.subscription for one in ended])
+    await service.complete_reversals_after_checks(tx, "eligibility", [one.subscription for one in events])

@@ -75,7 +75,7 @@ class AppealReviewHandler:
         links = [link for _, shown in evidence for link in shown.links]
         return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)), compared, links)
 
-    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+    async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """Load the rejected record and related ones. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         submission = await submissions.get(tx, ALL_PARTNERS, found.submission_id)
@@ -87,7 +87,7 @@ class AppealReviewHandler:
         for kind, refused, handler in refusals:
             if refused is not None:
                 subject = ReviewSubject(kind, refused, submission.partner_id)
-                related += [RelatedSubject(subject, "refused"), *await handler.list_related(tx, refused)]
+                related += [RelatedSubject(subject, "refused"), *await handler.list_related_subjects(tx, refused)]
         return related
 
     async def _evidence(self, tx: Tx, submission: Submission) -> list[tuple[str, ReviewEvidence]]:
@@ -157,7 +157,7 @@ async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
     facts: list[Fact] = []
     for subject in subjects:
         if subject is not None:
-            history = await reviews.review_history_of(tx, subject)
+            history = await reviews.load_review_history(tx, subject)
             facts += [(f"decision on {_words(subject.kind)}", _decision(one)) for one in history.decisions]
     return facts
 

@@ -158,11 +158,11 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     )
 
 
-async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -> None:
+async def complete_reversals_after_checks(tx: Tx, check: str, check_record_ids: list[UUID]) -> None:
     """Complete the reversals that wait for these checks."""
-    found = await store.list_reversals_awaiting_checks(tx, check, ids)
+    found = await store.list_submission_ids_of_waiting_reversals(tx, check, check_record_ids)
     await queue.enqueue_jobs(
-        tx, [COMPLETE_REVERSAL.new_job(CompleteReversalJob(one), unique=str(one)) for one in found]
+        tx, [COMPLETE_REVERSAL.build_job(CompleteReversalJob(one), unique_key=str(one)) for one in found]
     )
 
 
@@ -205,12 +205,14 @@ async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: Revie
 async def _emit_submission_updated(tx: Tx, appeal: Appeal) -> None:
     """Emit the submission's update event with the record as a GET returns it, and the internal event."""
     submission = await submissions.get(tx, ALL_PARTNERS, appeal.submission_id)
-    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.serialise_for_api(tx, submission))
+    await outbox.emit_event(
+        tx, appeal.partner_id, submissions_domain.UPDATED, submissions.serialise_for_api(tx, submission)
+    )
     await _emit_changed(tx, appeal)
 
 
 async def _emit_changed(tx: Tx, appeal: Appeal) -> None:
     status: AppealStatus = appeal.status
-    await outbox.emit_internal(
-        tx, CHANGED, AppealChangedEvent(appeal.id, appeal.submission_id, status), partner=appeal.partner_id
+    await outbox.emit_internal_event(
+        tx, CHANGED, AppealChangedEvent(appeal.id, appeal.submission_id, status), partner_id=appeal.partner_id
     )

@@ -25,7 +25,7 @@ def _appeal(row: Record) -> Appeal:
     return Appeal(row[0], row[1], row[2], row[3], row[4], tuple(row[5]), tuple(row[6]), *row[7:13])
 
 
-async def insert(tx: Tx, partner: Partner, new: Appeal) -> None:
+async def insert(tx: Tx, partner: Partner, appeal: Appeal) -> None:
     """Store a new appeal."""
     await tx.execute(
         """
@@ -34,15 +34,15 @@ async def insert(tx: Tx, partner: Partner, new: Appeal) -> None:
             status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)
         """,
-        new.id,
+        appeal.id,
         partner.id,
-        new.submission_id,
-        new.text,
-        new.appellant,
-        list(new.first_decided_by),
-        new.status,
-        new.created_at,
-        new.due_at,
+        appeal.submission_id,
+        appeal.text,
+        appeal.appellant,
+        list(appeal.first_decided_by),
+        appeal.status,
+        appeal.created_at,
+        appeal.due_at,
     )
 
 
@@ -89,7 +89,7 @@ async def find_latest(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | Non
     return _appeal(row) if row else None
 
 
-async def store_decision(tx: Tx, decided: Appeal) -> bool:
+async def store_decision(tx: Tx, appeal: Appeal) -> bool:
     """Store the decision on a locked appeal; False if it is not open."""
     return bool(
         await tx.fetchval(
@@ -98,12 +98,12 @@ async def store_decision(tx: Tx, decided: Appeal) -> bool:
                 status_changed_at = $4
             where id = $1 and status = any($6) returning true
             """,
-            decided.id,
-            decided.status,
-            list(decided.overridden_checks),
-            decided.decided_at,
-            decided.decided_by,
-            APPEAL.source_states_of(decided.status),
+            appeal.id,
+            appeal.status,
+            list(appeal.overridden_checks),
+            appeal.decided_at,
+            appeal.decided_by,
+            APPEAL.source_states_of(appeal.status),
         )
     )
 
@@ -140,11 +140,13 @@ async def erase_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
     return len(rows)
 
 
-async def list_deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
+async def list_deciders(
+    tx: Tx, partner: Partner, submission: Submission, organisation_ids: Sequence[UUID]
+) -> tuple[str, ...]:
     """The operators who decided the failed checks of a submission and its earlier appeals.
 
-    Decisions on verifications that were replaced by an address correction count too. ``records``: its organisation's
-    records in all registers, each of which is screened separately.
+    Decisions on verifications that were replaced by an address correction count too. ``organisation_ids``: its
+    organisation's records in all registers, each of which is screened separately.
     """
     rows = await tx.fetch(
         """
@@ -172,7 +174,7 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
         """,
         submission.validation_request_id,
         submission.agent_verification_id,
-        list(records),
+        list(organisation_ids),
         submission.id,
         partner.id,
     )
@@ -180,7 +182,7 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
 
 
 @across_partners("followers")
-async def list_reversals_awaiting_checks(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
+async def list_submission_ids_of_waiting_reversals(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
     """Submissions with a reversed appeal that wait for these checks to end."""
     rows = await tx.fetch(
         f"""

@@ -150,9 +150,9 @@ class Review:
         held = self.status == "open" and self.claimed_until is not None and real_now < self.claimed_until
         return self.claimed_by if held else None
 
-    def is_claimed_by_other(self, by: str, real_now: datetime) -> bool:
-        """Whether an operator other than ``by`` has claimed it."""
-        return self.claimant_at(real_now) not in (None, by)
+    def is_claimed_by_another(self, operator_id: str, real_now: datetime) -> bool:
+        """Whether an operator other than ``operator_id`` has claimed it."""
+        return self.claimant_at(real_now) not in (None, operator_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class ReviewHistory:
     decisions: Sequence[RecordedDecision]
 
     @property
-    def open_review(self) -> Review | None:
+    def current_open_review(self) -> Review | None:
         """The open review, if any."""
         return next((review for review in self.reviews if review.status == "open"), None)
 
@@ -250,7 +250,7 @@ class ReviewerAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class DailyFigures:
+class DailyReviewStatistics:
     """One kind on one day: how many were decided, how many of them on time, and the median wait in seconds."""
 
     kind: Kind

@@ -28,7 +28,7 @@ class ReviewHandler(Protocol):
         """Load everything that a reviewer should see before deciding. Raises NotFound."""
         ...
 
-    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+    async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """List other records, of all partners, that may be about the same nonprofit, person or address."""
         ...
 
@@ -49,6 +49,6 @@ class ReviewHandler(Protocol):
 class ReopenHandler(Protocol):
     """Reopens decisions of one kind."""
 
-    async def reopen_subject(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+    async def reopen_decision(self, tx: Tx, subject_id: UUID, reopened_by: str, note: str, /) -> object:
         """Reopen a decision. Raises NotFound, ReviewNotOpen."""
         ...

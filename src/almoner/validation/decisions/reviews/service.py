@@ -52,11 +52,11 @@ from almoner.validation.decisions.reviews.domain import (
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
-from almoner.validation.decisions.reviews.store import count_open_at_most as count_open_at_most
 from almoner.validation.decisions.reviews.store import count_open_reviews_by_filter as count_open_reviews_by_filter
+from almoner.validation.decisions.reviews.store import count_open_reviews_up_to as count_open_reviews_up_to
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
 from almoner.validation.decisions.reviews.store_second_looks import list_agreement_rates as list_agreement_rates
-from almoner.validation.decisions.reviews.store_second_looks import list_daily_figures as list_daily_figures
+from almoner.validation.decisions.reviews.store_second_looks import list_daily_statistics as list_daily_statistics
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_decision_counts_by_reviewer as list_decision_counts_by_reviewer,
 )
@@ -106,9 +106,11 @@ async def record_decision(tx: Tx, subject: ReviewSubject, decision: ReviewDecisi
     await store.insert_decision(tx, subject, RecordedDecision(decision, tx.now, ended))
 
 
-async def record_reopening(tx: Tx, subject: ReviewSubject, by: str, note: str) -> None:
+async def record_reopening(tx: Tx, subject: ReviewSubject, operator_id: str, note: str) -> None:
     """Record that a decision was reopened, by whom and why."""
-    await store.insert_decision(tx, subject, RecordedDecision(ReviewDecision("reopened", None, by, note), tx.now, None))
+    await store.insert_decision(
+        tx, subject, RecordedDecision(ReviewDecision("reopened", None, operator_id, note), tx.now, None)
+    )
 
 
 async def withdraw_review(tx: Tx, subject: ReviewSubject) -> None:
@@ -116,7 +118,7 @@ async def withdraw_review(tx: Tx, subject: ReviewSubject) -> None:
     await store.close_review(tx, subject, "withdrawn")
 
 
-async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
+async def load_review_history(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
     """All reviews and decisions of a subject."""
     return ReviewHistory(await store.list_reviews(tx, subject), await store.list_decisions(tx, subject))
 
@@ -134,7 +136,7 @@ async def load_dossier_history(
     tx: Tx, subject: ReviewSubject, messages: Mapping[str, str] = MappingProxyType({})
 ) -> DossierHistory:
     """All reviews and decisions of a subject, without operators' notes. ``messages``: the texts of reasons."""
-    history = await review_history_of(tx, subject)
+    history = await load_review_history(tx, subject)
     return DossierHistory(
         [
             DossierReviewResponse(
@@ -155,11 +157,11 @@ async def load_dossier_history(
             )
             for one in history.decisions
         ],
-        history.open_review is not None,
+        history.current_open_review is not None,
     )
 
 
-async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
+async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str) -> ReviewView:
     """Show the evidence to an operator and claim the review for them, unless they declared a conflict of interest.
 
     Viewing again extends the claim. Raises NotFound.
@@ -169,20 +171,20 @@ async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, by:
     shown, attached = await _load_evidence(tx, handler, subject_id)
     conflicts = await store.list_conflicts(tx, subject)
     held_by = held_until = None
-    if review is not None and review.is_claimed_by_other(by, tx.real_now):
+    if review is not None and review.is_claimed_by_another(operator_id, tx.real_now):
         held_by, held_until = review.claimed_by, review.claimed_until
-    elif review is not None and by not in {one.by for one in conflicts}:
-        held_by, held_until = by, tx.real_now + CLAIM_DURATION
-        await store.claim_review(tx, review, by, held_until, evidence_fingerprint(review, shown, attached))
-    return ReviewView(subject, shown, attached, await review_history_of(tx, subject), held_by, held_until, conflicts)
+    elif review is not None and operator_id not in {one.by for one in conflicts}:
+        held_by, held_until = operator_id, tx.real_now + CLAIM_DURATION
+        await store.claim_review(tx, review, operator_id, held_until, evidence_fingerprint(review, shown, attached))
+    return ReviewView(subject, shown, attached, await load_review_history(tx, subject), held_by, held_until, conflicts)
 
 
 async def view_review(tx: Tx, handler: ReviewHandler, subject_id: UUID) -> ReviewView:
     """Show the evidence without claiming the review. Raises NotFound."""
     subject = await _lock_subject(tx, handler, subject_id)
     shown, attached = await _load_evidence(tx, handler, subject_id)
-    history = await review_history_of(tx, subject)
-    review, held_by, held_until, current = history.open_review, None, None, True
+    history = await load_review_history(tx, subject)
+    review, held_by, held_until, current = history.current_open_review, None, None, True
     if review is not None and (held_by := review.claimant_at(tx.real_now)) is not None:
         held_until = review.claimed_until
         current = review.claimed_fingerprint == evidence_fingerprint(review, shown, attached)
@@ -192,55 +194,55 @@ async def view_review(tx: Tx, handler: ReviewHandler, subject_id: UUID) -> Revie
 
 async def load_review_context(tx: Tx, handler: ReviewHandler, subject: ReviewSubject) -> ReviewContext:
     """Load reviewers' notes and related decisions, for operators only: they concern other partners' records too."""
-    related = await handler.list_related(tx, subject.id)
+    related = await handler.list_related_subjects(tx, subject.id)
     decided, waiting = await store.list_related_decisions(tx, related, MAX_RELATED) if related else ([], [])
     return ReviewContext(await store.list_notes(tx, subject), decided, waiting)
 
 
 async def claim_next_review(
-    tx: Tx, filters: ReviewFilters, by: str, handlers: Mapping[Kind, ReviewHandler]
+    tx: Tx, filters: ReviewFilters, operator_id: str, handlers: Mapping[Kind, ReviewHandler]
 ) -> Review | None:
     """Claim the oldest unclaimed review that this operator may decide.
 
     None if there is none, or if another operator was faster; the caller then retries in another transaction.
     """
-    found = await store.list_open_reviews(tx, replace(filters, free_for=by), 1)
+    found = await store.list_open_reviews(tx, replace(filters, free_for=operator_id), 1)
     if not found:
         return None
     subject = found[0].subject
-    view = await claim_for_review(tx, handlers[subject.kind], subject.id, by)
-    return found[0] if view.claimed_by == by else None
+    view = await claim_for_review(tx, handlers[subject.kind], subject.id, operator_id)
+    return found[0] if view.claimed_by == operator_id else None
 
 
-async def ensure_claimed_by(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+async def ensure_claimed_by(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str) -> ReviewSubject:
     """Lock a case that this operator has claimed.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
     """
-    subject, _ = await _lock_own(tx, handler, subject_id, by)
+    subject, _ = await _lock_own(tx, handler, subject_id, operator_id)
     return subject
 
 
-async def extend_claim(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+async def extend_claim(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str) -> ReviewSubject:
     """Extend one's claim on a case to 15 minutes from now.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
     """
-    subject, review = await _lock_own(tx, handler, subject_id, by)
+    subject, review = await _lock_own(tx, handler, subject_id, operator_id)
     await store.extend_claim(tx, review, tx.real_now + CLAIM_DURATION)
     return subject
 
 
 async def hand_over_review(
-    tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, assignee: Person
+    tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str, assignee: Person
 ) -> ReviewSubject:
     """Reserve one's case for another reviewer.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed, HandoverRefused.
     """
-    subject, review = await _lock_own(tx, handler, subject_id, by)
+    subject, review = await _lock_own(tx, handler, subject_id, operator_id)
     other = tx.ids.text(operators.ID, assignee.id)
-    if other == by or not assignee.active or not assignee.has_role("reviewer"):
+    if other == operator_id or not assignee.active or not assignee.has_role("reviewer"):
         raise HandoverRefused("Choose another operator with the role reviewer.")
     if other in {one.by for one in await store.list_conflicts(tx, subject)}:
         raise HandoverRefused(f"{assignee.display_name} declared a conflict of interest about it.")
@@ -248,32 +250,34 @@ async def hand_over_review(
     return subject
 
 
-async def add_note(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, text: str) -> ReviewSubject:
+async def add_note(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str, text: str) -> ReviewSubject:
     """Add a note for other reviewers. Raises NotFound."""
     subject = await _lock_subject(tx, handler, subject_id)
-    await store.insert_note(tx, subject, ReviewNote(by, tx.now, text))
+    await store.insert_note(tx, subject, ReviewNote(operator_id, tx.now, text))
     return subject
 
 
-async def declare_conflict(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, reason: str) -> ReviewSubject:
+async def declare_conflict(
+    tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str, reason: str
+) -> ReviewSubject:
     """Declare a permanent conflict of interest, which ends the operator's claim. Raises NotFound."""
     subject = await _lock_subject(tx, handler, subject_id)
-    await store.insert_conflict(tx, subject, DeclaredConflict(by, tx.now, reason))
+    await store.insert_conflict(tx, subject, DeclaredConflict(operator_id, tx.now, reason))
     review = await store.lock_open_review(tx, subject)
-    if review is not None and review.claimed_by == by:
+    if review is not None and review.claimed_by == operator_id:
         await store.release_claim(tx, review)
     return subject
 
 
-async def get_second_look(tx: Tx, review_id: UUID, by: str) -> SecondLook:
+async def get_second_look(tx: Tx, review_id: UUID, operator_id: str) -> SecondLook:
     """A second look that waits for this person.
 
     Raises NotFound if there is none, or if the person decided first or declared a conflict.
     """
     look = await store_second_looks.get_for_update(tx, review_id)
-    if look is None or look.decided_by is not None or look.first_by == by:
+    if look is None or look.decided_by is not None or look.first_by == operator_id:
         raise NotFound
-    if by in {one.by for one in await store.list_conflicts(tx, look.subject)}:
+    if operator_id in {one.by for one in await store.list_conflicts(tx, look.subject)}:
         raise NotFound
     return look
 
@@ -323,20 +327,22 @@ def _ensure_known_reason(case: ReviewHandler, decision: ReviewDecision) -> None:
         raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
 
 
-async def reopen_decision(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str, note: str) -> ReviewSubject:
+async def reopen_decision(
+    tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str, note: str
+) -> ReviewSubject:
     """Reopen a decision. Raises NotFound, ReviewNotOpen, DecisionNotReopenable."""
     subject = await _lock_subject(tx, handler, subject_id)
     if not isinstance(handler, ReopenHandler):
         raise DecisionNotReopenable(
             f"A decision about a {subject.kind.replace('_', ' ')} is not taken back: others rest on it."
         )
-    await handler.reopen_subject(tx, subject_id, by, note)
+    await handler.reopen_decision(tx, subject_id, operator_id, note)
     return subject
 
 
-async def release_claim(tx: Tx, handler: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+async def release_claim(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str) -> ReviewSubject:
     """Release one's claim on a case. Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed."""
-    subject, review = await _lock_own(tx, handler, subject_id, by)
+    subject, review = await _lock_own(tx, handler, subject_id, operator_id)
     await store.release_claim(tx, review)
     return subject
 
@@ -349,9 +355,9 @@ async def _lock_own(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> t
     return subject, review
 
 
-def evidence_fingerprint(review: Review, evidence: ReviewEvidence, attached: Sequence[Document]) -> bytes:
+def evidence_fingerprint(review: Review, evidence: ReviewEvidence, attached_documents: Sequence[Document]) -> bytes:
     """A fingerprint of everything that a reviewer sees."""
-    scans = [(one.id, one.scan_status, one.flags, one.deleted_at) for one in attached]
+    scans = [(one.id, one.scan_status, one.flags, one.deleted_at) for one in attached_documents]
     return sha256_digest(msgspec.json.encode((review.id, review.reasons, evidence, scans)))
 
 
@@ -371,7 +377,7 @@ async def _lock_open_review(tx: Tx, subject: ReviewSubject, by: str) -> Review:
     review = await store.lock_open_review(tx, subject)
     if review is None:
         raise ReviewNotOpen(await _not_open_message(tx, subject))
-    if review.is_claimed_by_other(by, tx.real_now):
+    if review.is_claimed_by_another(by, tx.real_now):
         until = f"{review.claimed_until:%Y-%m-%d %H:%M} UTC"
         raise ReviewClaimedByAnother(f"{await _reviewer_name(tx, review.claimed_by)} holds it until {until}.")
     return review
@@ -402,6 +408,6 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 async def collect_decision_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Report decisions by person, and waiting times. Reads all decisions ever made by people."""
     for by, kind, verdict, count in await store.list_decision_counts(tx):
-        telemetry.reviews.decisions.set((by, kind, verdict), count)
+        telemetry.reviews.decisions.set_total((by, kind, verdict), count)
     for kind, counts, seconds in await store.list_waiting_time_histograms(tx, telemetry.reviews.waited.bounds):
         telemetry.reviews.waited.set((kind,), counts, seconds)

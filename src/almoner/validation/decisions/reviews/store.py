@@ -76,7 +76,7 @@ async def close_review(tx: Tx, subject: ReviewSubject, status: str) -> UUID | No
     return ended
 
 
-async def insert_decision(tx: Tx, subject: ReviewSubject, decided: RecordedDecision) -> None:
+async def insert_decision(tx: Tx, subject: ReviewSubject, recorded_decision: RecordedDecision) -> None:
     """Store a decision."""
     await tx.execute(
         """
@@ -85,15 +85,15 @@ async def insert_decision(tx: Tx, subject: ReviewSubject, decided: RecordedDecis
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         tx.new_id(),
-        decided.review_id,
+        recorded_decision.review_id,
         subject.kind,
         subject.id,
         subject.partner_id,
-        decided.decision.verdict,
-        decided.decision.reason_code,
-        decided.decision.note,
-        decided.decision.by,
-        decided.at,
+        recorded_decision.decision.verdict,
+        recorded_decision.decision.reason_code,
+        recorded_decision.decision.note,
+        recorded_decision.decision.by,
+        recorded_decision.at,
     )
 
 
@@ -109,12 +109,14 @@ async def lock_open_review(tx: Tx, subject: ReviewSubject) -> Review | None:
     return _review(row) if row else None
 
 
-async def claim_review(tx: Tx, review: Review, by: str, claimed_until: datetime, evidence_fingerprint: bytes) -> None:
+async def claim_review(
+    tx: Tx, review: Review, operator_id: str, claimed_until: datetime, evidence_fingerprint: bytes
+) -> None:
     """Assign a locked review to an operator who has seen it."""
     await tx.execute(
         "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
         review.id,
-        by,
+        operator_id,
         claimed_until,
         evidence_fingerprint,
     )
@@ -210,7 +212,7 @@ async def count_open_reviews_by_kind(tx: Tx) -> list[tuple[Kind, int, datetime]]
 
 
 @across_partners("operators")
-async def count_open_at_most(tx: Tx, max_count: int) -> WaitingCount:
+async def count_open_reviews_up_to(tx: Tx, max_count: int) -> WaitingCount:
     """The number of open reviews, counted up to ``max_count``, and since when the oldest has waited."""
     [counted] = await tx.fetch(
         """
@@ -292,13 +294,13 @@ async def list_waiting_time_histograms(
     return [(row[0], tuple(zip(row[1], row[2], strict=True)), row[3]) for row in rows]
 
 
-async def assign_review(tx: Tx, review: Review, assignee: str, until: datetime) -> None:
+async def assign_review(tx: Tx, review: Review, assignee_id: str, claimed_until: datetime) -> None:
     """Assign a locked review to an operator who has not seen it."""
     await tx.execute(
         "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
         review.id,
-        assignee,
-        until,
+        assignee_id,
+        claimed_until,
         NOT_SHOWN,
     )
 

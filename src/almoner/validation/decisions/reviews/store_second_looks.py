@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
-    DailyFigures,
+    DailyReviewStatistics,
     Kind,
     ReviewDecision,
     ReviewerAgreement,
@@ -42,7 +42,7 @@ async def insert(tx: Tx, review_id: UUID, subject: ReviewSubject, decision: Revi
 
 @across_partners("operators")
 async def list_waiting_second_looks(
-    tx: Tx, by: str, limit: int, after: tuple[datetime, UUID] | None = None
+    tx: Tx, operator_id: str, limit: int, after: tuple[datetime, UUID] | None = None
 ) -> list[SecondLook]:
     """Reviews waiting for a second look by this person, oldest first.
 
@@ -57,7 +57,7 @@ async def list_waiting_second_looks(
         ) and ($3::timestamptz is null or (selected_at, review_id) > ($3, $4::uuid))
         order by selected_at, review_id limit $2
         """,
-        by,
+        operator_id,
         limit,
         *(after or (None, None)),
     )
@@ -108,7 +108,7 @@ async def list_agreement_rates(tx: Tx, since: datetime) -> list[ReviewerAgreemen
 
 
 @across_partners("operators")
-async def list_daily_figures(tx: Tx, since: datetime) -> Sequence[DailyFigures]:
+async def list_daily_statistics(tx: Tx, since: datetime) -> Sequence[DailyReviewStatistics]:
     """By kind and day since a time: how many were decided, how many of them on time, and the median wait."""
     rows = await tx.fetch(
         """
@@ -119,7 +119,7 @@ async def list_daily_figures(tx: Tx, since: datetime) -> Sequence[DailyFigures]:
         """,
         since,
     )
-    return [DailyFigures(*row) for row in rows]
+    return [DailyReviewStatistics(*row) for row in rows]
 
 
 class ReviewerDecisionCount(NamedTuple):

@@ -115,17 +115,17 @@ FINDINGS: Final[Mapping[StepVerdict, FindingVerdict]] = {
 """The verdict on an activity by the verdict of its step; the step's code is the rule that assigned it."""
 
 
-def evidence_facts(known_activities: KnownActivities, allowed: AllowedActivities) -> dict[str, object]:
+def evidence_facts(known_activities: KnownActivities, allowed_activities: AllowedActivities) -> dict[str, object]:
     """The facts that an evaluation is based on, as stored."""
     return {
         "organisationId": str(known_activities.organisation_id),
         "classification": dict(known_activities.classification),
         "nameClassification": dict(known_activities.name_classification),
-        "allowed": None if allowed.codes is None else sorted(allowed.codes),
+        "allowed": None if allowed_activities.codes is None else sorted(allowed_activities.codes),
     }
 
 
-def activity_step(code: str, rule: str | None, verdict: StepVerdict, *, suggested: bool) -> EvaluationStep:
+def build_activity_step(code: str, rule: str | None, verdict: StepVerdict, *, suggested: bool) -> EvaluationStep:
     """The step for one activity. ``rule``: the rule that assigned it; None if none did."""
     return EvaluationStep(code, verdict, rule, facts={"suggested": suggested})
 
@@ -150,7 +150,7 @@ class EligibilityResults:
         )
 
     @property
-    def resulting_status(self) -> _Evaluated:
+    def subscription_status(self) -> _Evaluated:
         """The subscription status for these results."""
         return "cannot_define_eligibility" if self.status is None else "live"
 
@@ -214,9 +214,9 @@ class EligibilitySubscription:
 
     def with_results(self, results: EligibilityResults, now: datetime) -> "EligibilitySubscription":
         """The subscription after an evaluation. Raises InvalidState."""
-        if self.status != results.resulting_status:
-            self._ensure(results.resulting_status)
-        return replace(self, status=results.resulting_status, results=results, updated_at=now)
+        if self.status != results.subscription_status:
+            self._ensure(results.subscription_status)
+        return replace(self, status=results.subscription_status, results=results, updated_at=now)
 
     def with_cancellation(self, now: datetime) -> "EligibilitySubscription":
         """The subscription, cancelled by the partner, with its last results. Raises AlreadyCancelled."""
@@ -243,18 +243,18 @@ class EligibilityFilters:
 
 def evaluate_activities(
     known_activities: KnownActivities,
-    suggested: Sequence[str],
-    allowed: AllowedActivities,
+    suggested_codes: Sequence[str],
+    allowed_activities: AllowedActivities,
     simulated_status: EligibilityStatus | None = None,
 ) -> tuple[EligibilityResults, tuple[EvaluationStep, ...]]:
     """Evaluate an organisation's activities against the allowed ones.
 
     Activities from the register are confirmed. Words of the name count for suggested activities, and if the register
     states none. A suggested wider sub-tag is confirmed by a narrower one: orchestras are performing arts.
-    ``simulated_status``: a test value decides instead of ``allowed``.
+    ``simulated_status``: a test value decides instead of ``allowed_activities``.
     """
     rules = dict(known_activities.classification or known_activities.name_classification)
-    for code in suggested:
+    for code in suggested_codes:
         rule = (
             rules.get(code)
             or known_activities.name_classification.get(code)
@@ -263,11 +263,11 @@ def evaluate_activities(
         if rule is not None:
             rules[code] = rule
     if simulated_status is not None:
-        allowed = ALL_ACTIVITIES if simulated_status == "pass" else NO_ACTIVITIES
+        allowed_activities = ALL_ACTIVITIES if simulated_status == "pass" else NO_ACTIVITIES
     confirmed = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
-    rejected = tuple(code for code in confirmed if not allowed.allows(code))
+    rejected = tuple(code for code in confirmed if not allowed_activities.allows(code))
     status = simulated_status or _status(confirmed, rejected)
-    return EligibilityResults(status, confirmed, rejected), _findings(confirmed, suggested, rejected)
+    return EligibilityResults(status, confirmed, rejected), _findings(confirmed, suggested_codes, rejected)
 
 
 def _by_narrower(code: str, rules: Mapping[str, str]) -> str | None:
@@ -288,7 +288,7 @@ def _findings(
     confirmed: Mapping[str, str], suggested: Sequence[str], rejected: Collection[str]
 ) -> tuple[EvaluationStep, ...]:
     return tuple(
-        activity_step(
+        build_activity_step(
             sub.code,
             confirmed.get(sub.code),
             "not_applicable" if sub.code not in confirmed else "fail" if sub.code in rejected else "pass",

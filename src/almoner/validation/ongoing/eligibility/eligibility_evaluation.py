@@ -42,8 +42,8 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
         locked = await _apply_request_decision(tx, locked)
     if locked.status not in EVALUATED_STATUSES:
         return None
-    known = await known_activities_of(tx, locked)
-    allowed = await allowed_activities_of(tx, locked)
+    known = await load_known_activities(tx, locked)
+    allowed = await load_allowed_activities(tx, locked)
     if await _is_simulated(tx, locked, known, allowed):
         return None
     results, steps = domain.evaluate_activities(known, locked.suggested, allowed, locked.simulated_status)
@@ -75,15 +75,17 @@ async def _is_simulated(
     return last is not None and last.occasion == "simulated" and last.facts.items() >= based_on.items()
 
 
-async def allowed_activities_of(tx: Tx, subscription: EligibilitySubscription) -> AllowedActivities:
+async def load_allowed_activities(tx: Tx, subscription: EligibilitySubscription) -> AllowedActivities:
     """The activities allowed by its configuration, else by its partner's default (``allowedActivitySubTags``)."""
-    found = await configurations.find_or_default(tx, Partner(subscription.partner_id), subscription.configuration_id)
+    found = await configurations.find_configuration_or_default(
+        tx, Partner(subscription.partner_id), subscription.configuration_id
+    )
     if found is None or found.allowed_activity_sub_tags is None:
         return ALL_ACTIVITIES
     return AllowedActivities(frozenset(found.allowed_activity_sub_tags))
 
 
-async def known_activities_of(tx: Tx, subscription: EligibilitySubscription) -> KnownActivities:
+async def load_known_activities(tx: Tx, subscription: EligibilitySubscription) -> KnownActivities:
     """The current known activities of a subscription's organisation."""
     assert subscription.organisation_id is not None, "whatever follows has an organisation"
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
@@ -95,14 +97,14 @@ async def record_evaluation(
     tx: Tx,
     subscription: EligibilitySubscription,
     known_activities: KnownActivities,
-    allowed: AllowedActivities,
+    allowed_activities: AllowedActivities,
     results: EligibilityResults,
     steps: tuple[EvaluationStep, ...],
     occasion: Occasion,
 ) -> EligibilitySubscription:
     """Store an evaluation of a locked subscription; notify the partner if its results changed (settled 5)."""
-    differs = subscription.status != results.resulting_status or not subscription.results.is_same_as(results)
-    facts = domain.evidence_facts(known_activities, allowed)
+    differs = subscription.status != results.subscription_status or not subscription.results.is_same_as(results)
+    facts = domain.evidence_facts(known_activities, allowed_activities)
     last = await evidence.find_latest_evaluation(tx, subscription.id)
     same = last is not None and (last.steps, last.outcome) == (steps, results.status)
     if differs or last is None or not (same and last.facts.items() >= facts.items()):
@@ -135,9 +137,11 @@ async def store_transition(tx: Tx, subscription: EligibilitySubscription, *, all
 async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Store the end of a locked subscription, and emit an event about it."""
     await store_transition(tx, subscription)
-    await outbox.emit_internal(tx, ENDED, SubscriptionEndedEvent(subscription.id), partner=subscription.partner_id)
+    await outbox.emit_internal_event(
+        tx, ENDED, SubscriptionEndedEvent(subscription.id), partner_id=subscription.partner_id
+    )
 
 
 async def emit_updated_event(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Emit the event with the record as a GET now returns it (settled 6)."""
-    await outbox.emit(tx, subscription.partner_id, UPDATED, schemas.subscription_response(tx, subscription))
+    await outbox.emit_event(tx, subscription.partner_id, UPDATED, schemas.subscription_response(tx, subscription))

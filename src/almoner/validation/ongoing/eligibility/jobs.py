@@ -10,14 +10,14 @@ from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED, RetaggingC
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event
-from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.applications.configurations.domain import SubmissionConfigurationChangedEvent
 from almoner.validation.ongoing.eligibility import eligibility_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
-tasks: Final = Tasks()
+tasks: Final = TaskRegistry()
 
 
 @tasks.job(service.EVALUATE)
@@ -48,9 +48,9 @@ async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurat
 
 
 @tasks.on_internal_event(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
+async def on_validation_request_decided(tx: Tx, events: Sequence[RequestDecidedEvent]) -> None:
     """Evaluate the subscriptions of decided validation requests."""
-    await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
+    await service.evaluate_after_request_decisions(tx, [one.request for one in events])
 
 
 @tasks.on_public_event(organisations.UPDATED)

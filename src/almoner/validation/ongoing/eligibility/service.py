@@ -19,7 +19,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.evidence import store as evidence
-from almoner.platform.http.paging import Page, Position
+from almoner.platform.http.paging import Position, RequestedPage
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.configurations import service as configurations
@@ -179,7 +179,9 @@ def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Pos
     return store.cursor_position_of(subscription, sort)
 
 
-async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+async def list_history(
+    tx: Tx, scope: Scope, subscription_id: UUID, page_: RequestedPage
+) -> tuple[list[Evaluation], int]:
     """One page of the evaluations with their evidence, and the total. Raises NotFound."""
     await get(tx, scope, subscription_id)
     return await evidence.list_page(tx, subscription_id, page_)
@@ -223,8 +225,8 @@ async def simulate_results(
     partner: Partner,
     subscription_id: UUID,
     status: EligibilityStatus | None,
-    confirmed: Iterable[str],
-    rejected: Iterable[str],
+    confirmed_codes: Iterable[str],
+    rejected_codes: Iterable[str],
 ) -> EligibilitySubscription:
     """Set the results in the sandbox, by codes, until the next evaluation (settled 9).
 
@@ -233,18 +235,18 @@ async def simulate_results(
     locked = await _lock(tx, partner, subscription_id)
     if locked.status not in EVALUATED_STATUSES:
         raise InvalidState(f"the subscription is {locked.status}: there is nothing to decide")
-    turned_down = tuple(dict.fromkeys(rejected))
-    results = EligibilityResults(status, dict.fromkeys((*confirmed, *turned_down), BY_SANDBOX), turned_down)
+    turned_down = tuple(dict.fromkeys(rejected_codes))
+    results = EligibilityResults(status, dict.fromkeys((*confirmed_codes, *turned_down), BY_SANDBOX), turned_down)
     if status is None and results.confirmed:
         raise InvalidState("where eligibilityStatus is null nothing is confirmed")
     steps = tuple(
-        domain.activity_step(
+        domain.build_activity_step(
             code, BY_SANDBOX, "fail" if code in turned_down else "pass", suggested=code in locked.suggested
         )
         for code in results.confirmed
     )
-    known = await eligibility_evaluation.known_activities_of(tx, locked)
-    allowed = await eligibility_evaluation.allowed_activities_of(tx, locked)
+    known = await eligibility_evaluation.load_known_activities(tx, locked)
+    allowed = await eligibility_evaluation.load_allowed_activities(tx, locked)
     return await eligibility_evaluation.record_evaluation(tx, locked, known, allowed, results, steps, "simulated")
 
 
@@ -261,40 +263,42 @@ async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UU
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Evaluate the subscriptions that wait for decided validation requests."""
-    await _enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, request_ids), "created")
+    await _enqueue_evaluations(tx, await store.list_subscription_ids_waiting_for_requests(tx, request_ids), "created")
 
 
 async def evaluate_after_organisation_changes(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
     """Evaluate a partner's subscriptions to changed organisations again."""
     await _enqueue_evaluations(
-        tx, await store.list_by_organisations(tx, partner, organisation_ids), "organisation_changed"
+        tx, await store.list_subscription_ids_by_organisations(tx, partner, organisation_ids), "organisation_changed"
     )
 
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """Evaluate the subscriptions of a changed configuration again."""
-    await REEVALUATE.enqueue(tx, ReevaluateSubscriptionsJob(partner.id, configuration_id), unique=str(configuration_id))
+    await REEVALUATE.enqueue(
+        tx, ReevaluateSubscriptionsJob(partner.id, configuration_id), unique_key=str(configuration_id)
+    )
 
 
 async def reevaluate_all(tx: Tx) -> None:
     """Evaluate all subscriptions again after the activity rules changed."""
-    await REEVALUATE.enqueue(tx, ReevaluateSubscriptionsJob(), unique="all")
+    await REEVALUATE.enqueue(tx, ReevaluateSubscriptionsJob(), unique_key="all")
 
 
 async def reevaluate_batch(
-    tx: Tx, partner: Partner | None, configuration_id: UUID | None, after: UUID | None
+    tx: Tx, partner: Partner | None, configuration_id: UUID | None, after_id: UUID | None
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
     With a configuration, only its subscriptions; the default one includes those without a configuration.
     """
     if partner is None or configuration_id is None:
-        found = await store.list_evaluated(tx, after or _FIRST, _BATCH_SIZE)
+        found = await store.list_evaluated_subscription_ids(tx, after_id or _FIRST, _BATCH_SIZE)
         await _enqueue_evaluations(tx, found, "rules_changed")
     else:
         unnamed = (await configurations.get(tx, partner, configuration_id)).is_default
-        found = await store.list_by_configuration(
-            tx, partner, configuration_id, after or _FIRST, _BATCH_SIZE, include_default=unnamed
+        found = await store.list_subscription_ids_by_configuration(
+            tx, partner, configuration_id, after_id or _FIRST, _BATCH_SIZE, include_default=unnamed
         )
         await _enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == _BATCH_SIZE else None
@@ -302,6 +306,7 @@ async def reevaluate_batch(
 
 async def _enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
     jobs = [
-        EVALUATE.new_job(EvaluateSubscriptionJob(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids
+        EVALUATE.build_job(EvaluateSubscriptionJob(one, occasion), unique_key=f"{occasion} {one}")
+        for one in subscription_ids
     ]
     await queue.enqueue_jobs(tx, jobs)

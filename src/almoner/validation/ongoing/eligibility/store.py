@@ -9,9 +9,9 @@ from asyncpg import Record
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.validation.ongoing.eligibility.domain import (
     SUBSCRIPTION,
     EligibilityFilters,
@@ -54,7 +54,7 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
-async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None:
+async def insert(tx: Tx, partner: Partner, subscription: EligibilitySubscription) -> None:
     """Store a new subscription."""
     await tx.execute(
         """
@@ -63,17 +63,17 @@ async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None
             metadata, status, created_at, updated_at, status_changed_at, search_name
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11)
         """,
-        new.id,
+        subscription.id,
         partner.id,
-        new.organisation_id,
-        new.validation_request_id,
-        new.configuration_id,
-        list(new.suggested),
-        new.simulated_status,
-        new.metadata,
-        new.status,
-        new.created_at,
-        new.search_name,
+        subscription.organisation_id,
+        subscription.validation_request_id,
+        subscription.configuration_id,
+        list(subscription.suggested),
+        subscription.simulated_status,
+        subscription.metadata,
+        subscription.status,
+        subscription.created_at,
+        subscription.search_name,
     )
     await counters.add_to_list_total(tx, partner, _LIST, 1)
 
@@ -154,7 +154,7 @@ async def set_metadata(tx: Tx, subscription: EligibilitySubscription) -> None:
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: EligibilityFilters, sort: Sort
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: EligibilityFilters, sort: Sort
 ) -> tuple[list[EligibilitySubscription], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     conditions = _conditions(filters)
@@ -187,12 +187,12 @@ async def list_page(
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-def _conditions(filters: EligibilityFilters) -> Conditions:
-    conditions = Conditions(_OWN, bound=4)
+def _conditions(filters: EligibilityFilters) -> SqlConditions:
+    conditions = SqlConditions(_OWN, bound=4)
     if filters.status is not None:
         conditions.add("s.status = {}", filters.status)
     if filters.has_organisation is not None:
-        conditions.add_fixed(
+        conditions.add_without_value(
             "s.organisation_id is not null" if filters.has_organisation else "s.organisation_id is null"
         )
     if filters.starts is not None:
@@ -210,7 +210,7 @@ def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> tup
 
 
 @across_partners("followers")
-async def list_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
+async def list_subscription_ids_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for these validation requests."""
     rows = await tx.fetch(
         """
@@ -238,7 +238,9 @@ async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UU
     return found
 
 
-async def list_by_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[UUID]:
+async def list_subscription_ids_by_organisations(
+    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
+) -> list[UUID]:
     """The partner's subscriptions that follow any record of these organisations."""
     rows = await tx.fetch(
         f"""
@@ -257,16 +259,16 @@ async def list_by_organisations(tx: Tx, partner: Partner, organisation_ids: Sequ
 
 
 @across_partners("sweep")
-async def list_evaluated(tx: Tx, after: UUID, limit: int) -> list[UUID]:
+async def list_evaluated_subscription_ids(tx: Tx, after_id: UUID, limit: int) -> list[UUID]:
     """Evaluated subscriptions after an ID, by ID."""
     rows = await tx.fetch(
-        f"select id from eligibility_subscription where {_EVALUATED} and id > $1 order by id limit $2", after, limit
+        f"select id from eligibility_subscription where {_EVALUATED} and id > $1 order by id limit $2", after_id, limit
     )
     return [row["id"] for row in rows]
 
 
-async def list_by_configuration(
-    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID, limit: int, *, include_default: bool
+async def list_subscription_ids_by_configuration(
+    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID, limit: int, *, include_default: bool
 ) -> list[UUID]:
     """A configuration's subscriptions, by ID. ``include_default``: also those without a configuration."""
     rows = await tx.fetch(
@@ -279,7 +281,7 @@ async def list_by_configuration(
         partner.id,
         configuration_id,
         include_default,
-        after,
+        after_id,
         limit,
     )
     return [row["id"] for row in rows]

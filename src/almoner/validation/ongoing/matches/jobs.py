@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
@@ -25,8 +25,8 @@ _LANE: Final = "screening"
 _RETRY_DELAY: Final = timedelta(minutes=10)
 
 
-tasks: Final = Tasks()
-screening_tasks: Final = TasksWithDependencies[Screener]()
+tasks: Final = TaskRegistry()
+screening_tasks: Final = DependentTaskRegistry[Screener]()
 
 
 @screening_tasks.job(service.RESCREEN)
@@ -38,7 +38,7 @@ async def run_rescreen_after_import(
 
 
 @screening_tasks.job(service.RESCREEN_OUTDATED)
-async def rescreen_outdated(
+async def run_rescreen_outdated_subjects(
     screener: Screener, context: JobContext, job: DecodedJob[service.RescreenOutdatedSubjectsJob]
 ) -> Result:
     """See ``rescreen_outdated_subjects``."""
@@ -79,12 +79,12 @@ async def rescreen_after_import(
 
 
 async def rescreen_outdated_subjects(
-    screener: Screener, context: JobContext, after: UUID, *, at_most: int = _MAX_SUBJECTS_PER_JOB
+    screener: Screener, context: JobContext, after_id: UUID, *, max_subjects: int = _MAX_SUBJECTS_PER_JOB
 ) -> Result:
     """Screen the next subjects of an older engine version again, and enqueue the rest."""
-    limit = max(1, at_most // 10)
+    limit = max(1, max_subjects // 10)
     async with context.db.read() as tx:
-        found = await screenings.list_outdated_subjects(tx, after, limit)
+        found = await screenings.list_outdated_subject_ids(tx, after_id, limit)
     await _rescreen_subjects(screener, context, found)
     if len(found) == limit:
         async with context.db.write() as tx:
@@ -94,7 +94,7 @@ async def rescreen_outdated_subjects(
 
 async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
     await service.RESCREEN_OUTDATED.enqueue(
-        tx, service.RescreenOutdatedSubjectsJob(after), lane=_LANE, unique=str(after)
+        tx, service.RescreenOutdatedSubjectsJob(after), lane=_LANE, unique_key=str(after)
     )
 
 
@@ -118,7 +118,7 @@ async def _rescreen_ended(
     """Rescreen the next subjects whose matches the load ended or changed; returns the last one, None at the end."""
     limit = max(1, at_most // 10)  # each of them is compared with all lists
     async with context.db.read() as tx:
-        found = await screenings.list_affected_subjects(tx, load, after, limit)
+        found = await screenings.list_affected_subject_ids(tx, load, after, limit)
     await _rescreen_subjects(screener, context, found)
     return found[-1] if len(found) == limit else None
 
@@ -154,7 +154,7 @@ async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: 
                 raise
             async with context.db.write() as tx:
                 await service.RESCREEN_SUBJECT.enqueue(
-                    tx, service.RescreenSubjectJob(subject), lane=_LANE, unique=str(subject)
+                    tx, service.RescreenSubjectJob(subject), lane=_LANE, unique_key=str(subject)
                 )
 
 
@@ -162,7 +162,7 @@ async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: 
 async def on_watchlist_imported(tx: Tx, events: Sequence[WatchlistImportEvent]) -> None:
     """Enqueue rescreening for each loaded version."""
     for one in events:
-        await service.RESCREEN.enqueue(tx, service.RescreeningProgress(one.load), unique=str(one.load))
+        await service.RESCREEN.enqueue(tx, service.RescreeningProgress(one.load), unique_key=str(one.load))
 
 
-tasks.periodic(service.RESCREEN_OUTDATED.name, _renewal_due, _begin_renewal)
+tasks.add_periodic_job(service.RESCREEN_OUTDATED.name, _renewal_due, _begin_renewal)

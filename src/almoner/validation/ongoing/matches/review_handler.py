@@ -48,7 +48,7 @@ class MatchReviewHandler:
         if match is None:
             raise NotFound
         stored = await screenings.get_subject(tx, match)
-        versions = [one for one in await watchlists.list_versions(tx) if one.code == match.list]
+        versions = [one for one in await watchlists.list_current_versions(tx) if one.code == match.list]
         listed = await watchlists.find_entries(tx, match.list, [match.entry_key])
         facts = [*_record_facts(tx, match), *_subject_facts(stored), *_list_facts(match, versions)]
         for entry in listed:
@@ -65,7 +65,7 @@ class MatchReviewHandler:
             ],
         )
 
-    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+    async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """Other matches of the record, and of the entry with other records. Raises NotFound."""
         match = await screenings.find_match(tx, subject_id)
         if match is None:
@@ -92,9 +92,9 @@ class MatchReviewHandler:
         """Clear the match: the record is not the listed entry. Raises ReviewNotOpen."""
         return await service.decide_match(tx, scope, subject_id, decision)
 
-    async def reopen_subject(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+    async def reopen_decision(self, tx: Tx, subject_id: UUID, reopened_by: str, note: str, /) -> object:
         """Reopen a decided match. Raises NotFound, ReviewNotOpen."""
-        return await service.reopen_match(tx, subject_id, by, note)
+        return await service.reopen_match(tx, subject_id, reopened_by, note)
 
 
 class ScreeningReviewHandler:
@@ -119,7 +119,7 @@ class ScreeningReviewHandler:
         stored = await screenings.lock_subject_by_id(tx, subject_id)
         if stored is None:
             raise NotFound
-        lists = await watchlists.list_versions(tx)
+        lists = await watchlists.list_current_versions(tx)
         return ReviewEvidence(
             title=f"Is {stored.details.names[0]} on a list? Its names could not all be compared",
             facts=[
@@ -131,7 +131,7 @@ class ScreeningReviewHandler:
             ],
         )
 
-    async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
+    async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """The record's matches by its other names. Raises NotFound."""
         stored = await screenings.lock_subject_by_id(tx, subject_id)
         if stored is None:
@@ -151,9 +151,9 @@ class ScreeningReviewHandler:
         """Record that a list contains it. Raises ReviewNotOpen."""
         return await service.record_manual_result(tx, scope, subject_id, decision)
 
-    async def reopen_subject(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+    async def reopen_decision(self, tx: Tx, subject_id: UUID, reopened_by: str, note: str, /) -> object:
         """Reopen a manual screening result. Raises NotFound, ReviewNotOpen."""
-        return await service.reopen_manual_result(tx, subject_id, by, note)
+        return await service.reopen_manual_result(tx, subject_id, reopened_by, note)
 
 
 REVIEW_HANDLER: Final = MatchReviewHandler()

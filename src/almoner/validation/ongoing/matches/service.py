@@ -114,9 +114,9 @@ async def screen(
     return await _apply_earlier_decisions(tx, result, merged_subjects)
 
 
-async def rescreen(screener: Screener, subject: UUID, tx: Tx) -> ScreeningResult | None:
+async def rescreen(screener: Screener, stored_subject_id: UUID, tx: Tx) -> ScreeningResult | None:
     """Screen a watched subject again; None if it is not watched any more."""
-    result = await screenings.rescreen(tx, screener, subject)
+    result = await screenings.rescreen(tx, screener, stored_subject_id)
     return await _apply_earlier_decisions(tx, await _update_reviews(tx, result), ()) if result is not None else None
 
 
@@ -149,7 +149,7 @@ async def record_manual_result(
     return stored
 
 
-async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> StoredSubject:
+async def reopen_manual_result(tx: Tx, subject_id: UUID, operator_id: str, note: str) -> StoredSubject:
     """Remove a manual result and request a new review. Raises NotFound, ReviewNotOpen."""
     stored = await screenings.lock_subject_by_id(tx, subject_id)
     if stored is None:
@@ -157,7 +157,7 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> 
     if not await screenings.set_manual_result(tx, stored, None):
         raise ReviewNotOpen("Nobody has looked it up.")
     subject = screening_review_subject_of(stored)
-    await reviews.record_reopening(tx, subject, by, note)
+    await reviews.record_reopening(tx, subject, operator_id, note)
     await reviews.request_review(tx, subject, [f"not_screened:{stored.obstacle}", "taken_back"])
     return stored
 
@@ -207,14 +207,14 @@ async def decide_match(
     return match
 
 
-async def reopen_match(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningMatch:
+async def reopen_match(tx: Tx, match_id: UUID, operator_id: str, note: str) -> ScreeningMatch:
     """Remove the decision on a match and request a new review. Raises NotFound, ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None:
         raise NotFound
     if not await screenings.reopen_match(tx, match):
         raise ReviewNotOpen("Nobody has decided about it.")
-    await reviews.record_reopening(tx, review_subject_for(match), by, note)
+    await reviews.record_reopening(tx, review_subject_for(match), operator_id, note)
     now = await screenings.find_match(tx, match_id)
     if now is not None and now.awaiting_review:
         await reviews.request_review(tx, review_subject_for(match), [f"listed:{match.category}", "taken_back"])
@@ -246,9 +246,9 @@ async def _apply_earlier_decisions(
     answered: dict[UUID, ScreeningMatch] = {}
     for match in waiting:
         twin = decided.get(_comparison_key(match))
-        if twin is None or (await reviews.review_history_of(tx, review_subject_for(match))).decisions:
+        if twin is None or (await reviews.load_review_history(tx, review_subject_for(match))).decisions:
             continue
-        stated = (await reviews.review_history_of(tx, review_subject_for(twin))).decisions
+        stated = (await reviews.load_review_history(tx, review_subject_for(twin))).decisions
         if stated and twin.decision != "open" and await screenings.decide_match(tx, match, twin.decision):
             named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {stated[-1].decision.note}"
             await reviews.record_decision(

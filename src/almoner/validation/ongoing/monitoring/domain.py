@@ -101,12 +101,16 @@ class MonitoringResults:
         return {**stated, **{str(category): str(status) for category, status in self.categories.items()}}
 
 
-def results_from_json(values: Mapping[str, str]) -> MonitoringResults:
+def results_from_json(results_json: Mapping[str, str]) -> MonitoringResults:
     """Parse results from ``as_json``."""
     return MonitoringResults(
-        cast("Compliance | None", values.get("complianceStatus")),
-        {category: cast("CategoryStatus", values[category]) for category in CATEGORIES if category in values},
-        cast("RegistrationActive | None", values.get("active")),
+        cast("Compliance | None", results_json.get("complianceStatus")),
+        {
+            category: cast("CategoryStatus", results_json[category])
+            for category in CATEGORIES
+            if category in results_json
+        },
+        cast("RegistrationActive | None", results_json.get("active")),
     )
 
 
@@ -133,26 +137,26 @@ class MonitoringEvidence:
 NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 
-def screening_step(screened: ScreenedWatchList, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
+def build_screening_step(screened_list: ScreenedWatchList, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
     """The step of screening one list for one of its categories."""
-    place = (screened.list, screened.category)
+    place = (screened_list.list, screened_list.category)
     decisions = {match.decision for match in matches if (match.list, match.category) == place}
     verdict: StepVerdict = "pass"
     if "confirmed" in decisions:
         verdict = "fail"
-    elif "open" in decisions or screened.status == "not_screened":
+    elif "open" in decisions or screened_list.status == "not_screened":
         verdict = "unknown"
     return EvaluationStep(
-        screened.category,
+        screened_list.category,
         verdict,
-        screened.reason,
-        screened.list,
-        facts={"status": screened.status},
-        version=screened.version,
+        screened_list.reason,
+        screened_list.list,
+        facts={"status": screened_list.status},
+        version=screened_list.version,
     )
 
 
-def screened_list_of(step: EvaluationStep) -> ScreenedWatchList:
+def screened_list_from_step(step: EvaluationStep) -> ScreenedWatchList:
     """The screened list that a step describes."""
     return ScreenedWatchList(
         step.source or "",
@@ -264,16 +268,20 @@ class MonitoringSubscription:
         return replace(self, status="pending_validation_request")
 
     def with_evidence(
-        self, evidence: MonitoringEvidence, search_name: str, now: datetime, flags: Collection[Category] = DEFAULT_FLAGS
+        self,
+        evidence: MonitoringEvidence,
+        search_name: str,
+        now: datetime,
+        compliance_flags: Collection[Category] = DEFAULT_FLAGS,
     ) -> "MonitoringSubscription":
-        """The subscription with new evidence: live. ``flags``: for compliance. Raises InvalidState."""
+        """The subscription with new evidence: live. ``compliance_flags``: for compliance. Raises InvalidState."""
         if self.status != "live":
             self.ensure_transition_allowed("live")
         return replace(
             self,
             status="live",
             search_name=search_name,
-            results=results_from_evidence(evidence, self.simulated_results, flags),
+            results=results_from_evidence(evidence, self.simulated_results, compliance_flags),
             sources=evidence.sources,
             matches=evidence.matches,
             screened_at=now,

@@ -8,7 +8,7 @@ import msgspec
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, decode_event_data
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWithDependencies
+from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChangedEvent
 from almoner.screening.screenings.service import Screener
@@ -18,8 +18,8 @@ from almoner.validation.applications.configurations.domain import SubmissionConf
 from almoner.validation.ongoing.monitoring import monitoring_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
-tasks: Final = Tasks()
-screening_tasks: Final = TasksWithDependencies[Screener]()
+tasks: Final = TaskRegistry()
+screening_tasks: Final = DependentTaskRegistry[Screener]()
 
 
 @screening_tasks.job(service.EVALUATE)
@@ -54,9 +54,9 @@ async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurat
 
 
 @tasks.on_internal_event(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
+async def on_validation_request_decided(tx: Tx, events: Sequence[RequestDecidedEvent]) -> None:
     """Evaluate the subscriptions of decided validation requests."""
-    await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
+    await service.evaluate_after_request_decisions(tx, [one.request for one in events])
 
 
 @tasks.on_public_event(UPDATED)
@@ -69,9 +69,9 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.on_internal_event(CHANGED)
-async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
+async def on_screening_changed(tx: Tx, events: Sequence[ScreeningChangedEvent]) -> None:
     """Evaluate subscriptions again whose watch list matches have changed."""
-    organisations = dict.fromkeys(one.id for one in changed if one.type == "organisation")
+    organisations = dict.fromkeys(one.id for one in events if one.type == "organisation")
     await service.evaluate_after_organisation_changes(tx, list(organisations), "screening_changed")
 
 

@@ -21,7 +21,7 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
     if now.is_watched and now.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
         seen = await monitoring_evidence.collect_evidence(tx, screener, organisation, now)
-        flags = await monitoring_evidence.compliance_flags_of(tx, now)
+        flags = await monitoring_evidence.load_compliance_flags(tx, now)
         looked = now.with_evidence(seen, normalise_search_text(organisation.name), tx.now, flags)
         if looked.results.compliance is None:
             await monitoring_evidence.request_manual_screening(tx, organisation, looked, flags)
@@ -29,7 +29,7 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
             tx, now, replace(looked, name=organisation.name), occasion, seen.matches, flags
         )
     elif now.simulated_results is not None and now.status == "pending_validation_request":
-        flags = await monitoring_evidence.compliance_flags_of(tx, now)
+        flags = await monitoring_evidence.load_compliance_flags(tx, now)
         reported = replace(now, results=domain.results_from_evidence(NO_EVIDENCE, now.simulated_results, flags))
         await service.store_and_emit_transition(tx, now, reported, occasion, (), flags)
 

@@ -24,7 +24,7 @@ from almoner.validation.ongoing.monitoring.domain import (
 )
 
 
-async def screened_subjects_of(
+async def list_screened_subjects(
     tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
 ) -> list[ScreenedSubject]:
     """The organisation's records as screened subjects, the principal one first.
@@ -67,7 +67,7 @@ async def current_evidence(
         return MonitoringEvidence(active="yes" if organisation.active else "no")
     results = [
         await matches.get_screening_result(tx, who)
-        for who in await screened_subjects_of(tx, organisation, subscription)
+        for who in await list_screened_subjects(tx, organisation, subscription)
     ]
     return replace(_evidence_of(organisation, results), sources=subscription.sources)
 
@@ -102,12 +102,14 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
 
 
 async def request_manual_screening(
-    tx: Tx, organisation: Organisation, subscription: MonitoringSubscription, flags: Collection[Category]
+    tx: Tx, organisation: Organisation, subscription: MonitoringSubscription, compliance_flags: Collection[Category]
 ) -> None:
     """Request a manual screening if an obstacle affects a list that counts for compliance."""
-    if not any(source.status == "not_screened" and source.category in flags for source in subscription.sources):
+    if not any(
+        source.status == "not_screened" and source.category in compliance_flags for source in subscription.sources
+    ):
         return
-    for who in await screened_subjects_of(tx, organisation, subscription):
+    for who in await list_screened_subjects(tx, organisation, subscription):
         await matches.request_manual_screening(tx, who)
 
 
@@ -119,7 +121,7 @@ def registration_active_of(organisation: Organisation) -> RegistrationActive | N
 
 
 def with_newer_list_versions(
-    subscription: MonitoringSubscription, since: Sequence[tuple[ScreenedWatchList, datetime]]
+    subscription: MonitoringSubscription, screened_versions: Sequence[tuple[ScreenedWatchList, datetime]]
 ) -> MonitoringSubscription:
     """The subscription with the list versions that all live subscriptions were compared with, if newer than its own.
 
@@ -131,14 +133,18 @@ def with_newer_list_versions(
         return subscription
     own = subscription.sources[0]  # an obstacle for one list is one for all
     newer = [
-        replace(source, status=own.status, reason=own.reason) for source, at in since if at > subscription.screened_at
+        replace(source, status=own.status, reason=own.reason)
+        for source, at in screened_versions
+        if at > subscription.screened_at
     ]
     lists = {source.list for source in newer}
     stored = [source for source in subscription.sources if source.list not in lists]
     return replace(subscription, sources=tuple(sorted([*stored, *newer], key=lambda one: (one.list, one.category))))
 
 
-async def compliance_flags_of(tx: Tx, subscription: MonitoringSubscription) -> frozenset[Category]:
+async def load_compliance_flags(tx: Tx, subscription: MonitoringSubscription) -> frozenset[Category]:
     """The categories that count for compliance: of its configuration, else of its partner's default."""
-    found = await configurations.find_or_default(tx, Partner(subscription.partner_id), subscription.configuration_id)
+    found = await configurations.find_configuration_or_default(
+        tx, Partner(subscription.partner_id), subscription.configuration_id
+    )
     return frozenset(found.compliance_flags) if found else DEFAULT_FLAGS

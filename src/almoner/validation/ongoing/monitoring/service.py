@@ -18,7 +18,7 @@ from almoner.nonprofits.organisations.domain import Organisation, normalise_sear
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.evidence import store as evidence
-from almoner.platform.http.paging import Page, Position
+from almoner.platform.http.paging import Position, RequestedPage
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
 from almoner.screening.watchlists import service as watchlists
@@ -157,7 +157,7 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: MonitoringFilters, sort: Sort
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: MonitoringFilters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters, sort)
@@ -182,7 +182,9 @@ def serialise_for_api(tx: Tx, subscription: MonitoringSubscription) -> Monitorin
     return schemas.subscription_response(tx, subscription)
 
 
-async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+async def list_history(
+    tx: Tx, scope: Scope, subscription_id: UUID, page_: RequestedPage
+) -> tuple[list[Evaluation], int]:
     """One page of the result changes with their evidence, and the total. Raises NotFound."""
     if await store.find(tx, scope, subscription_id) is None:
         raise NotFound
@@ -213,10 +215,10 @@ async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id
     Its records are locked before the check, so that a concurrent new subscription is either seen or waits.
     """
     organisation = await organisations.get(tx, Partner(subscription.partner_id), organisation_id)
-    records = await monitoring_evidence.screened_subjects_of(tx, organisation, subscription)
+    records = await monitoring_evidence.list_screened_subjects(tx, organisation, subscription)
     for who in records:
         await matches.lock_screened_subject(tx, who)
-    if not await store.list_by_organisations(tx, [organisation.id]):
+    if not await store.list_subscription_ids_by_organisations(tx, [organisation.id]):
         for who in records:
             await matches.unwatch_subject(tx, who)
 
@@ -229,7 +231,7 @@ async def simulate_results(
     if not locked.is_watched or locked.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {locked.status}: it has no results")
     organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
-    flags = await monitoring_evidence.compliance_flags_of(tx, locked)
+    flags = await monitoring_evidence.load_compliance_flags(tx, locked)
     now = (await _with_newer_list_versions(tx, [locked]))[0]
     known = await monitoring_evidence.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
     return await store_and_emit_transition(
@@ -247,7 +249,7 @@ async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion
     await queue.enqueue_jobs(
         tx,
         [
-            EVALUATE.new_job(EvaluateSubscriptionJob(one, occasion), unique=f"{occasion} {one}")
+            EVALUATE.build_job(EvaluateSubscriptionJob(one, occasion), unique_key=f"{occasion} {one}")
             for one in subscription_ids
         ],
     )
@@ -255,7 +257,9 @@ async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Evaluate the subscriptions that wait for these validation requests."""
-    await enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, request_ids), "request_decided")
+    await enqueue_evaluations(
+        tx, await store.list_subscription_ids_waiting_for_requests(tx, request_ids), "request_decided"
+    )
 
 
 async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
@@ -263,7 +267,7 @@ async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence
 
     Until then their records show no newer list version, since they were not compared with it.
     """
-    watching = await store.list_by_organisations(tx, organisation_ids)
+    watching = await store.list_subscription_ids_by_organisations(tx, organisation_ids)
     await store.mark_due_for_evaluation(tx, watching)
     await enqueue_evaluations(tx, watching, occasion)
 
@@ -271,7 +275,7 @@ async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """Evaluate the subscriptions of a changed configuration, in batches."""
     await REEVALUATE.enqueue(
-        tx, ReevaluateSubscriptionsJob(partner.id, configuration_id, None), unique=str(configuration_id)
+        tx, ReevaluateSubscriptionsJob(partner.id, configuration_id, None), unique_key=str(configuration_id)
     )
 
 
@@ -283,7 +287,7 @@ async def reevaluate_batch(
     The default configuration includes the subscriptions without one.
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
-    found = await store.list_by_configuration(
+    found = await store.list_subscription_ids_by_configuration(
         tx, partner, configuration_id, after_id, batch_size, include_default=is_default
     )
     await enqueue_evaluations(tx, found, "configuration_changed")
@@ -292,7 +296,7 @@ async def reevaluate_batch(
 
 async def record_screened_version(tx: Tx, watchlist_code: str, import_id: UUID) -> None:
     """Record that all live subscriptions were screened against this version of a list."""
-    for version in await watchlists.list_versions(tx):
+    for version in await watchlists.list_current_versions(tx):
         if (version.code, version.load.id) == (watchlist_code, import_id):
             await store.record_screened_version(
                 tx, watchlist_code, version.version_label, version.covered_categories("organisation")
@@ -306,35 +310,45 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Monitor
     return locked
 
 
-async def store_transition(tx: Tx, subscription: MonitoringSubscription, new: MonitoringSubscription) -> None:
+async def store_transition(
+    tx: Tx, subscription: MonitoringSubscription, changed_subscription: MonitoringSubscription
+) -> None:
     """Store the new state of a locked subscription."""
-    if not await store.update(tx, new, subscription.status):
-        raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
-    if new.status != subscription.status:
-        reported = domain.SubscriptionStatusChangedEvent(new.id)
-        await outbox.emit_internal(tx, domain.STATUS_CHANGED, reported, partner=new.partner_id)
+    if not await store.update(tx, changed_subscription, subscription.status):
+        raise LookupError(f"monitoring subscription {changed_subscription.id} is not where its holder saw it")
+    if changed_subscription.status != subscription.status:
+        reported = domain.SubscriptionStatusChangedEvent(changed_subscription.id)
+        await outbox.emit_internal_event(
+            tx, domain.STATUS_CHANGED, reported, partner_id=changed_subscription.partner_id
+        )
 
 
 async def store_and_emit_transition(
     tx: Tx,
     subscription: MonitoringSubscription,
-    new: MonitoringSubscription,
+    changed_subscription: MonitoringSubscription,
     occasion: Occasion,
     current_matches: Sequence[MonitoringMatch],
     compliance_flags: Collection[Category],
 ) -> MonitoringSubscription:
     """Store the new state of a locked subscription; if its results changed, record why and emit an event."""
-    await store_transition(tx, subscription, new)
-    if new.results != subscription.results:
+    await store_transition(tx, subscription, changed_subscription)
+    if changed_subscription.results != subscription.results:
         await evidence.record_evaluation(
             tx,
-            Partner(new.partner_id),
+            Partner(changed_subscription.partner_id),
             "monitoring_subscription",
-            new.id,
-            [domain.screening_step(one, current_matches) for one in new.sources],
+            changed_subscription.id,
+            [domain.build_screening_step(one, current_matches) for one in changed_subscription.sources],
             occasion=occasion,
-            outcome=new.results.compliance,
-            facts={"results": new.results.as_json(), "flags": sorted(compliance_flags), "matches": current_matches},
+            outcome=changed_subscription.results.compliance,
+            facts={
+                "results": changed_subscription.results.as_json(),
+                "flags": sorted(compliance_flags),
+                "matches": current_matches,
+            },
         )
-        await outbox.emit(tx, new.partner_id, domain.UPDATED, serialise_for_api(tx, new))
-    return new
+        await outbox.emit_event(
+            tx, changed_subscription.partner_id, domain.UPDATED, serialise_for_api(tx, changed_subscription)
+        )
+    return changed_subscription

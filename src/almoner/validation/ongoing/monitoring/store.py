@@ -11,9 +11,9 @@ from asyncpg import Record
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.conditions import Conditions
+from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import RequestedPage
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
     SUBSCRIPTION,
@@ -87,7 +87,7 @@ def _results_json(results: MonitoringResults | None) -> dict[str, str] | None:
     return None if results is None else results.as_json()
 
 
-async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
+async def insert(tx: Tx, partner: Partner, subscription: MonitoringSubscription) -> None:
     """Store a new subscription without results."""
     await tx.execute(
         """
@@ -96,15 +96,15 @@ async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
             simulated_results, created_at, status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
         """,
-        new.id,
+        subscription.id,
         partner.id,
-        new.organisation_id,
-        new.validation_request_id,
-        new.configuration_id,
-        new.status,
-        new.search_name,
-        _results_json(new.simulated_results),
-        new.created_at,
+        subscription.organisation_id,
+        subscription.validation_request_id,
+        subscription.configuration_id,
+        subscription.status,
+        subscription.search_name,
+        _results_json(subscription.simulated_results),
+        subscription.created_at,
     )
     await counters.add_to_list_total(tx, partner, _LIST, 1)
 
@@ -133,7 +133,7 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Monitor
     return _subscription(row, row["name"]) if row else None
 
 
-async def update(tx: Tx, new: MonitoringSubscription, expected_status: MonitoringStatus) -> bool:
+async def update(tx: Tx, changed_subscription: MonitoringSubscription, expected_status: MonitoringStatus) -> bool:
     """Store a locked subscription's new state; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
@@ -146,28 +146,28 @@ async def update(tx: Tx, new: MonitoringSubscription, expected_status: Monitorin
                 status_changed_at = case status when $2 then status_changed_at else $19 end
             where id = $1 and status = $20 and (status = $2 or status = any($21)) returning true
             """,
-            new.id,
-            new.status,
-            new.organisation_id,
-            new.search_name,
-            _results_json(new.simulated_results),
-            new.results.compliance,
-            new.results.active,
-            *(new.results.categories.get(category) for category in _CATEGORIES),
-            new.sources,
-            new.screened_at,
-            new.cancelled_at,
-            new.due_at,
-            new.matches,
+            changed_subscription.id,
+            changed_subscription.status,
+            changed_subscription.organisation_id,
+            changed_subscription.search_name,
+            _results_json(changed_subscription.simulated_results),
+            changed_subscription.results.compliance,
+            changed_subscription.results.active,
+            *(changed_subscription.results.categories.get(category) for category in _CATEGORIES),
+            changed_subscription.sources,
+            changed_subscription.screened_at,
+            changed_subscription.cancelled_at,
+            changed_subscription.due_at,
+            changed_subscription.matches,
             tx.now,
             expected_status,
-            SUBSCRIPTION.source_states_of(new.status),
+            SUBSCRIPTION.source_states_of(changed_subscription.status),
         )
     )
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: MonitoringFilters, sort: Sort
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: MonitoringFilters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page in reading order and the exact total (P7): from counters, or from an index."""
     if filters == MonitoringFilters() and sort == "id":
@@ -191,7 +191,7 @@ async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
 
 
 async def _narrowed(
-    tx: Tx, partner: Partner, page_: Page, filters: MonitoringFilters, sort: Sort
+    tx: Tx, partner: Partner, page_: RequestedPage, filters: MonitoringFilters, sort: Sort
 ) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
@@ -223,12 +223,14 @@ async def _narrowed(
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-def _conditions(filters: MonitoringFilters) -> Conditions:
-    conditions = Conditions("partner_id = $1", bound=4)
+def _conditions(filters: MonitoringFilters) -> SqlConditions:
+    conditions = SqlConditions("partner_id = $1", bound=4)
     if filters.status is not None:
         conditions.add("status = {}", filters.status)
     if filters.has_organisation is not None:
-        conditions.add_fixed("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
+        conditions.add_without_value(
+            "organisation_id is not null" if filters.has_organisation else "organisation_id is null"
+        )
     conditions.require_words("search_name", filters.words, max_indexed_words=MAX_INDEX_PATTERNS)
     return conditions
 
@@ -256,7 +258,7 @@ async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UU
 
 
 @across_partners("followers")
-async def list_by_organisations(tx: Tx, organisation_ids: Sequence[UUID]) -> list[UUID]:
+async def list_subscription_ids_by_organisations(tx: Tx, organisation_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions to any of these organisations' merged records."""
     rows = await tx.fetch(
         f"""
@@ -291,7 +293,7 @@ async def mark_due_for_evaluation(tx: Tx, subscription_ids: Sequence[UUID]) -> N
 
 
 @across_partners("followers")
-async def list_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
+async def list_subscription_ids_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for one of these validation requests."""
     rows = await tx.fetch(
         """
@@ -303,8 +305,8 @@ async def list_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list
     return [row["id"] for row in rows]
 
 
-async def list_by_configuration(
-    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, limit: int, *, include_default: bool
+async def list_subscription_ids_by_configuration(
+    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID | None, limit: int, *, include_default: bool
 ) -> list[UUID]:
     """A configuration's watched subscriptions, by ID. ``include_default``: also those without a configuration."""
     rows = await tx.fetch(
@@ -317,7 +319,7 @@ async def list_by_configuration(
         partner.id,
         configuration_id,
         include_default,
-        after,
+        after_id,
         limit,
     )
     return [row["id"] for row in rows]
