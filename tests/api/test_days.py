@@ -9,7 +9,7 @@ from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
 from almoner.kit.money import Money
-from almoner.settings import UnsafeSettings, read_settings
+from almoner.settings import InvalidSettings, read_settings
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import data
@@ -49,9 +49,11 @@ async def test_gifts_and_payments_of_new_years_eve_are_of_the_old_year_and_forms
     numbers = AccountNumbers("iban", "DE89370400440532013000")
     own = OwnAccount("Us", numbers, Address("Berlin", "DEU"), Money(1, "EUR"))
     async with service.db.write() as tx:
-        assert (await payment_files.create_file(tx, own, date(2026, 12, 31), by="officer")).file is None  # still today
+        assert (
+            await payment_files.create_file(tx, own, date(2026, 12, 31), created_by="officer")
+        ).file is None  # still today
         with pytest.raises(PaymentFileError, match="must be today"):
-            await payment_files.create_file(tx, own, date(2026, 12, 30), by="officer")
+            await payment_files.create_file(tx, own, date(2026, 12, 30), created_by="officer")
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "America", "europe", "../UTC", "/etc/localtime", "right/UTC"])

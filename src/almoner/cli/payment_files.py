@@ -99,7 +99,7 @@ async def create(
     """
     own = _own(currency.strip().upper())
     day = execution_date.date() if execution_date else tx.deployment.issuer_day_at(tx.now)
-    created = await payment_files.create_file(tx, own, day, by=caller.id)
+    created = await payment_files.create_file(tx, own, day, created_by=caller.id)
     if created.file is not None:
         await _record(tx, caller, "payment_file.created", created.file)
     parts = [

@@ -19,7 +19,6 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
-    build_time_sorted_page,
     parse_time_cursor,
 )
 from almoner.console.money_records import find_organisation_names

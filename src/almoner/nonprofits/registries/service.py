@@ -29,7 +29,9 @@ async def insert_registry_if_new(tx: Tx, declared: DeclaredRegistry) -> bool | N
 
 async def describe_known(tx: Tx, country_code: str | None = None) -> str:
     """The names and codes of the registries of one country, or of all, for an error sentence."""
-    there_are = [one for one in await store.list_all(tx) if country_code is None or one.country_code == country_code]
+    there_are = [
+        one for one in await store.list_registries(tx) if country_code is None or one.country_code == country_code
+    ]
     return ", ".join(f"{one.english_name} ({one.code})" for one in there_are) or "none"
 
 

@@ -78,7 +78,7 @@ def parse_amount(entered_text: str, currency: str, locale: Locale) -> int | Amou
     """
     if len(entered_text) > _MAX_TYPED:
         return AmountProblem.NOT_A_NUMBER
-    text = clean_text(entered).translate(_WIDE).strip()
+    text = clean_text(entered_text).translate(_WIDE).strip()
     text = _without_currency(text, currency, locale)
     if not text:
         return AmountProblem.EMPTY

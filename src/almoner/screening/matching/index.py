@@ -125,7 +125,7 @@ class NameIndex:
                 yield number
 
     def _exact_word(self, word: str, _loose: bool, /) -> tuple[int, tuple[str, ...]]:
-        count = self._postings.count(word)
+        count = self._postings.count_numbers(word)
         return count, (word,) if count else ()
 
     def _similar_listed_words(self, word: str, loose: bool, /) -> tuple[int, tuple[str, ...]]:

@@ -20,7 +20,7 @@ def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
 
 def person_obstacle(name: str) -> PersonObstacle | None:
     """Why a person's name cannot be compared; None if it can."""
-    return screening_obstacle([name]) or ("single_name" if len(prepare_name(name, person=True).words) == 1 else None)
+    return screening_obstacle([name]) or ("single_name" if len(prepare_name(name, is_person=True).words) == 1 else None)
 
 
 def _is_one_foreign_word(name: str) -> bool:

@@ -246,7 +246,7 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
     bare = strip_ambiguous_legal_form(words) or _strip_damaged_form(words)
     if bare is None and not given.isascii() and (rest := strip_glued_form(given)):
         bare = normalise_text(rest).split()
-    if person:
+    if is_person:
         return NameTokens(tuple(_without_weak(words, initials=True)), frozenset(forms), "".join(words), written)
     return NameTokens(
         _unify_spelling(words),

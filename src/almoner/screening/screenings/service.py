@@ -26,7 +26,6 @@ from almoner.screening.screenings.domain import (
     StoredSubject,
     SubjectDetails,
     WatchlistHit,
-    WatchlistSearchResult,
 )
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener

@@ -18,7 +18,6 @@ from almoner.screening.screenings.domain import (
     ScreeningObstacle,
     StoredSubject,
     SubjectDetails,
-    WatchlistHit,
 )
 
 _SUBJECT: Final = """

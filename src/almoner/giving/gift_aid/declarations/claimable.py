@@ -127,7 +127,7 @@ def last_name_for_hmrc(last_name: str) -> str:
 
 def format_postcode(entered: str) -> str | None:
     """A UK postcode in the form ``SW1Y 4JH``; None if the text is not one. Its third last character is a digit."""
-    plain = _NO_POSTCODE_SIGN.sub("", clean_code(entered)).upper()
+    plain = _NO_POSTCODE_SIGN.sub("", clean_ascii_code(entered)).upper()
     plain = plain[:-3] + plain[-3:-2].translate(_AS_DIGITS) + plain[-2:]
     return f"{plain[:-3]} {plain[-3:]}" if _POSTCODE.fullmatch(plain) else None
 

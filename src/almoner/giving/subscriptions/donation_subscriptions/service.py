@@ -463,13 +463,13 @@ async def set_payment_method(
 
     A card that only expires earlier is no other card: the donor is not told, and it is not charged again.
     """
-    if subscription.status not in domain.LIVE_STATUSES or subscription.payment_method == saved:
+    if subscription.status not in domain.LIVE_STATUSES or subscription.payment_method == saved_method:
         return
     former = subscription.payment_method
-    if former is not None and former.expires_later_than(saved):
-        await save(tx, replace(subscription, payment_method=saved), domain.UPDATED)
+    if former is not None and former.expires_later_than(saved_method):
+        await store_change_and_emit_event(tx, replace(subscription, payment_method=saved_method), domain.UPDATED)
         return
-    if former is None or (former.customer, former.id) != (saved.customer, saved.id):
+    if former is None or (former.customer, former.id) != (saved_method.customer, saved_method.id):
         await _release_payment_method(tx, subscription)
     charge = await find_open_charge(tx, subscription.id)
     # During a payment, its result decides when to retry.
