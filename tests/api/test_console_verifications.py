@@ -92,7 +92,7 @@ async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(
     by = service.db.deployment.ids.text("operator", person.id)
     with pytest.raises(InvalidState):
         async with service.db.write() as tx:
-            await verifications.review_flag(tx, flag_id, note="The command beside", by=by)
+            await verifications.review_flag(tx, flag_id, note="The command beside", reviewed_by=by)
     second = await operator(service, "reviewer")
     page = (await reviewer.get(flag)).text
     assert "1 of 2" in page

@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.screening.matching.domain import PersonObstacle
 from almoner.screening.matching.service import FLAG_SCORE
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import LookupResult, StoredSubject
+from almoner.screening.screenings.domain import StoredSubject, WatchlistSearchResult
 from almoner.screening.watchlists.domain import SubjectKind, TextHit, TextPlace
 
 _LONGEST_NAME: Final = 500
@@ -120,7 +120,7 @@ def _typed(visitor: SignedInRequest, subject: StoredSubject | None) -> dict[str,
     return {"name": next(iter(asked.names), ""), "kind": asked.kind, "country": next(iter(asked.countries), "")}
 
 
-def _not_flagged(found: LookupResult) -> list[TextHit]:
+def _not_flagged(found: WatchlistSearchResult) -> list[TextHit]:
     """The entries that contain the text, without those that the comparison of names flagged."""
     flagged = {(hit.list, hit.entry_key) for hit in found.flagged}
     return [one for one in found.containing.hits if (one.entry.list, one.entry.listed.key) not in flagged]

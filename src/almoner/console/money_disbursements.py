@@ -404,8 +404,11 @@ class DisbursementPages:
         disbursements that were sent.
         """
         async with self._context.db.read() as tx:
-            waiting, ready = await disbursements.waiting_counts_by_reason(tx), await disbursements.ready_totals(tx)
-        ran: RunResult | None = None
+            waiting, ready = (
+                await disbursements.waiting_reasons_with_count_and_oldest(tx),
+                await disbursements.ready_totals(tx),
+            )
+        ran: DisbursementRunResult | None = None
         if visitor.form:
             officer = ActingOperator(self._context, visitor)
 

@@ -150,7 +150,7 @@ class CasePages:
         names = await operators.find_display_names(tx, [view.claimed_by, *decided, *others, *written])
         by = self._context.operator_id(visitor)
         awaited = await submissions.list_awaited_evidence(tx, view.subject.kind, [view.subject.id])
-        waits = view.history.open_review
+        waits = view.history.current_open_review
         return {
             "dossier": dossier_links(
                 ID_TYPES[view.subject.kind], tx.ids.text(ID_TYPES[view.subject.kind], view.subject.id)

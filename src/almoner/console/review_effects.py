@@ -62,9 +62,9 @@ async def _request_effect(tx: Tx, request_id: UUID, verdict: Verdict, partner: s
 
 async def _waiting(tx: Tx, subject: ReviewSubject, verdict: Verdict) -> list[str]:
     """What happens to the applications and applicants that wait for this check."""
-    applications = len(await submissions.list_open_by_check_records(tx, subject.kind, [subject.id]))
+    applications = len(await submissions.list_open_submission_ids(tx, subject.kind, [subject.id]))
     applicants = (
-        len(await agents.list_open_by_requests(tx, [subject.id])) if subject.kind == "validation_request" else 0
+        len(await agents.list_open_verification_ids(tx, [subject.id])) if subject.kind == "validation_request" else 0
     )
     waiting = [
         f"{count} {one if count == 1 else f'{one}s'}"

@@ -19,6 +19,7 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
+    build_time_sorted_page,
     parse_time_cursor,
 )
 from almoner.console.money_records import find_organisation_names
@@ -194,7 +195,7 @@ class _ReviewQueue:
             nonprofits = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in beside])
             rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
             rows += [(one.since, one.id, _verification_row(tx, one, nonprofits, partner_names)) for one in beside]
-        return build_time_page(sorted(rows, key=lambda row: row[:2]), query.limit)
+        return build_time_sorted_page(sorted(rows, key=lambda row: row[:2]), query.limit)
 
     async def _list_verifications_and_flags(
         self,

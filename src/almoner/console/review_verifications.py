@@ -301,7 +301,7 @@ async def _reopen(
 
 async def _clear(tx: Tx, officer: ActingOperator, one: _Flagged, entered_values: Mapping[str, str]) -> str | None:
     await operators.ensure_independent_operator(tx, officer.person, _cleared_by(one))
-    looked = await verifications.review_flag(tx, one.flag.id, note=entered_values["note"], by=officer.id)
+    looked = await verifications.review_flag(tx, one.flag.id, note=entered_values["note"], reviewed_by=officer.id)
     name, flag = tx.ids.text(TYPE, one.verification.id), tx.ids.text(FLAG_TYPE, one.flag.id)
     await officer.record_audit_entry(
         tx, one.verification.partner_id, "verification.flag_reviewed", name, flag=flag, now=looked.status

@@ -72,7 +72,7 @@ class WatchlistHit:
 
 
 @dataclass(frozen=True, slots=True)
-class LookupResult:
+class WatchlistSearchResult:
     """The result of looking up a name or number. ``flagged``: hits that screening would send to review.
 
     ``similar``: hits just below that score. ``entries``: the entries of both, by list and key, if still listed.

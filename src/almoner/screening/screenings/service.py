@@ -26,6 +26,7 @@ from almoner.screening.screenings.domain import (
     StoredSubject,
     SubjectDetails,
     WatchlistHit,
+    WatchlistSearchResult,
 )
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
@@ -83,13 +84,13 @@ async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
 
 async def search_watchlists(
     db: Database, screener: Screener, text: str, kind: SubjectKind, countries: Sequence[str]
-) -> LookupResult:
+) -> WatchlistSearchResult:
     """Search the watch lists for a name or number: what screening would flag, similar entries, and those with the text.
 
     Stores nothing.
     """
     subject_details = SubjectDetails(kind, [text], countries)
-    lists = await screener.reload_watchlists(db)
+    lists = await screener.reload_index(db)
 
     def compare() -> tuple[list[WatchlistHit], list[WatchlistHit]]:
         found = lists.find_hits(subject_details)[:_MOST_FOUND]
@@ -102,7 +103,7 @@ async def search_watchlists(
     async with db.read() as tx:
         entries = [entry for code, of in keys.items() for entry in await watchlists.find_entries(tx, code, of)]
         containing = await watchlists.find_entries_with_text(tx, text)
-    return LookupResult(
+    return WatchlistSearchResult(
         lists.versions,
         flagged,
         similar,

@@ -18,6 +18,7 @@ from almoner.screening.screenings.domain import (
     ScreeningObstacle,
     StoredSubject,
     SubjectDetails,
+    WatchlistHit,
 )
 
 _SUBJECT: Final = """
@@ -325,7 +326,7 @@ async def find_match_names(tx: Tx, matches: Sequence[UUID]) -> dict[UUID, str]:
     return {row[0]: row[1] for row in rows}
 
 
-async def insert_match(tx: Tx, subject: UUID, hit: Hit) -> None:
+async def insert_match(tx: Tx, stored_subject_id: UUID, hit: WatchlistHit) -> None:
     """Store a new match as open."""
     await tx.execute(
         """

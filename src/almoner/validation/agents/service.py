@@ -40,8 +40,8 @@ from almoner.validation.agents.domain import (
 from almoner.validation.agents.schemas import AgentVerificationResponse
 from almoner.validation.agents.store import find_names as find_names
 from almoner.validation.agents.store import is_replaced as is_replaced
-from almoner.validation.agents.store import list_open_by_requests as list_open_by_requests
-from almoner.validation.agents.store import list_related as list_related
+from almoner.validation.agents.store import list_open_verification_ids as list_open_verification_ids
+from almoner.validation.agents.store import list_related_verifications as list_related_verifications
 from almoner.validation.agents.store import next_expiry_at as next_expiry_at
 from almoner.validation.agents.store import set_preferred_language as set_preferred_language
 from almoner.validation.agents.store_documents import list_document_ids as list_document_ids

@@ -61,7 +61,7 @@ from almoner.giving.banking.bank_statements.store import missing_provider_payout
 from almoner.giving.banking.bank_statements.store import (
     movements_of_unallocated_payments as movements_of_unallocated_payments,
 )
-from almoner.giving.banking.bank_statements.store import oldest_open_since as oldest_open_since
+from almoner.giving.banking.bank_statements.store import oldest_open_line_at as oldest_open_line_at
 from almoner.giving.banking.bank_statements.store_gaps import find_gap as find_gap
 from almoner.giving.banking.bank_statements.store_gaps import statement_gaps as statement_gaps
 from almoner.giving.banking.bank_statements.store_uploads import list_uploads as list_uploads

@@ -295,7 +295,7 @@ async def ready_totals(tx: Tx) -> list[tuple[int, Money]]:
 
 
 @across_partners("operators")
-async def waiting_counts_by_reason(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
+async def waiting_reasons_with_count_and_oldest(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
     """Waiting disbursements by reason: their number, and the start of the oldest one."""
     rows = await tx.fetch(
         """
