@@ -47,8 +47,7 @@ class StatementDocuments:
 
     def _facts(self, statement: DonorStatement, language: Language) -> Facts:
         """The template's input."""
-        rtl, locale = language.direction == "rtl", language.locale
-        by = statement.opened_by
+        rtl, locale, by = language.direction == "rtl", language.locale, statement.opened_by
         stated = partial(text_with_direction, document_is_rtl=rtl)
         return {
             "lang": language.html_lang.split("-")[0],

@@ -240,11 +240,14 @@ async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | 
     return UnallocatedReason(reason) if reason else None
 
 
+_MOVEMENT_OF_LINE: Final = ", ".join(f"b.{column.strip()}" for column in _MOVEMENT.split(","))
+
+
 async def movements_of_unallocated_payments(tx: Tx, payments: Sequence[UUID]) -> dict[UUID, BankMovement]:
     """The bank transfers by which unallocated payments arrived."""
     rows = await tx.fetch(
         f"""
-        select s.unallocated_payment_id, {", ".join(f"b.{column.strip()}" for column in _MOVEMENT.split(","))}
+        select s.unallocated_payment_id, {_MOVEMENT_OF_LINE}
         from settlement_line s join bank_statement_line b on b.settlement_id = s.settlement_id
         where s.unallocated_payment_id = any($1) and s.kind = 'payment'
         """,
