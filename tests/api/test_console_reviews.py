@@ -157,7 +157,7 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     accepting = (await reviewer.get(f"{case}/accept")).text
     recipient = f"We send an email to {submissions.ADA['email']} in German."
     for part in (
-        *("Ihr Antrag wurde angenommen", recipient, "A new organisation with the details of the request is created."),
+        *("Ihr Antrag wurde angenommen", recipient, "A new organisation is created from the details in the request."),
         *("Going on with the next check: 1 application.", "without a second person"),
     ):
         assert part in accepting, part

@@ -86,7 +86,7 @@ async def test_amounts_sort_donations_by_currency_and_equal_ones_by_identifier(
         assert await walked(api, "/v1/donations", direction, "amount") == order
         page = await owner.get(f"{owner.home}/donations?sort=amount&direction={direction}")
         assert shown(page.text, expected) == order
-        assert "6 results, by currency and amount" in owner.text()
+        assert "6 results, sorted by currency and amount" in owner.text()
     assert 'sort=amount&amp;direction=DESC"' in (await owner.get(f"{owner.home}/donations")).text
     filtered = await owner.get(f"{owner.home}/donations?status=ACTIVE&sort=amount")
     assert "sort=amount" not in filtered.text
@@ -107,7 +107,7 @@ async def test_days_that_are_expected_sort_requests_and_regular_donations(
     for path, day, ids_ in (("donation-requests", "dueAt", requests), ("regular-donations", "nextDonationAt", ids)):
         page = await owner.get(f"{owner.home}/{path}?sort={day}&direction=ASC")
         assert shown(page.text, ids_) == ids_
-    assert "5 results, by next donation" in owner.text()
+    assert "5 results, sorted by next donation" in owner.text()
     refused = await api.get("/v1/donation-subscriptions", sort="nextDonationAt", status="active")
     assert refused.json()["error"]["reasons"] == ["query.sort can only be nextDonationAt without filters"]
 
@@ -134,7 +134,7 @@ async def test_statuses_follow_each_other_over_pages_and_in_files(service: Servi
     path = f"{owner.home}/donations?organisationId={organisation}"
     for direction, expected in (("ASC", every), ("DESC", [*ended[::-1], paid, *active])):
         first = await owner.get(f"{path}&sort=status&direction={direction}")
-        assert "53 results, by status" in owner.text()
+        assert "53 results, sorted by status" in owner.text()
         following = re.search(r'href="([^"]+)"[^>]* rel="next"', first.text)
         assert following
         second = await owner.get(following[1].replace("&amp;", "&"))

@@ -148,7 +148,7 @@ async def _live(
 async def _until_ready(services: Services, stop: asyncio.Event) -> None:
     """Wait until the service is ready.
 
-    The first start takes longer, because it dispatches the events of the imports.
+    The first start takes longer, because the events that the first imports created must be dispatched.
     """
     patience = time.monotonic() + _PATIENCE_SECONDS
     while not stop.is_set() and time.monotonic() < patience:

@@ -22,8 +22,9 @@ _COUNTRY_LABELS: Final = ("Countries", "Country")
 class ComparisonRow:
     """One row of a comparison.
 
-    ``listed``: the registered values, best match first. ``agrees``: whether a registered value is equal. ``reading``,
-    ``listed_reading``: in Latin letters, if needed. ``letters``: look-alike characters with their code points.
+    ``listed``: the values in the register, best match first. ``agrees``: whether one of them equals the stated value.
+    ``reading``, ``listed_reading``: the stated and the listed value in Latin letters, if needed. ``letters``:
+    look-alike characters with their code points.
     """
 
     label: str

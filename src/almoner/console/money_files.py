@@ -77,7 +77,7 @@ async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
     two = "Because of the amount, a different person must release it."
     return [
         (
-            "After the release, download the file and upload it to the bank. The bank then pays "
+            "After the release, download the file and upload it to the bank. The bank then pays the nonprofits "
             f"{format_amount(file.total)}."
         ),
         f"{who} {two if file.requires_second_approval else 'One person may release the file.'}",

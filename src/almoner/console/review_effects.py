@@ -56,7 +56,7 @@ async def _request_effect(tx: Tx, request_id: UUID, verdict: Verdict, partner: s
     if verdict == "rejected":
         return "The request is rejected for the reason that you choose. No organisation is created."
     if found is None:
-        return f"A new organisation with the details of the request is created. Only {partner} can see it."
+        return f"A new organisation is created from the details in the request. Only {partner} can see it."
     return f"The request is linked to the organisation {found.shown_name}, which exists already. No new one is created."
 
 
@@ -95,7 +95,7 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
 
 
 def describe_recipients(mails: Sequence[Mail], language_names: Sequence[str]) -> str:
-    """To whom the decision sends an email, and in which language."""
+    """Who is emailed about the decision, and in which language."""
     if not mails:
         return "We do not send an email about this decision now."
     recipients = [f"{mail.to} in {language}" for mail, language in zip(mails, language_names, strict=True)]

@@ -101,7 +101,7 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
     "country": "Country",
     "address_unknown": "No address to compare",
     "sound": "Similar sound",
-    "common": "Common name, not sufficient as the only match",
+    "common": "Common name: a match of the name alone is not enough",
     "rare": "Rare name",
     "weak": "Marked as a weak alias in the watch list",
     "identifier": "Same number",
@@ -125,7 +125,7 @@ def _code_words(value: str) -> str:
 
 
 def summary_facts(evidence: ReviewEvidence) -> list[LabelledValue]:
-    """The first facts of a case and the values on record, for the page of a decision."""
+    """The main facts of a case and the values on record, as the page of a decision shows them."""
     facts = [
         LabelledValue(label.capitalize(), _code_words(value), "moment" if _MOMENT.fullmatch(value) else "text")
         for label, value in evidence.facts[:_MOST_FACTS]
