@@ -156,9 +156,9 @@ async def test_a_receipt_is_for_us_taxes_only_under_a_donee_of_two_operators(
             note="n",
             proposed_by="operator_a",
         )
-        for wrong in ({"ein": "123456780", "by": "operator_b"}, {"ein": "123456789", "by": "operator_a"}):
+        for ein, operator_ in (("123456780", "operator_b"), ("123456789", "operator_a")):
             with pytest.raises(DoneeProblem):
-                await receipts.approve_donee(tx, proposed, note="n", **wrong)
+                await receipts.approve_donee(tx, proposed, entered_ein=ein, note="n", approved_by=operator_)
         with pytest.raises(DoneeProblem, match="proposed already"):
             await receipts.propose_donee(
                 tx, tenant.partner, legal_name="F", ein="123456789", address="1", note="n", proposed_by="operator_c"

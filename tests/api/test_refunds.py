@@ -206,7 +206,7 @@ async def test_what_an_officer_has_sent_is_noted_and_nobody_is_asked(service: Se
         with suppress(RefundError):  # one name ends one refund
             async with service.db.write() as tx:
                 donation = support.uuid_of(service, "donation", gift_["id"])
-                by = {"started_by": "officer", "note": "in the dashboard", "called": called}
+                by = {"started_by": "officer", "note": "in the dashboard", "sent_reference": called}
                 await refunds.begin_refund(tx, ALL_PARTNERS, donation, 100, DisbursementRules(), **by)
         assert [refund.status for refund in await back.of(service, gift_)] == ([expected] if expected else [])
     assert await asked_for(service) == before

@@ -127,7 +127,7 @@ async def create(
     reported = {
         "started_by": caller.id,
         "note": note.strip(),
-        "called": reference.strip() if reference else reference,
+        "sent_reference": reference.strip() if reference else reference,
     }
     try:
         started = await refunds.begin_refund(

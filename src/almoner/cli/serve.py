@@ -228,7 +228,7 @@ def work() -> None:
     given = prepare_settings("worker")
     sockets: list[socket.socket] = []
     if given.worker_port is not None:
-        own = {"purpose": " (ALMONER_WORKER_PORT)", "setting": "ALMONER_WORKER_PORT"}
+        own = {"error_purpose": " (ALMONER_WORKER_PORT)", "port_setting_name": "ALMONER_WORKER_PORT"}
         sockets = inherited_sockets() or open_listening_sockets(given.host, given.worker_port, **own)
     with local.settings_with_local_services(given) as complete:
         uvloop.run(_work(given, complete, sockets))

@@ -52,11 +52,16 @@ class ConfirmationPages(RecordLinkPages):
                 return self._page(page, visit, status=403, notice="give.again")
             typed = {field: to_one_line(str(form.get(field, ""))).strip() for field in ("name", "role")}
             page = await service.load_page(tx, confirmation_id)
-            if page.state == "open" and (problems := domain.find_respondent_problems(**typed)):
+            if page.state == "open" and (problems := domain.find_respondent_problems(typed["name"], typed["role"])):
                 return self._page(page, visit, typed, status=422, problems=problems)
             try:
                 answered = await service.record_answer(
-                    tx, confirmation_id, given, **typed, page_fingerprint=str(form.get("seen", ""))
+                    tx,
+                    confirmation_id,
+                    given,
+                    respondent_name=typed["name"],
+                    respondent_role=typed["role"],
+                    page_fingerprint=str(form.get("seen", "")),
                 )
             except ConfirmationPageChanged:
                 return self._page(page, visit, typed, status=409, notice="payee.changed")
