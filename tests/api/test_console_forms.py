@@ -417,5 +417,7 @@ async def test_a_decision_is_reversed(empty_database: TestDatabase, tmp_path: Pa
         for part in ("no payments to it depend on this match", "without a second person. A reviewer can reverse it"):
             assert part in words(rita.browser), part
         await rita.does("review.accepted", f"{match}/accept", note="another person of this name")
+        await rita.browser.open(HOME + match)
+        assert f'href="{HOME}{match}/reopen"' in rita.browser.page.text, "the case page leads there"  # type: ignore[union-attr]
         await rita.does("review.reopened", f"{match}/reopen", note="it is them")
         await rita.browser.close()

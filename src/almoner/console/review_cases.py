@@ -47,7 +47,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewRefused,
     ReviewSubject,
 )
-from almoner.validation.decisions.reviews.ports import ReviewHandler
+from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 from almoner.validation.decisions.reviews.service import ReviewView
 
 _TRIES: Final = 50
@@ -173,7 +173,7 @@ class CasePages:
             "accept_words": ACTS[view.subject.kind, "accepted"],
             "reject_words": ACTS[view.subject.kind, "rejected"],
             "askable": evidence_requests.can_request_evidence(view.subject.kind),
-            "reopenable": hasattr(handler, "reopen") and waits is None,
+            "reopenable": isinstance(handler, ReopenHandler) and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),
             "attached": [self._attached(tx, one) for one in view.documents],
