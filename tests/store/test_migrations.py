@@ -1,6 +1,7 @@
 """How revisions run: beside others who write, by one process at a time, and on no database of another form."""
 
 import asyncio
+import re
 import sys
 from pathlib import Path
 from typing import Final
@@ -8,6 +9,7 @@ from typing import Final
 import asyncpg
 import pytest
 
+import almoner
 from almoner import migrations
 from almoner.platform.database.postgres import PostgresServer
 from tests.support.database import TestDatabase, unmigrated
@@ -106,6 +108,23 @@ def test_how_a_database_and_the_code_stand_to_each_other() -> None:
     newer = migrations.DatabaseState("r9999", frozenset({newest}))
     assert (newer.compatibility, newer.refusal_message, newer.is_upgradable) == ("compatible", None, False)
     assert migrations.DatabaseState("r9999", frozenset({"r9998"})).compatibility == "newer"
+
+
+def test_the_code_names_nothing_that_a_usable_database_lacks() -> None:
+    """Tables, views, functions and columns of the revisions after the oldest usable one."""
+    creates = re.compile(r"\b(?:create (?:table|view|function)|add column) (?:if not exists )?(\w+)", re.IGNORECASE)
+    usable = [one for one in migrations.REVISIONS if migrations.DatabaseState(one).compatibility != "behind"]
+    package = Path(almoner.__file__).parent
+    revisions = package / "migrations" / "versions"
+    later = {
+        name
+        for one in usable[1:]
+        for file in revisions.glob(f"{one}_*.py")
+        for name in creates.findall(file.read_text())
+    }
+    code = (file.read_text() for file in package.rglob("*.py") if file.parent != revisions)
+    named = {word for text in code for word in re.findall(r"\w+", text)} & later
+    assert not named, f"raise the oldest usable revision: the code names {sorted(named)}"
 
 
 async def test_a_database_says_which_code_works_over_it(empty_database: TestDatabase) -> None:
