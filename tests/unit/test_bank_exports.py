@@ -152,7 +152,7 @@ def packed(*names: str) -> bytes:
         (b'<?xml version="1.0"?><?OFX OFXHEADER="200"?><OFX>', "OFX"),
         (b"!Type:Bank\nD03/02/2026\n", "QIF"),
         (b"01,122099999,123456789,260302,0200,1,80,1,2/\n", "BAI2"),
-        (b"0000002032630005        00099449  KBC", "CODA"),
+        (b"0000002032630005        00099449  KBC".ljust(128) + b"\r\n", "CODA"),
         (b"0130004    00821EUR2 00010222769  020326", "CFONB"),
         (b"-----BEGIN PKCS7-----\n", "signed or encrypted"),
     ],
@@ -188,6 +188,77 @@ def test_m7_a_quotation_mark_that_a_payer_typed_hides_no_rows(row: str, counterp
     assert wrong == []
     assert [one.minor for one in found.movements] == [2500, 100, 200, 300]
     assert found.movements[0].counterparty == counterparty
+
+
+HEADED: Final = csv_mapping.parse_mapping(
+    'account = "1"\ncurrency = "EUR"\n[columns]\namount = "Amount"\nday = {column = "Date", format = "%Y-%m-%d"}\n'
+    'words = "Description"\n',
+    "mapping",
+)
+HEADLESS: Final = csv_mapping.parse_mapping(
+    'account = "1"\ncurrency = "EUR"\n[file]\ndelimiter = ";"\nheader = false\n'
+    '[columns]\namount = "3"\nday = {column = "2", format = "%y%m%d"}\nwords = "4"\n',
+    "mapping",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [
+        (
+            [
+                "Date,Description,Amount,Balance",
+                '2026-01-04,x,"1,234.56","12,345.67"',
+                '2026-01-03,y,"1,000.00","11,111.11"',
+                '2026-01-05,"Gift from\nAnn REF",50.00,"1,284.56"',
+                "2026-01-06,z,1.00,5.00",
+            ],
+            [(123456, "x"), (100000, "y"), (5000, "Gift from Ann REF"), (100, "z")],
+        ),
+        (
+            [
+                '"Date","Amount","Counterparty","Description"',
+                '"2026-01-04","20.00","Lee, B","x"',
+                '"2026-01-05","30.00","Lee, B","Gift\nREF-ABC-1234"',
+                '"2026-01-06","1.00","Lee\n","with\nmany, many, many,\nthanks"',
+            ],
+            [(2000, "x"), (3000, "Gift REF-ABC-1234"), (100, "with many, many, many, thanks")],
+        ),
+        (
+            [
+                '"Description","Amount","Date"',
+                '"Gift\n10,5,2026-01-01 x","2.00","2026-01-05"',
+                '5" cable,1.00,2026-01-06',
+                '5" cable,"1.00\n",2026-01-07',
+            ],
+            [(200, "Gift 10,5,2026-01-01 x"), (100, '5" cable'), (100, '5" cable')],
+        ),
+        (
+            [
+                "Date,Amount,Description",
+                '2026-01-04,3.00,"x',
+                "2026-01-05,2.00,y",
+                '2026-01-06,1.00,z"',
+                '2026-01-07,4.00,"v',
+                '2026-01-08,5.00,w"',
+            ],
+            [(300, "x"), (200, "y"), (100, 'z"'), (400, "v"), (500, 'w"')],
+        ),
+    ],
+    ids=["commas in amounts", "commas in names", "the text first", "two payers' quotation marks"],
+)
+def test_m7_quoted_texts_of_several_lines_keep_their_rows(lines: list[str], read: list[tuple[int, str]]) -> None:
+    [found], wrong = service.parse_statement_file("\n".join(lines).encode(), HEADED, None, TODAY)
+    assert wrong == []
+    assert [(one.minor, one.remittance_information) for one in found.movements] == read
+
+
+@pytest.mark.parametrize("begin", ["0000012345678905", "01,ABC,DEF,260101,1200,X/", "0112345    12345abcde"])
+def test_m7_a_table_is_read_though_it_begins_as_another_kind_of_file(begin: str) -> None:
+    [found], wrong = service.parse_statement_file(f"{begin};260302;1.00;x\n".encode(), HEADLESS, None, TODAY)
+    assert (wrong, [one.minor for one in found.movements]) == ([], [100])
+    with pytest.raises(StatementError, match="PDF"):
+        service.parse_statement_file(b"%PDF-1.7\n", HEADLESS, None, TODAY)
 
 
 OWN: Final = AccountNumbers("iban", "DE89370400440532013000")

@@ -9,7 +9,7 @@ import csv
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -48,6 +48,8 @@ _SPREADSHEET: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
 _HEADINGS: Final = 30
 _MEASURED: Final = 200
 """The lines from which the usual number of columns is taken."""
+_LONGEST_RECORD: Final = 100
+"""Lines that a row with quoted texts may have."""
 _SHOWN: Final = 60
 _LONGEST_AMOUNT: Final = 100
 """Characters, with sign and currency: longer texts are not amounts, and to look for currencies in them is costly."""
@@ -114,14 +116,22 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
     names: dict[str, int] | None = {} if form.header else None
     passed: list[str] = []
     number = form.skip
+
+    def is_movement(cells: Sequence[str]) -> bool:
+        if names is not None and not names:
+            return True  # the columns are not known before the heading
+        row = _by_name(cells, names)
+        with suppress(_Unreadable):
+            _movement(row, form, (_text(row, form, "currency") or form.currency).upper())
+            return True
+        return False
+
     try:
-        for taken, fields in _records(lines, form):
+        for taken, fields in _records(lines, form, is_movement):
             number += taken
             cells = [" ".join(cell.split()) for cell in fields]
-            if names is None:  # no heading: columns are numbered
-                yield number, {f"{at}": cell for at, cell in enumerate(cells, 1)}
-            elif names:
-                yield number, {name: cells[at] for name, at in names.items() if at < len(cells)}
+            if names is None or names:
+                yield number, _by_name(cells, names)
             elif (named := _columns_of_heading(cells)).keys() >= set(form.column_names):
                 names = named
             else:
@@ -135,43 +145,73 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
         raise StatementError(f"the file has no column {', '.join(missing)}")
 
 
-def _records(lines: Sequence[str], form: StatementMapping) -> Iterator[tuple[int, list[str]]]:
+def _by_name(cells: Sequence[str], names: Mapping[str, int] | None) -> Mapping[str, str]:
+    """The cells by the names of their columns; by their numbers if there is no heading."""
+    if names is None:
+        return {f"{at}": cell for at, cell in enumerate(cells, 1)}
+    return {name: cells[at] for name, at in names.items() if at < len(cells)}
+
+
+def _records(
+    lines: Sequence[str], form: StatementMapping, is_movement: Callable[[Sequence[str]], bool]
+) -> Iterator[tuple[int, list[str]]]:
     """The fields of each row, and the number of its lines.
 
     A row goes on in the next line only within a quoted text that ends as it should. Any other quotation mark is text:
-    the one that a payer typed must not hide the rows behind it.
+    the one that a payer typed must not hide the rows behind it. ``is_movement``: whether fields are a movement's.
     """
     if not form.quote or not any(form.quote in line for line in lines):
         return zip(repeat(1), csv.reader(lines, delimiter=form.delimiter, quoting=csv.QUOTE_NONE), strict=False)
-    return _quoted_records(lines, form)
+    return _quoted_records(lines, form, is_movement)
 
 
-def _quoted_records(lines: Sequence[str], form: StatementMapping) -> Iterator[tuple[int, list[str]]]:
-    [(usual, _)] = Counter(line.count(form.delimiter) for line in lines[:_MEASURED]).most_common(1)
+def _quoted_records(
+    lines: Sequence[str], form: StatementMapping, is_movement: Callable[[Sequence[str]], bool]
+) -> Iterator[tuple[int, list[str]]]:
+    usual = _usual_columns(lines[:_MEASURED], form)
+
+    def is_row(fields: Sequence[str]) -> bool:
+        return len(fields) >= usual and is_movement(fields)
+
     at = 0
     while at < len(lines):
         taken, text = 1, lines[at]
-        marks = text.count(form.quote)
-        fields = text.split(form.delimiter) if marks == 0 else None if marks % 2 else _fields(text, form)
+        fields = _strict_fields(text, form) if form.quote in text else text.split(form.delimiter)
+        if fields is None and _strict_fields(text + form.quote, form):  # a quoted text is open at the line's end
+            taken = _lines_of_record(lines[at : at + _LONGEST_RECORD], form, is_row)
+            joined = _strict_fields("\n".join(lines[at : at + taken]), form)
+            taken, fields = (taken, joined) if joined and len(joined) >= usual else (1, None)
         if fields is None:
-            end = _end_of_record(lines, at, form, usual)
-            joined = _strict_fields("\n".join(lines[at:end]), form) if end else None
-            joined = joined if joined and len(joined) > usual else None
-            taken = end - at if joined else 1
-            plain = [one.strip(form.quote) for one in text.split(form.delimiter)]
-            fields = joined or _strict_fields(text, form) or plain
+            fields = _plain_fields(text, form) if text.count(form.quote) % 2 else _fields(text, form)
         yield taken, fields
         at += taken
 
 
-def _end_of_record(lines: Sequence[str], start: int, form: StatementMapping, usual: int) -> int:
-    """The end of the next line with an odd number of quotation marks; 0 if what is before it are rows of their own."""
-    for at in range(start + 1, len(lines)):
-        if lines[at].count(form.quote) % 2:
-            return at + 1
-        if usual and lines[at].count(form.delimiter) >= usual:
-            return 0
-    return 0
+def _usual_columns(lines: Sequence[str], form: StatementMapping) -> int:
+    """The number of columns that most rows of one line have, without empty ones at their ends."""
+    widths: Counter[int] = Counter()
+    is_within = False
+    for line in lines:
+        if line.count(form.quote) % 2:
+            is_within = not is_within
+        elif not is_within and (fields := _strict_fields(line.rstrip(form.delimiter), form)) and len(fields) > 1:
+            widths[len(fields)] += 1
+    return max(widths, key=widths.__getitem__, default=1)
+
+
+def _lines_of_record(lines: Sequence[str], form: StatementMapping, is_row: Callable[[Sequence[str]], bool]) -> int:
+    """The lines up to the next with an odd number of quotation marks; 1 if they are rows of their own."""
+    for at, line in enumerate(lines[1:], 1):
+        if line.count(form.quote) % 2:
+            return 1 if all(is_row(_plain_fields(one, form)) for one in (lines[0], line)) else at + 1
+        if is_row(_strict_fields(line, form) or []):
+            return 1
+    return 1
+
+
+def _plain_fields(text: str, form: StatementMapping) -> list[str]:
+    """The fields of one row where quotation marks are text."""
+    return [one.strip(form.quote) for one in text.split(form.delimiter)]
 
 
 def _fields(text: str, form: StatementMapping, *, strict: bool = False) -> list[str]:

@@ -133,7 +133,7 @@ def parse_statement_file(
 
 
 def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[BankStatement], list[str]]:
-    if unsupported := unsupported_files.describe_unsupported(content):
+    if unsupported := unsupported_files.describe_unsupported(content, is_table=mapping is not None):
         raise StatementError(f"This is not a bank statement: the file is {unsupported}")
     if mapping is not None:
         return csv_statements.parse_statements(content, mapping), []

@@ -7,33 +7,49 @@ from typing import Final
 _ASK: Final = "Ask the bank for statements, camt.053 or MT940."
 _SAVE: Final = "Save the table as a CSV file, and import that with a mapping."
 _UNPACK: Final = "Unpack it first."
-_KINDS: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), kind)
-    for pattern, kind in (
-        (rb"%PDF-", f"a PDF document. {_ASK}"),
-        (rb"\xd0\xcf\x11\xe0|<\?mso-application|<html[^>]{0,500}office:excel", f"a spreadsheet. {_SAVE}"),
-        (rb"7z\xbc\xaf|Rar!\x1a|BZh[1-9]|\xfd7zXZ|\x28\xb5\x2f\xfd", f"an archive of another kind than zip. {_UNPACK}"),
-        (rb"<!doctype html|<html", "a web page, such as the bank's sign-in page. Download the statement again."),
-        (
-            rb"OFXHEADER|(?:<\?xml[^>]{0,200}>\s*)?(?:<\?OFX[^>]{0,200}>\s*)?<OFX>",
-            f"OFX, for home accounting. {_ASK}",
-        ),
-        (rb"!Type:|!Account", f"QIF, for home accounting. {_ASK}"),
-        (rb"01,\w*,\w*,\d{6},\d{0,4},[\w,]*/", f"BAI2. {_ASK}"),
-        (rb"00000\d{9}05", f"CODA, as banks in Belgium have. {_ASK}"),
-        (rb"01\d{5} {4}\d{5}.{5}", f"CFONB 120, as banks in France have. {_ASK}"),
-        (rb"MIME-Version:|-----BEGIN", "signed or encrypted. Take the statement out of it first."),
-    )
+_Kinds = tuple[tuple[re.Pattern[bytes], str], ...]
+
+
+def _kinds(*kinds: tuple[bytes, str]) -> _Kinds:
+    return tuple((re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in kinds)
+
+
+_NO_TABLES: Final = _kinds(
+    (rb"%PDF-", f"a PDF document. {_ASK}"),
+    (rb"\xd0\xcf\x11\xe0|<\?mso-application|<html[^>]{0,500}office:excel", f"a spreadsheet. {_SAVE}"),
+    (
+        rb"7z\xbc\xaf|Rar!\x1a|BZh[1-9]1AY&SY|\xfd7zXZ|\x28\xb5\x2f\xfd",
+        f"an archive of another kind than zip. {_UNPACK}",
+    ),
+    (rb"<!doctype html|<html", "a web page, such as the bank's sign-in page. Download the statement again."),
 )
+_OTHER_TEXTS: Final = _kinds(
+    (
+        rb"OFXHEADER|(?:<\?xml[^>]{0,200}>\s*)?(?:<\?OFX[^>]{0,200}>\s*)?<OFX>",
+        f"OFX, for home accounting. {_ASK}",
+    ),
+    (rb"!Type:|!Account", f"QIF, for home accounting. {_ASK}"),
+    (rb"01,\w*,\w*,\d{6},\d{0,4},[\w,]*/", f"BAI2. {_ASK}"),
+    (rb"00000\d{9}05[^\r\n]{112}(?:[\r\n]|$)", f"CODA, as banks in Belgium have. {_ASK}"),
+    (rb"01\d{5} {4}\d{5}.{5}", f"CFONB 120, as banks in France have. {_ASK}"),
+    (rb"MIME-Version:|-----BEGIN", "signed or encrypted. Take the statement out of it first."),
+)
+"""A table may begin as these do: they are not looked for if there is a mapping."""
 _SNIFFED: Final = 4096
 
 
-def describe_unsupported(content: bytes) -> str | None:
-    """What a file is that is no bank statement, and what to do; None if it is not known."""
+def describe_unsupported(content: bytes, *, is_table: bool = False) -> str | None:
+    """What a file is that is no bank statement, and what to do; None if it is not known.
+
+    ``is_table``: there is a mapping for it.
+    """
     begin = content[:_SNIFFED].lstrip(b"\xef\xbb\xbf \t\r\n\x00")
     if not begin:
         return "empty. Download it again."
-    return next((kind for pattern, kind in _KINDS if pattern.match(begin)), None)
+    return next(
+        (kind for pattern, kind in (_NO_TABLES if is_table else _NO_TABLES + _OTHER_TEXTS) if pattern.match(begin)),
+        None,
+    )
 
 
 def describe_packed(packed: zipfile.ZipFile) -> str | None:
