@@ -104,6 +104,25 @@ def test_a_part_of_the_second_line_names_a_member_nearly() -> None:
     assert "unnamed" not in likeness("First Church", "FIRST CHURCH", "CHURCH", in_family=True).vetoes
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "second", "is_called_so"),
+    [
+        ("American Legion Unit 8", "AMERICAN LEGION", "8 SMITH", True),
+        ("American Legion Auxiliary Unit 8", "AMERICAN LEGION", "8 SMITH", False),
+        ("American Legion Auxiliary 8", "AMERICAN LEGION", "8 SMITH", False),
+        ("Fraternal Order of Eagles Auxiliary 3006", "FRATERNAL ORDER OF EAGLES", "3006 LARAMIE", False),
+        ("Phi Theta Kappa Alpha Alpha", "PHI THETA KAPPA", "ALPHA ALPHA CHAPTER", True),
+        ("Phi Theta Kappa Alpha", "PHI THETA KAPPA", "ALPHA ALPHA CHAPTER", False),
+        ("Alpha Phi Gamma Chapter", "ALPHA PHI ALPHA FRATERNITY", "GAMMA CHAPTER", False),
+    ],
+)
+def test_a_member_is_called_by_its_words_as_often_as_it_has_them(
+    name: str, first: str, second: str, is_called_so: bool
+) -> None:
+    """And an organisation beside it is another one."""
+    assert (likeness(name, first, second, in_family=True).score >= 0.95) is is_called_so
+
+
 def test_other_names_count_a_little_less_and_tell_no_members() -> None:
     names = ["OXFAM", "OXFAM SCOTLAND"]
     here = Party(["Oxfam"], "1 John Smith Drive", "Oxford", None, "OX4 2JY", "GBR")

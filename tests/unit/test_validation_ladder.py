@@ -24,7 +24,7 @@ from almoner.nonprofits.legal_status.domain import (
     status_of_listed_organisation,
     status_of_us_organisation,
 )
-from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
+from almoner.nonprofits.organisations.domain import Namesake, Organisation, OrganisationSource
 from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_registry_number
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.validation.requests import register_rules
@@ -459,3 +459,29 @@ def test_a_linked_charity_may_be_named_with_its_main_charity(name: str, verdict:
     linked, main = listed(name="THE ROSE WARD FUND"), listed(name="BRAMBLE HOSPITAL CHARITY")
     facts = seen("CCEW", listed=linked, main=main, asked=replace(ASKED, name=name, registry_name="CCEW"))
     assert ladder.evaluate_rules(facts, RULES).outcome.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "line", "other", "reason"),
+    [
+        ("PHI THETA KAPPA", "Beta Alpha Chapter", "ALPHA BETA CHAPTER", "BETA ALPHA CHAPTER", "member_not_named"),
+        ("BETA SIGMA PHI", "Alpha Beta", "BETA ALPHA", "ALPHA BETA", "member_not_named"),
+        ("AMERICAN LEGION", "Post 8 District 12", "POST 12 DISTRICT 8", "POST 8 DISTRICT 12", "member_not_named"),
+        ("AMERICAN LEGION", "Post 8 12", "8 POST 12", "POST 8 12", "member_not_named"),
+        ("PHI THETA KAPPA", "Alpha", "ALPHA ALPHA", "ALPHA", "other_number_fits_better"),
+        ("PHI THETA KAPPA", "Alpha Alpha", "ALPHA ALPHA", "ALPHA", None),
+        ("BETA SIGMA PHI", "Chapter An", "CHAPTER AL", "CHAPTER AN", "member_not_named"),
+        ("BETA SIGMA PHI", "Alpha Beta Chapter", "CHAPTER ALPHA BETA", "ALPHA BETA CHAPTER", None),
+        ("AMERICAN LEGION", "Post 5 Reese", "5 REESE POST", "POST 5 REESE", None),
+    ],
+)
+def test_words_in_another_order_name_another_member(
+    family: str, name: str, line: str, other: str, reason: str | None
+) -> None:
+    """Only the place of the one word for what it is counts for nothing."""
+    here = listed(name=family, secondary_name=line)
+    values: dict[str, Any] = {member: getattr(here, member, None) for member in Namesake.__dataclass_fields__}
+    values |= {"secondary_name": other, "number_key": "837654321", "same_first_line": True}
+    facts = seen(listed=here, namesakes=1, others=[Namesake(**values)], asked=replace(ASKED, name=f"{family} {name}"))
+    reasons = ladder.evaluate_rules(facts, RULES).outcome.reasons
+    assert (reason in reasons) if reason else not {"member_not_named", "other_number_fits_better"} & {*reasons}

@@ -3,6 +3,7 @@
 The constants were chosen by cross-validation on labelled pairs (docs/evidence/matching.md).
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -67,6 +68,8 @@ _OTHER_KINDS: Final = frozenset(
     "crew daughters detachment junior ladies pack rebekah sons squadron troop women".split()
 )
 """Further words that say what kind of member one is."""
+MEMBER_KINDS: Final = _CHAPTER_WORDS | _OTHER_KINDS
+"""Words that say what kind of member of its family an organisation is."""
 
 _prepare = lru_cache(maxsize=4096)(prepare_name)
 
@@ -140,14 +143,19 @@ def _is_usual_name(
 ) -> bool:
     """Whether people call a member so: POST 8 of the American Legion, CHEYENNE ELKS LODGE 660.
 
-    Every word is of one of the two lines, or says what kind of member it is where the second line does not. It has the
-    whole first line, or the telling word of it and the whole second line, in which a word counts more than a number.
+    Every word is of one of the two lines, as often as there, or says what kind of member it is where the second line
+    does not. It has the whole first line, or the telling word of it and the whole second line, in which a word counts
+    more than a number.
     """
-    asked, own = set(searched_name.words), set(second.words)
-    kinds = _CHAPTER_WORDS - _AREAS
+    counts, own_counts = Counter(searched_name.words), Counter(second.words)
+    asked, own = set(counts), set(own_counts)
+    kinds = _CHAPTER_WORDS - _AREAS - BRANCH_WORDS
     if own & (kinds | BRANCH_WORDS | _OTHER_KINDS):
         kinds = frozenset()
-    if asked - own - set(normalise_text(first.name).split()).union(first.words) - kinds or not stated:
+    first_counts = Counter(first.words)
+    allowed = own_counts + (Counter(normalise_text(first.name).split()) | first_counts) + Counter(kinds)
+    once = any(counts[word] < own_counts[word] for word in stated)
+    if counts - allowed or once or not stated or any(0 < counts[word] < first_counts[word] for word in asked):
         return False
     missing = set(first.words) - asked
     if not missing:

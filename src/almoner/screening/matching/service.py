@@ -5,6 +5,7 @@ from typing import Final
 from almoner.screening.matching.agreement import (
     CERTAIN_SCORE,
     LIKELY_SCORE,
+    MEMBER_KINDS,
     RARE_NAME_WEIGHT,
     best_name_likeness,
     compare_parties,
@@ -24,6 +25,7 @@ __all__ = [
     "ENGINE_VERSION",
     "FLAG_SCORE",
     "LIKELY_SCORE",
+    "MEMBER_KINDS",
     "RARE_NAME_WEIGHT",
     "PostingLists",
     "WatchlistMatcher",

@@ -118,9 +118,18 @@ def _is_other_member(other: Namesake, listed: Organisation) -> bool:
     return other.same_first_line and _line_words(other) != _line_words(listed)
 
 
-def _line_words(one: Organisation | Namesake) -> frozenset[str]:
-    """The words of its second line: POST 5 REESE and 5 REESE POST are one."""
-    return frozenset(matching.prepare_name(one.secondary_name or "").words)
+def _line_words(one: Organisation | Namesake) -> list[str]:
+    """The words of its second line, the word for what it is first: POST 5 REESE and 5 REESE POST are one.
+
+    Words in another order tell members apart (ALPHA BETA, BETA ALPHA), and so do words beside two kinds or two numbers,
+    as one cannot know what belongs together (8 POST 12).
+    """
+    words = normalise_search_text(one.secondary_name).split()
+    kinds = [word for word in words if word in matching.MEMBER_KINDS]
+    if len(kinds) == 1 and sum(any(map(str.isdigit, word)) for word in words) <= 1:
+        words.remove(kinds[0])
+        return kinds + words
+    return words
 
 
 def _elsewhere(other: Namesake, listed: Organisation) -> bool:
