@@ -78,6 +78,9 @@ READ = [
     ("nl", "EUR", "25,=", 2500),
     ("ja", "JPY", "1万5千円", 15000),
     ("ja", "JPY", "３万円", 30000),
+    ("zh", "JPY", "1萬2345", 12345),
+    ("ja", "JPY", "1万5千250", 15250),
+    ("ko", "KRW", "2천500", 2500),
 ]
 
 REFUSED = [
@@ -104,6 +107,9 @@ REFUSED = [
     ("en", "USD", "1 00", AmountProblem.NOT_A_NUMBER),
     ("en", "USD", "1 000'000", AmountProblem.NOT_A_NUMBER),
     ("en", "JPY", "1万", AmountProblem.NOT_A_NUMBER),
+    ("ja", "JPY", "1万5", AmountProblem.NOT_A_NUMBER),
+    ("ko", "KRW", "2천5", AmountProblem.NOT_A_NUMBER),
+    ("zh", "JPY", "1万5千25", AmountProblem.NOT_A_NUMBER),
     ("ja", "JPY", "１０．５", AmountProblem.TOO_MANY_DECIMALS),
     ("en", "USD", ".5", AmountProblem.NOT_A_NUMBER),
     ("en", "USD", "12 EUR", AmountProblem.NOT_A_NUMBER),

@@ -19,8 +19,11 @@ _MARKLESS: Final = re.compile(
     rf"(\d{{1,3}}(?P<group>[{_SPACES}{_APOSTROPHES}])\d{{3}}(?:(?P=group)\d{{3}})*)([.,]\d{{1,2}})?", re.ASCII
 )
 """Groups parted by blanks or apostrophes, which no language has as its decimal mark."""
-_MYRIADS: Final = re.compile(r"(?:(\d{1,4})[\u4e07\u842c\ub9cc])?(?:(\d)[\u5343\ucc9c])?(\d{0,4})")
-"""East Asian amounts such as 1\u4e075\u5343 (15,000)."""
+_MYRIADS: Final = re.compile(
+    r"(?:(\d{1,4})[\u4e07\u842c\ub9cc])?(?:(\d)[\u5343\ucc9c](\d{3})?|(?<=[\u4e07\u842c\ub9cc])(\d{4})?)"
+)
+"""East Asian amounts such as 1\u4e075\u5343 (15,000). Fewer digits behind the unit have two meanings: people say
+1\u4e075 for 15,000."""
 _NO_CENTS: Final = re.compile(r"[.,:][-\u2013\u2014=]{1,2}$|/[-=]$")
 """``10,-``, ``10:-``, ``10/-``."""
 _WIDE: Final = {code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFF01, 0xFF5F), 0xFFE1, 0xFFE5)}
@@ -87,7 +90,7 @@ def parse_amount(entered_text: str, currency: str, locale: Locale) -> int | Amou
     if parted := _MARKLESS.fullmatch(digits):
         digits = re.sub(r"\D", "", parted[1]) + (parted[3] or "").replace(".", decimal_mark).replace(",", decimal_mark)
     elif locale.language in ("ja", "ko", "zh") and (parted := _MYRIADS.fullmatch(digits)) and not digits.isdecimal():
-        digits = str(int(parted[1] or 0) * 10_000 + int(parted[2] or 0) * 1_000 + int(parted[3] or 0))
+        digits = str(int(parted[1] or 0) * 10_000 + int(parted[2] or 0) * 1_000 + int(parted[3] or parted[4] or 0))
     group = "" if group_mark is None else f"(?:{_similar_marks(group_mark)})"
     whole = rf"\d+|\d{{1,3}}(?:{group}\d{{3}})+" if group else r"\d+"
     if group and (_groups_by_two(locale) or currency in _GROUPED_BY_TWO):
