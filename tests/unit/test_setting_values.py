@@ -142,3 +142,17 @@ def test_line_ends_of_windows_are_no_part_of_a_value() -> None:
     given = read_settings(port="8100\r", time_zone="UTC\r\n", worker_port="\r", trusted_proxies="10.0.0.0/8\r")
     assert (given.port, given.time_zone, given.worker_port) == (8100, "UTC", None)
     assert given.trusted_proxies == [ip_network("10.0.0.0/8")]
+
+
+@pytest.mark.parametrize("name", ["almoner-backup", "almoner-restore"])
+def test_the_scripts_of_backups_stop_without_their_settings(name: str, tmp_path: Path) -> None:
+    settings = tmp_path / "backup.env"
+    command = ["sh", str(SCRIPT.parents[1] / "backup" / name)]
+    environment = {"PATH": "/usr/bin:/bin", "ALMONER_BACKUP_ENV": str(settings)}
+    stopped = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert stopped.returncode != 0
+    assert f"{name} documents" not in stopped.stderr
+    settings.write_bytes(b"echo read\r\n")
+    explained = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (explained.returncode, explained.stdout) == (2, "read\n")
+    assert f"{name} documents" in explained.stderr
