@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from time import monotonic
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
@@ -125,6 +126,36 @@ async def test_a_refusal_is_told_from_a_delay(inbox: Inbox, stage: str, answer: 
 async def test_a_server_that_is_away_is_a_delay() -> None:
     with pytest.raises(MailDelayed, match="the mail server could not be used: it refused the connection"):
         await SmtpTransport(f"smtp://127.0.0.1:{free_port()}", SENDER, TestClock()).send(MAIL)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("smtps://127.0.0.1", "127.0.0.1:[0-9]+ does not begin with TLS: use smtp:// for STARTTLS"),
+        ("smtp://127.0.0.2", "127.0.0.2:[0-9]+ does not offer STARTTLS: use smtps:// "),
+    ],
+)
+async def test_a_server_that_encrypts_otherwise_is_a_delay_with_advice(url: str, why: str) -> None:
+    controller = Controller(Inbox(0), hostname=urlsplit(url).hostname, port=free_port())
+    controller.start()
+    try:
+        with pytest.raises(MailDelayed, match=why):
+            await SmtpTransport(f"{url}:{controller.port}", SENDER, TestClock()).send(MAIL)
+    finally:
+        controller.stop()
+
+
+async def test_a_server_that_refuses_our_tls_is_a_delay() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"\x15\x03\x03\x00\x02\x02\x28")  # alert: handshake failure
+        writer.close()
+
+    listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    async with listening:
+        url = f"smtps://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        with pytest.raises(MailDelayed, match="TLS could not be agreed with it"):
+            await SmtpTransport(url, SENDER, TestClock()).send(MAIL)
 
 
 @pytest.mark.parametrize(

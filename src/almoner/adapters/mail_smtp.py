@@ -28,7 +28,7 @@ _LONGEST_REPLY: Final = 300
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 _FAILURES: Final = (
     ((ssl.SSLCertVerificationError, ssl.CertificateError), "its certificate is not trusted"),
-    ((ssl.SSLError,), "it does not begin with TLS"),
+    ((ssl.SSLError,), "TLS could not be agreed with it"),
     ((socket.gaierror,), "its name does not resolve"),
     ((TimeoutError, aiosmtplib.SMTPTimeoutError), "it did not answer in time"),
     ((ConnectionRefusedError,), "it refused the connection"),
@@ -83,7 +83,8 @@ class SmtpTransport:
         except aiosmtplib.SMTPResponseException as error:
             _raise_delivery_error(error.code >= 500, error)
         except (aiosmtplib.SMTPException, OSError) as error:
-            raise MailDelayed(f"the mail server could not be used: {_describe_failure(error)}") from error
+            why = self._encryption_advice(str(error)) or _describe_failure(error)
+            raise MailDelayed(f"the mail server could not be used: {why}") from error
 
     async def check_connection(self) -> str:
         """Connect, encrypt and authenticate as for an email, without sending one. Raises the error that occurs."""
@@ -102,7 +103,7 @@ class SmtpTransport:
     def _encryption_advice(self, text: str) -> str | None:
         """What to set, if the error's text says that the server encrypts otherwise than the URL says."""
         place = f"{self._host}:{self._port}"
-        if "WRONG_VERSION_NUMBER" in text:
+        if self._implicit_tls and "WRONG_VERSION_NUMBER" in text:
             return f"{place} does not begin with TLS: use smtp:// for STARTTLS"
         if "STARTTLS extension not supported" in text:
             return f"{place} does not offer STARTTLS: use smtps:// and the server's port for TLS, such as 465"
