@@ -13,6 +13,7 @@ from almoner.giving.banking.bank_statements.domain import BankStatement, Stateme
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
 from almoner.kit.money import Money
+from almoner.platform.files import iso20022
 from tests.support.bank_exports import EXPORTS, FEE, GIFT, REFERENCE, Export
 
 TODAY: Final = date(2026, 11, 26)
@@ -119,6 +120,14 @@ def test_m7_what_banks_write_besides_the_standard_is_read(content: str) -> None:
     [found], wrong = service.parse_statement_file(content.encode(), None, None, TODAY)
     assert wrong == []
     assert [one.minor for one in found.movements] == [885]
+
+
+def test_m7_a_cdata_section_keeps_its_ampersands() -> None:
+    content = CAMT.replace(">Company Name<", "><!-- <![CDATA[ & --><![CDATA[A & B <&C;]]><").replace(
+        ">455454654<", ">D & E<"
+    )
+    texts = list(iso20022.descendant_texts(iso20022.parse_message(content.encode())[2]))
+    assert {"A & B <&C;", "D & E"} <= set(texts)
 
 
 @pytest.mark.parametrize("content", [STA.encode("cp850"), STA.encode("cp1252"), STA.replace("\n:", "\n  :").encode()])

@@ -30,7 +30,7 @@ _AROUND: Final = b" \t\r\n\x00\x1a"
 """Blank lines, and what older systems end files with."""
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w-]+)""")
-_BARE: Final = re.compile(rb"&(?!#?\w{1,30};)")
+_BARE: Final = re.compile(rb"(<!\[CDATA\[.*?(?:]]>|\Z)|<!--.*?(?:-->|\Z))|&(?!#?\w{1,30};)", re.DOTALL)
 _CONTROLS: Final = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
 """What payers typed, and what some banks write as it is: it makes the XML invalid and changes nothing that counts."""
 _ENVELOPES: Final = 4
@@ -86,12 +86,17 @@ def _parsed(content: bytes) -> Element:
     try:
         return _parsed_as_it_is(content)
     except etree.XMLSyntaxError as error:
-        repaired = content if content.startswith(_UTF_16) else _BARE.sub(b"&amp;", _CONTROLS.sub(b" ", content))
+        repaired = content if content.startswith(_UTF_16) else _BARE.sub(_escaped, _CONTROLS.sub(b" ", content))
         if repaired != content:
             with suppress(etree.XMLSyntaxError):  # if it is broken elsewhere, too
                 return _parsed_as_it_is(repaired)
         is_xml = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
         raise MessageRefused(f"its XML is broken in line {error.lineno}" if is_xml else "it is no XML") from error
+
+
+def _escaped(found: re.Match[bytes]) -> bytes:
+    """A bare ampersand; a CDATA section or comment as it is."""
+    return found[1] or b"&amp;"
 
 
 def _parsed_as_it_is(content: bytes) -> Element:
