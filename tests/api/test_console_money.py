@@ -13,6 +13,7 @@ from almoner.access.people.domain import Person
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.dispute_evidence.domain import MAX_TEXT
 from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.banking.bank_statements import service as bank_statements
 from tests.support import bank, camt, clamd, factories, hostile_pdfs, transfers
 from tests.support import giving as support
 from tests.support.browsing import Browser
@@ -24,7 +25,7 @@ from tests.support.hostile_files import HONEST, JPEG, PDF, PNG
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import gift, settled, simulate, uuid_of
 from tests.support.refunds import begun
-from tests.support.reports import report
+from tests.support.reports import imported, report
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
 
@@ -89,6 +90,27 @@ async def test_a_refund_by_bank_transfer_names_its_reference(service: Service, a
     for part in (f"Payer {payer}", f"Text of the transfer {named}", "Amount of the donation $25.00"):
         assert part in words(olive), part
     assert f"Enter {held.provider_payment} as the reference of your transfer" in words(olive)
+
+
+async def test_a_provider_payout_is_not_the_payer_of_a_card_payment(
+    service: Service, api: Client, olive: Browser
+) -> None:
+    giving = await support.open_session(service, api)
+    held = await held_for(giving, "short")
+    reference, payer = factories.unique("po"), factories.unique("Provider Payouts")
+    report_ = await imported(service, report(("payment", held.provider_payment, 24.99, 0.5), reference=reference))
+    assert report_.matched == 1
+    name = factories.unique("B")
+    came = camt.entry(name, 2449, words=reference, name=payer, currency="USD")
+    await bank.stated(service, camt.statement(came, reference=factories.unique("S"), currency="USD"))
+    async with service.db.write() as tx:
+        line = await tx.fetchval("select id from bank_statement_line where bank_reference = $1", name)
+        await bank_statements.assign_line_to_provider_payout(tx, line, "fake", reference, assigned_by="officer")
+    async with service.db.read() as tx:
+        assert (await bank_statements.get_details(tx, line)).line.matched_as == "settlement"
+        assert await bank_statements.find_unallocated_reason(tx, line) is None
+    await olive.open(f"{HOME}/unallocated-payments/{service.db.deployment.ids.text('heldpayment', held.id)}/refund")
+    assert payer not in words(olive)
 
 
 async def test_a_refund_is_begun_and_a_failed_one_is_handled(

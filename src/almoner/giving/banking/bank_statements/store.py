@@ -233,7 +233,7 @@ async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | 
         select u.reason from bank_statement_line b
         join settlement_line l on l.settlement_id = b.settlement_id
         join unallocated_payment u on u.id = l.unallocated_payment_id
-        where b.id = $1 limit 1
+        where b.id = $1 and b.matched_as = 'donation' limit 1
         """,
         line_id,
     )
@@ -244,12 +244,12 @@ _MOVEMENT_OF_LINE: Final = ", ".join(f"b.{column.strip()}" for column in _MOVEME
 
 
 async def movements_of_unallocated_payments(tx: Tx, payments: Sequence[UUID]) -> dict[UUID, BankMovement]:
-    """The bank transfers by which unallocated payments arrived."""
+    """The bank transfers by which unallocated payments arrived; not the provider payouts that contain card payments."""
     rows = await tx.fetch(
         f"""
         select s.unallocated_payment_id, {_MOVEMENT_OF_LINE}
         from settlement_line s join bank_statement_line b on b.settlement_id = s.settlement_id
-        where s.unallocated_payment_id = any($1) and s.kind = 'payment'
+        where s.unallocated_payment_id = any($1) and s.kind = 'payment' and b.matched_as = 'donation'
         """,
         payments,
     )
