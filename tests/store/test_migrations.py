@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -78,6 +79,47 @@ async def test_an_index_is_built_while_others_write_and_two_migrate(
         assert await other.fetchval("select indisvalid from pg_index where indexrelid = 'thing_name'::regclass")
         await worker.close()
         await other.close()
+
+
+def test_an_index_of_a_table_with_rows_is_built_concurrently() -> None:
+    """All but those of the baseline, and of tables that the same revision creates."""
+    blocking = {
+        file.name: found
+        for file in (Path(migrations.__file__).parent / "versions").glob("r*.py")
+        if (found := re.findall(r"create (?:unique )?index (?!concurrently)\w+ on (\w+)", file.read_text()))
+        and not all(f"create table {table} " in file.read_text() for table in found)
+    }
+    assert blocking == {}
+
+
+async def test_earlier_reports_get_their_totals_after_an_interruption(postgres_server: PostgresServer) -> None:
+    """One that is not complete gets none; an index that was left behind is built anew."""
+    async with unmigrated(postgres_server) as database:
+        dsn = database.owner_dsn
+        versions = str(Path(migrations.__file__).parent / "versions")
+        await asyncio.to_thread(upgrade, dsn, versions, "r0007")
+        owner = await asyncpg.connect(dsn)
+        for report in UUID(int=1), UUID(int=2):
+            await owner.execute(
+                "insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at) "
+                "values ($1, 'simple', $1::uuid::text, 'XTS', '2026-03-02', sha256(''), $2, now())",
+                report,
+                report.int,
+            )
+            await owner.execute(
+                "insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, "
+                "gross_minor, fee_minor, net_minor, status, reason, created_at, checked_at, status_changed_at) "
+                "values ($1, $1, 'simple', 'XTS', 'payment', 'p', 100, 3, 97, 'exception', 'unknown_payment', "
+                "now(), now(), now())",
+                report,
+            )
+        await owner.execute("create index settlement_line_unmatched on settlement_line (id)")
+        await asyncio.to_thread(migrations.migrate, dsn)
+        totals = await owner.fetch("select lines, fee_minor, net_minor from settlement order by lines")
+        built = await owner.fetchval("select pg_get_indexdef('settlement_line_unmatched'::regclass)")
+        await owner.close()
+    assert [tuple(row) for row in totals] == [(1, 3, 97), (2, None, None)]
+    assert "(settlement_id)" in built
 
 
 @pytest.mark.parametrize("revision", ["0001", "0001a", "0105", "r0001", "r0001_0123456789ab"])

@@ -18,8 +18,6 @@ create function watchlist_entry_text(entry_key text, names jsonb, identifiers te
     return watchlist_text(array_to_string(array[entry_key] || array(
         select one ->> 'text' from jsonb_array_elements(names) as one
     ) || identifiers || note, E'\\n'));
-create index watchlist_entry_text on watchlist_entry
-    using gin (watchlist_entry_text(entry_key, names, identifiers, note) gin_trgm_ops) where until_load_id is null;
 """
 
 

@@ -14,17 +14,10 @@ UPGRADE = """
 alter table settlement
     add column fee_minor bigint,
     add column net_minor bigint,
-    add constraint settlement_totals check ((fee_minor is null) = (net_minor is null));
-update settlement s set fee_minor = added.fee_minor, net_minor = added.net_minor
-from (
-    select settlement_id, count(*) as lines, sum(fee_minor) as fee_minor, sum(net_minor) as net_minor
-    from settlement_line group by settlement_id
-) added
-where added.settlement_id = s.id and added.lines = s.lines;
+    add constraint settlement_totals check ((fee_minor is null) = (net_minor is null)) not valid;
 create trigger settlement_totals_immutable before update on settlement for each row
     when (old.fee_minor is not null) execute function guard_immutable();
 grant update (fee_minor, net_minor) on settlement to almoner_app;
-create index settlement_line_unmatched on settlement_line (settlement_id) where status <> 'matched';
 """
 
 
