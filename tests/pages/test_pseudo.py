@@ -69,7 +69,7 @@ ELSEWHERE = {
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"
         r"|remittance\.|give\.transfer(_held\.\w+)?$|transfer\."
         r"|give\.(giftaid|dedication|problem\.(giftaid|dedication|title|house|road|city|postcode))"
-        r"|site\.|page\.(website|privacy|terms|imprint|contact|back)$|gift\.soon\.|thanks\.aid$|give\.problem\.((first|last|recipient)_name|recipient_email)\.missing$",
+        r"|site\.|page\.(rewritten|website|privacy|terms|imprint|contact|back)$|gift\.soon\.|thanks\.aid$|give\.problem\.((first|last|recipient)_name|recipient_email)\.missing$",
         key,
     )
 }

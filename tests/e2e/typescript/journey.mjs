@@ -39,8 +39,13 @@ for (const { id, resource, method, args } of plan.calls) {
 const seen = new Set();
 for await (const organisation of client.organisations.search({ pageSize: 100, countryCode: "USA" })) seen.add(organisation.id);
 
-const everything = await client.validationSubmissions.list({ organisationIds: [] }).catch((error) => error);
-if (everything.code !== "bad_request") throw new Error("an empty list is a filter that nothing passes");
+let refusal;
+try {
+  await client.validationSubmissions.list({ organisationIds: [] });
+} catch (error) {
+  refusal = error;
+}
+if (refusal?.code !== "bad_request") throw new Error("an empty list is a filter that nothing passes");
 
 let sent = 0;
 const keys = [];
