@@ -271,12 +271,32 @@ def test_a_person_is_found_as_other_languages_write_the_name(asked: str) -> None
         ("Hesbolar", "HIZBALLAR"),
         ("Хезболлар", "HIZBALLAR"),
         ("Χεζμπολάρ", "HIZBALLAR"),
+        ("Hesbolar 1", "HIZBALLAR"),
+        ("Хезболлар №5", "HIZBALLAR"),
+        ("Hizballar-2024", "HIZBALLAR"),
     ],
 )
 @pytest.mark.parametrize("country", ["DEU", "USA"])
 def test_a_body_is_found_as_other_languages_write_the_name(asked: str, listed: str, country: str) -> None:
     matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"])
     assert matcher.find_matches(indexing.prepare_subject(SubjectDetails("organisation", (asked,), (country,))))
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed", "flagged"),
+    [
+        ("Van Nguyen", "NGUYEN, Van", True),
+        ("In Kim", "KIM, In", True),
+        ("An Kim", "KIM, In", False),
+        ("Al Gorimo", "AL GORIMO", True),
+        ("Al Haddarimo", "AL-HADDARIMO", True),
+        ("Haddarimo", "AL HADDARIMO", True),
+        ("Al Masri", "Ahmed AL MASRI", False),
+    ],
+)
+def test_of_two_names_a_particle_is_one(asked: str, listed: str, flagged: bool) -> None:
+    matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], persons=True)
+    assert bool(matcher.find_matches(indexing.prepare_subject(SubjectDetails("person", (asked,))))) is flagged
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 from anyascii import anyascii
 
-from almoner.screening.matching.service import screening_obstacle
+from almoner.screening.matching.service import person_obstacle, screening_obstacle
 
 UNREAD = {
     "Khmer": "អង្គការ ជំនួយ",
@@ -110,11 +110,34 @@ def test_flags_accents_and_prices_hide_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Бехарад", "Аль-Кармана", "Фонд «Помощь»", "Ίδρυμα Αρωγής", "Ντουμπάγκορ", "ООО «Таджана»"]
+    "name",
+    [
+        "Бехарад",
+        "Аль-Кармана",
+        "Фонд «Помощь»",
+        "Ίδρυμα Αρωγής",
+        "Ντουμπάγκορ",
+        "ООО «Таджана»",
+        "БЕХАРАД 1",
+        "Фонд Бехарад 2024",
+        "№ 5 Бехарад",
+        "Ντουμπάγκορ II",
+    ],
 )
 def test_one_word_of_another_script_may_be_spelt_otherwise_or_translated(name: str) -> None:
     assert screening_obstacle([name]) == "script_uncertain"
     assert screening_obstacle(["Relief Fund", name]) == "script_uncertain"
+
+
+@pytest.mark.parametrize(
+    ("names", "obstacle"),
+    [
+        (["Van Nguyen", "Al Gore", "La Toya", "In Kim", "An Vo", "Thi Van", "Sa Kim", "Jean-Luc"], None),
+        (["Karajine", "Al-Haddar", "Karajine 5", "Karajine, 1", "Karajine ❤"], "single_name"),
+    ],
+)
+def test_a_person_with_two_written_names_has_no_single_name(names: list[str], obstacle: str | None) -> None:
+    assert {name: person_obstacle(name) for name in names} == dict.fromkeys(names, obstacle)
 
 
 @pytest.mark.parametrize("name", ["ООО Casper", "НКО «Open Door»", "Τράπεζα Casper", "СОВЕТ ТРЕСТ"])

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from almoner.screening.matching.domain import PersonObstacle, ScreeningObstacle
 from almoner.screening.matching.scripts import COMPARED_BY_SOUND, has_look_alikes, unsupported_scripts
-from almoner.screening.matching.words import prepare_name
+from almoner.screening.matching.words import prepare_name, without_numbers
 
 
 def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
@@ -20,12 +20,18 @@ def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
 
 def person_obstacle(name: str) -> PersonObstacle | None:
     """Why a person's name cannot be compared; None if it can."""
-    return screening_obstacle([name]) or ("single_name" if len(prepare_name(name, is_person=True).words) == 1 else None)
+    return screening_obstacle([name]) or ("single_name" if _is_single_name(name) else None)
+
+
+def _is_single_name(name: str) -> bool:
+    """Whether a person's name is one word: AL-HADDAD, but not AL HADDAD, nor VAN NGUYEN."""
+    return len(without_numbers(prepare_name(name, is_person=True))) == 1
 
 
 def _is_one_foreign_word(name: str) -> bool:
-    """Whether a name is one Cyrillic or Greek word, which a list may spell otherwise or translate: ХЕЗБОЛЛА, БАЗА."""
+    """Whether a name is one Cyrillic or Greek word, which a list may spell otherwise or translate: ХЕЗБОЛЛА, БАЗА 1."""
     if name.isascii():
         return False
     prepared = prepare_name(name)
-    return prepared.sounds is not None and len(prepared.words) == 1 and prepared.words[0] not in name.lower()
+    words = without_numbers(prepared)
+    return prepared.sounds is not None and len(words) == 1 and words[0] not in name.lower()

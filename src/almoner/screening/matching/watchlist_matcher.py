@@ -27,7 +27,7 @@ from almoner.screening.matching.domain import (
 from almoner.screening.matching.index import NameIndex
 from almoner.screening.matching.sound_comparison import is_contained_by_sound
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.words import prepare_name
+from almoner.screening.matching.words import prepare_name, without_particles
 
 FLAG_SCORE: Final = 0.7
 """The score from which a match is flagged for review."""
@@ -187,9 +187,11 @@ def _count_words(name: PreparedName) -> int:
 
 
 def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> bool:
-    """Whether both names are the same single rare word."""
-    same = len(searched_name.words) == len(listed.words) == 1 and searched_name.joined == listed.joined
-    return same and len(searched_name.joined) >= _MIN_NAME_LETTERS and identifies_by_name_alone(searched_name)
+    """Whether both names are the same single rare word, particles aside."""
+    words, listed_words = without_particles(searched_name.words), without_particles(listed.words)
+    if len(words) != 1 or [*words] != [*listed_words] or len(words[0]) < _MIN_NAME_LETTERS:
+        return False
+    return identifies_by_name_alone(searched_name if len(searched_name.words) == 1 else prepare_name(words[0]))
 
 
 def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:

@@ -74,6 +74,9 @@ _GLUED_IN_FRONT: Final = "pjsc ojsc cjsc jsc ooo oao zao pao tov fze llc ltd".sp
 _GLUED_BEHIND: Final = "gmbh jsc llc ltd limited sarl srl spa fze fzco corp corporation company inc".split()
 _MIN_NUMBER_WEIGHT: Final = 0.9
 _MIN_PLACE_WEIGHT: Final = 0.55
+_PARTICLE_WEIGHT: Final = 0.3
+"""The weight of a particle of a person's name beside its only other word."""
+_BETWEEN_NAMES: Final = re.compile(r"[\s,;]+")
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
 _MAX_LETTERS: Final = 1_000
 """The most letters of a name that are read, before and after romanisation, which can multiply them."""
@@ -247,7 +250,9 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
     if bare is None and not given.isascii() and (rest := strip_glued_form(given)):
         bare = normalise_text(rest).split()
     if is_person:
-        return NameTokens(tuple(_without_weak(words, initials=True)), frozenset(forms), "".join(words), written)
+        return NameTokens(
+            tuple(_words_of_person(words, given, written.split())), frozenset(forms), "".join(words), written
+        )
     return NameTokens(
         _unify_spelling(words),
         frozenset(forms),
@@ -306,6 +311,23 @@ def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:
     ] or words
 
 
+def _words_of_person(words: Sequence[str], given: str, written: Sequence[str]) -> Sequence[str]:
+    """The words without particles and legal forms, unless these are one of two names: VAN NGUYEN, AL GORE, SA KIM."""
+    strong = _without_weak(words, initials=True)
+    several = len(strong) == 1 and sum(any(map(str.isalpha, part)) for part in _BETWEEN_NAMES.split(given)) > 1
+    return written if several else strong
+
+
+def without_numbers(name: PreparedName) -> tuple[str, ...]:
+    """The words of a name that are no numbers."""
+    return tuple(word for word, kind in zip(name.words, name.kinds, strict=True) if kind not in ("number", "year"))
+
+
+def without_particles(words: Sequence[str]) -> Sequence[str]:
+    """The words of a person's name that are no particles; all if it has no others."""
+    return [word for word in words if len(word) == 1 or word not in STOP_WORDS] or words
+
+
 def _is_assimilated_article(word: str, following: str) -> bool:
     """Whether a word is the Arabic article assimilated to the next word: AN-NUSRA, ASCH-SCHABAB."""
     return len(word) > 1 and word[0] in "ae" and following.startswith(word[1:]) and following != word[1:]
@@ -356,6 +378,8 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
     words, forms, whole, written, bare = tokenise_name(name, is_person=is_person)
     read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]
+    if is_person and len(strong := without_particles(words)) < len(words):
+        weights = [weight if word in strong else _PARTICLE_WEIGHT for word, weight in zip(words, weights, strict=True)]
     if len(words) > 1 and words[-1] in _FORMAL:
         weights[-1] = _FORMAL_WEIGHT
     return PreparedName(

@@ -26,6 +26,7 @@ from almoner.screening.watchlists.domain import (
 )
 
 Shared = TypeVar("Shared", bound=Hashable)
+_NUMBER: Final = re.compile(r"\W*\w*\d\w*")
 _WORD: Final = re.compile(r"\w+")
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -91,13 +92,16 @@ def normalise_identifier(text: str) -> str | None:
 
 
 def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
-    """Prepare a subject's details for comparison, in every romanisation of its names."""
+    """Prepare a subject's details for comparison, in every romanisation of its names.
+
+    Of one word and a number, the word is compared by itself, too: HESBOLA 1.
+    """
     person = subject_details.kind == "person"
     return PreparedSubject(
         tuple(
             name if spelling is text else replace(name, name=text)
             for text in dict.fromkeys(subject_details.names)
-            for spelling in (text, *matching.other_romanisations(text))
+            for spelling in (text, *matching.other_romanisations(text), *_without_number(text))
             if (name := matching.prepare_name(spelling, is_person=person)).words
         ),
         frozenset(subject_details.countries),
@@ -105,6 +109,12 @@ def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
         subject_details.address,
         countries_incomplete=person,
     )
+
+
+def _without_number(text: str) -> tuple[str, ...]:
+    """The name without its numbers if one word is left."""
+    rest = _NUMBER.sub("", text)
+    return (rest,) if rest != text and len(matching.prepare_name(rest).words) == 1 else ()
 
 
 class _EvidenceIndex:
