@@ -88,7 +88,7 @@ ACCEPTED: Final = [
     ),
     pytest.param(
         WITHOUT_CENTRAL,
-        "United Spinal Association Inc",
+        "United Spinal Association Inc Spinal Cord Injury Network Met Wa",
         {"group": ("unknown", "central_body_not_found"), "publication_78": ("unknown", "central_body_not_found")},
         id="a central body in a file that is not loaded blocks nothing",
     ),
