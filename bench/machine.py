@@ -3,6 +3,8 @@
 import os
 import platform
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,6 +55,38 @@ def forget(folder: Path) -> None:
             os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(opened)
+
+
+QUOTA_PERIOD_US: Final = 20_000
+CGROUPS: Final = Path("/sys/fs/cgroup")
+
+
+def can_set_quotas() -> bool:
+    """Whether ``cpu_quota`` works here."""
+    return os.access(_control_groups(), os.W_OK)
+
+
+def _control_groups() -> Path:
+    first_version = CGROUPS / "cpu"
+    return first_version if first_version.is_dir() else CGROUPS
+
+
+@contextmanager
+def cpu_quota(pid: int, cores: float) -> Iterator[None]:
+    """Limit a process to a share of the processor for as long as the block runs. Needs a cgroup that can be written."""
+    group, quota = _control_groups() / f"almoner-bench-{pid}", int(cores * QUOTA_PERIOD_US)
+    group.mkdir()
+    try:
+        if (group / "cpu.cfs_quota_us").exists():
+            (group / "cpu.cfs_period_us").write_text(str(QUOTA_PERIOD_US))
+            (group / "cpu.cfs_quota_us").write_text(str(quota))
+        else:
+            (group / "cpu.max").write_text(f"{quota} {QUOTA_PERIOD_US}")
+        (group / "cgroup.procs").write_text(str(pid))
+        yield
+    finally:
+        (group.parent / "cgroup.procs").write_text(str(pid))
+        group.rmdir()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Writes of a single partner beside those of ten: no row of a partner may block its writers.
+"""Writes of a single partner beside those of ten, and of two servers beside those of one.
 
 ``python -m bench.one_partner``; runs of each in turn.
 """
@@ -9,13 +9,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 
+from bench import machine
 from bench.load import Plan, attack
-from bench.machine import Spent
+from bench.machine import Spent, cpu_quota
 from bench.scale import FULL, Scale
 from bench.stage import Stage, Variant, server, staged
 
 CONNECTIONS = 32
 PARTNERS = (1, 10)
+QUOTA_CORES = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,42 @@ def measure(stage: Stage, scale: Scale, servers: int = 1) -> list[str]:
     return lines
 
 
+def measure_quotas(stage: Stage, scale: Scale) -> list[str]:
+    """A Markdown table of one server and two, each held to a share of a core, so that neither waits for a core.
+
+    Two share no row, lock or queue that makes them slower together if they do twice the work at the same cost.
+    """
+    if not machine.can_set_quotas():
+        return ["Not measured with quotas: no control group of the processor can be written here."]
+    lines = [
+        f"| {QUOTA_CORES} core a server | servers | per second | CPU us app + PostgreSQL | of one |",
+        "|---|---|---|---|---|",
+    ]
+    with ExitStack() as stack:
+        both = [stack.enter_context(server(stage, f"held{number}", "-m", "almoner", "serve")) for number in (1, 2)]
+        for name, (path, body) in KINDS.items():
+            requests = requests_of(stage, 1, path, body)
+            asyncio.run(write(stage, both, requests, scale.seconds))
+            with ExitStack() as held:
+                for one in both:
+                    held.enter_context(cpu_quota(one.pid, QUOTA_CORES))
+                runs: dict[int, list[Written]] = {1: [], 2: []}
+                for turn in range(2 * scale.repeat):
+                    for count in (1, 2):
+                        servers = both if count == 2 else [both[turn % 2]]
+                        runs[count].append(asyncio.run(write(stage, servers, requests, scale.seconds)))
+            shares = [two.rate / one.rate for one, two in zip(runs[1], runs[2], strict=True)]
+            for count in (1, 2):
+                rate, app, database = (
+                    median(getattr(run, field) for run in runs[count]) for field in ("rate", "app_us", "database_us")
+                )
+                share = f"{median(shares):.2f}" if count == 2 else "1.00"
+                lines.append(f"| {name} | {count} | {rate:,.0f} | {app:.0f} + {database:.0f} | {share} |")
+    return lines
+
+
 if __name__ == "__main__":
     with staged(FULL) as filled:
         for number in (1, 2):
             print("\n".join(measure(filled, FULL, number)), flush=True)
+        print("\n".join(measure_quotas(filled, FULL)), flush=True)
