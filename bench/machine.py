@@ -63,7 +63,10 @@ CGROUPS: Final = Path("/sys/fs/cgroup")
 
 def can_set_quotas() -> bool:
     """Whether ``cpu_quota`` works here."""
-    return os.access(_control_groups(), os.W_OK)
+    groups = _control_groups()
+    controllers = groups / "cgroup.subtree_control"  # of version 2
+    has_controller = "cpu" in controllers.read_text().split() if controllers.exists() else groups.name == "cpu"
+    return has_controller and os.access(groups, os.W_OK)
 
 
 def _control_groups() -> Path:
