@@ -45,6 +45,7 @@ _CURRENCIES: Final = {"€": "EUR", "₹": "INR", "₪": "ILS", "₺": "TRY", "�
 """The symbols of one currency each."""
 _SPREADSHEET: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
 """A long number that a spreadsheet has rounded; it is no longer a reference."""
+_DIGIT: Final = re.compile(r"\d")
 _HEADINGS: Final = 30
 _MEASURED: Final = 200
 """The lines from which the usual number of columns is taken."""
@@ -129,8 +130,11 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
     try:
         for taken, fields in _records(lines, form, is_movement):
             number += taken
+            is_known = names is None or bool(names)
+            if is_known and not _DIGIT.search("".join(fields)):
+                continue  # no movement: it has no day
             cells = [" ".join(cell.split()) for cell in fields]
-            if names is None or names:
+            if is_known:
                 yield number, _by_name(cells, names)
             elif (named := _columns_of_heading(cells)).keys() >= set(form.column_names):
                 names = named
@@ -173,9 +177,12 @@ def _quoted_records(
     def is_row(fields: Sequence[str]) -> bool:
         return len(fields) >= usual and is_movement(fields)
 
-    at = 0
+    at = passed = 0
     while at < len(lines):
         taken, text = 1, lines[at]
+        if not text:
+            at, passed = at + 1, passed + 1
+            continue
         fields = _strict_fields(text, form) if form.quote in text else text.split(form.delimiter)
         if fields is None and _strict_fields(text + form.quote, form):  # a quoted text is open at the line's end
             taken = _lines_of_record(lines[at : at + _LONGEST_RECORD], form, is_row)
@@ -183,8 +190,8 @@ def _quoted_records(
             taken, fields = (taken, joined) if joined and len(joined) >= usual else (1, None)
         if fields is None:
             fields = _plain_fields(text, form) if text.count(form.quote) % 2 else _fields(text, form)
-        yield taken, fields
-        at += taken
+        yield passed + taken, fields
+        at, passed = at + taken, 0
 
 
 def _usual_columns(lines: Sequence[str], form: StatementMapping) -> int:
