@@ -14,7 +14,6 @@ import pytest
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey
 from almoner.access.people import service as people
-from almoner.kit.ids import created_at_of_id, new_id
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, AuditEntry
 from almoner.platform.pages.csv_files import csv_line
@@ -222,8 +221,7 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
 
 
 async def test_v8_the_audit_log_is_read_from_a_day_to_a_day(owner: Desk, service: Service) -> None:
-    # IDs never go back within a process, and another test of it may have moved its clock further.
-    service.clock.advance_to(max(service.clock.now(), created_at_of_id(new_id(service.clock.now()))))
+    service.clock.advance_to_newest_id()
     await make(owner, kind="publishable")
     today = service.clock.now().date()
     for first, last, found in (

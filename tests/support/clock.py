@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from almoner.kit.ids import created_at_of_id, new_id
+
 START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
@@ -42,6 +44,10 @@ class TestClock:
     def advance_to(self, moment: datetime) -> datetime:
         """Move business time to a future time."""
         return self.advance(moment - self._now)
+
+    def advance_to_newest_id(self) -> datetime:
+        """Move business time to the newest ID: IDs never go back in a process, where another clock may be further."""
+        return self.advance_to(max(self._now, created_at_of_id(new_id(self._now))))
 
     def set_back(self) -> None:
         """Reset for the next test of a shared service."""
