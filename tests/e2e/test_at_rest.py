@@ -13,7 +13,7 @@ from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.running import free_port
 
-MOST_MEMORY = 94 * 2**20
+MOST_MEMORY = 92 * 2**20
 """Of its own: what it maps of libraries is shared, and more or less of it is in memory."""
 ON_USE = frozenset(
     {

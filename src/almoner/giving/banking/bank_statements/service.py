@@ -21,7 +21,6 @@ from almoner.giving.banking.bank_statements import (
     donor_transfers,
     match_proposals,
     mt940,
-    packed_files,
     store,
     store_gaps,
     store_uploads,
@@ -108,6 +107,8 @@ def parse_statement_file(
     ``own_accounts``: our accounts by currency; statements of other accounts are refused; None accepts any account, as
     in the sandbox.
     """
+    from almoner.giving.banking.bank_statements import packed_files  # on first use: 0.4 MB with tarfile
+
     wrong: list[str] = []
     found: list[BankStatement] = []
     files = packed_files.unpack_archive(content)
