@@ -25,12 +25,13 @@ ON_USE = frozenset(
 OWN_ON_USE = ("almoner.adapters.registers_", "almoner.adapters.watchlist_", "almoner.scim.application")
 
 TELLING = """
-import sys, threading, time
+import ctypes, sys, threading, time
 from pathlib import Path
 
 def tell(asked, told):
     while not asked.exists():
         time.sleep(0.05)
+    ctypes.CDLL(None).malloc_trim(0)  # as the process itself does every minute
     memory = next(line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if "RssAnon" in line)
     part = told.with_suffix(".part")
     part.write_text("\\n".join([memory, *sorted(sys.modules)]))
