@@ -46,6 +46,10 @@ _TABLES: Final = (
     "giving_link",
     "hosted_configuration",
     "disbursement",
+    "validation_invite",
+    "agent_verification",
+    "monitoring_subscription",
+    "eligibility_subscription",
 )
 
 Ask = Callable[[random.Random], str]
@@ -194,6 +198,17 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], donations:
         "validation requests by name": listed("/validation-requests", query=["relief", "society 000123", "000777"]),
         "validation requests, sorted by name": lambda _: "/validation-requests?sort=name&direction=ASC",
         "validation request": one_of("/validation-requests", "validation_request"),
+        "invites": lambda _: "/validation-invites",
+        "invite": one_of("/validation-invites", "validation_invite"),
+        "agents": lambda _: "/agent-verifications",
+        "agents by status": listed("/agent-verifications", status=["pending_review", "approved"]),
+        "agent": one_of("/agent-verifications", "agent_verification"),
+        "monitoring": lambda _: "/monitoring-subscriptions",
+        "monitoring by name": listed("/monitoring-subscriptions", query=["relief", "society 000123", "000777"]),
+        "monitoring subscription": one_of("/monitoring-subscriptions", "monitoring_subscription"),
+        "eligibility": lambda _: "/eligibility-subscriptions",
+        "eligibility by name": listed("/eligibility-subscriptions", query=["relief", "society 000123", "000777"]),
+        "eligibility subscription": one_of("/eligibility-subscriptions", "eligibility_subscription"),
         "events": lambda _: "/events",
         "events of a type": listed("/events", type=["donation.created", "organisation.updated"]),
         "event": one_of("/events", "event"),

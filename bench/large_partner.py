@@ -250,7 +250,8 @@ def _donation(large: LargePartner, places: _Places, number: int) -> Iterator[tup
         )
     if paid:
         liability = places.liabilities[organisation]
-        yield TRANSFER, ("payment_received", identifier, places.clearing, liability, "USD", amount, at)
+        received = ("payment_received", payment) if payment else ("request_allocated", identifier)
+        yield TRANSFER, (*received, places.clearing, liability, "USD", amount, at)
         yield TRANSFER, ("settled", identifier, places.bank, places.clearing, "USD", settled[1], settled[0])
     found = _donation_terms(large.partner, who, tuple(metadata(number).values()))
     yield SEARCH, (large.partner, "donation", identifier, found)

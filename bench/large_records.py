@@ -1,4 +1,4 @@
-"""What else a large account has: its audit log, request log, regular donations, links, forms, and the money's way.
+"""What else a large account has: its logs, regular donations, links, forms, what it follows, and the money's way.
 
 Written by SQL after ``bench.large_partner``: settlements and bank statements of its payments by day, disbursements by
 nonprofit, and the operators' audit log. Rules between rows are not checked.
@@ -18,10 +18,13 @@ REQUESTS: Final = 1_000_000
 AUDIT_ENTRIES: Final = 200_000
 PLANS: Final = 50_000
 PAID_RUNS: Final = 25
+FOLLOWED: Final = 50_000
 NOTE: Final = (
     f"of the partner also {REQUESTS:,} requests in the log, {AUDIT_ENTRIES:,} audit log entries, {PLANS:,} regular "
-    f"donations, {MAX_LINKS:,} giving links, {MAX_CONFIGURATIONS} application forms, {PAID_RUNS} disbursements of each "
-    "nonprofit and one that waits; a settlement and a bank statement of each day"
+    f"donations, {MAX_LINKS:,} giving links, {MAX_CONFIGURATIONS} application forms, {FOLLOWED:,} each of invites, "
+    "agents, monitoring and eligibility subscriptions, "
+    f"{PAID_RUNS} disbursements of each nonprofit and one that waits; "
+    "a settlement and a bank statement of each day"
 )
 
 _API_REQUESTS: Final = """
@@ -72,6 +75,42 @@ insert into hosted_configuration (
 select uuidv7(), partner_id, 'Form ' || n, 'Form ' || n, false, checks, allowed_organisation_types, compliance_flags,
        email_verification, now(), now()
 from hosted_configuration, generate_series(2, $2::int) n where partner_id = $1 and is_default
+"""
+_INVITES: Final = """
+insert into validation_invite (id, partner_id, language, status, created_at, expires_at, status_changed_at)
+select uuidv7(- n * interval '10 minutes'), $1, 'en', (array['open', 'complete', 'expired'])[1 + n % 3],
+       now() - n * interval '10 minutes', now() - n * interval '10 minutes' + interval '14 days', now()
+from generate_series(1, $2::int) n
+"""
+_AGENTS: Final = """
+insert into agent_verification (
+    id, partner_id, validation_request_id, first_name, last_name, email, title, language, email_check, status,
+    created_at, confirmed_at, processed_at, status_changed_at
+)
+select uuidv7(- n * interval '10 minutes'), $1, id, 'Ada', 'Byron ' || n, 'agent' || n || '@charity.example',
+       'Treasurer', 'en', true, case when n % 20 = 0 then 'pending_review' else 'approved' end, created_at, created_at,
+       case when n % 20 > 0 then created_at end, created_at
+from (select *, row_number() over (order by id desc) as n from validation_request where partner_id = $1 limit $2) r
+"""
+_MONITORING: Final = """
+insert into monitoring_subscription (
+    id, partner_id, organisation_id, status, search_name, compliance_status, registration_active, sources,
+    screened_at, created_at, status_changed_at
+)
+select uuidv7(- n * interval '10 minutes'), $1, ($3::uuid[])[1 + n % cardinality($3::uuid[])], 'live',
+       ' relief society ' || lpad(n::text, 6, '0') || ' ', case when n % 20 = 0 then 'fail' else 'pass' end,
+       case when n % 20 = 0 then 'no' else 'yes' end, '[]', now(), now() - n * interval '10 minutes', now()
+from generate_series(1, $2::int) n
+"""
+_ELIGIBILITY: Final = """
+insert into eligibility_subscription (
+    id, partner_id, organisation_id, suggested, search_name, status, eligibility_status, created_at, updated_at,
+    status_changed_at
+)
+select uuidv7(- n * interval '10 minutes'), $1, ($3::uuid[])[1 + n % cardinality($3::uuid[])], '{}',
+       ' relief society ' || lpad(n::text, 6, '0') || ' ', 'live', case when n % 20 = 0 then 'fail' else 'pass' end,
+       now() - n * interval '10 minutes', now(), now()
+from generate_series(1, $2::int) n
 """
 _DISBURSEMENTS: Final = """
 insert into disbursement (
@@ -125,7 +164,10 @@ select uuidv7(made.imported_at - now()), made.id, position, 'DE00BENCH', begins_
        case position when 1 then s.id end, case position when 1 then 'rule' end, made.imported_at, made.imported_at
 from made join settlement s on s.provider = 'bench' and s.settled_on = made.begins_on, generate_series(1, 2) position
 """
-_WITHOUT_RULES: Final = ("donation_subscription", "disbursement", "giving_link")
+_WITHOUT_RULES: Final = (
+    "donation_subscription", "disbursement", "giving_link", "validation_invite", "agent_verification",
+    "monitoring_subscription", "eligibility_subscription",
+)  # fmt: skip
 
 
 async def fill_more(dsn: str, partner: UUID, organisations: list[UUID], say: Callable[[str], None] = print) -> None:
@@ -141,6 +183,10 @@ async def fill_more(dsn: str, partner: UUID, organisations: list[UUID], say: Cal
             ("regular donations", _PLANS, (partner, PLANS)),
             ("giving links", _LINKS, (partner, MAX_LINKS, organisations[:5])),
             ("application forms", _FORMS, (partner, MAX_CONFIGURATIONS)),
+            ("invites", _INVITES, (partner, FOLLOWED)),
+            ("agents", _AGENTS, (partner, FOLLOWED)),
+            ("monitoring", _MONITORING, (partner, FOLLOWED, organisations)),
+            ("eligibility", _ELIGIBILITY, (partner, FOLLOWED, organisations)),
             ("disbursements", _DISBURSEMENTS, (partner, organisations, PAID_RUNS)),
             ("settlements", _SETTLEMENTS, ()),
             ("bank statements", _STATEMENTS, ()),

@@ -24,7 +24,7 @@ from bench.stage import Stage, Variant, server, staged
 
 REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "admission.md"
 CONNECTIONS = 16
-STARTS = 15
+STARTS = 30
 PAIRS = 3
 WITH, WITHOUT = "with limits", "without limits"
 COMMANDS = {
@@ -32,7 +32,7 @@ COMMANDS = {
     WITH: ("-c", "from almoner.cli import serve; serve.serve()"),  # what `unlimited` runs, but for the limits
 }
 AIM = 1.03
-STUDENT_95 = 2.14  # of 15 starts
+STUDENT_95 = 2.05  # of 30 starts
 
 
 @dataclass(slots=True)
@@ -50,14 +50,16 @@ class Pairs:
         self.ratios.append(fmean(math.log(sum(with_) / sum(without)) for without, with_ in measured))
 
     def line(self, name: str) -> str:
-        """A row of the table: medians, and the geometric mean of the ratios with its 95 % interval."""
-        mean = fmean(self.ratios)
-        error = stdev(self.ratios) / math.sqrt(len(self.ratios)) if len(self.ratios) > 1 else 0.0
-        low, high = (math.exp(mean + sign * STUDENT_95 * error) for sign in (-1, 1))
-        return (
-            f"| {name} | {_spent(self.without)} | {_spent(self.with_limits)} "
-            f"| {math.exp(mean):.3f} ({low:.3f}-{high:.3f}) |"
-        )
+        """A row of the table: medians, and the ratio."""
+        return f"| {name} | {_spent(self.without)} | {_spent(self.with_limits)} | {_mean_with_interval(self.ratios)} |"
+
+
+def _mean_with_interval(ratios: Sequence[float]) -> str:
+    """The geometric mean of ratios, given as logarithms, with its 95 % interval."""
+    mean = fmean(ratios)
+    error = stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else 0.0
+    low, high = (math.exp(mean + sign * STUDENT_95 * error) for sign in (-1, 1))
+    return f"{math.exp(mean):.3f} ({low:.3f}-{high:.3f})"
 
 
 def _spent(figures: Sequence[tuple[float, float]]) -> str:
@@ -85,7 +87,9 @@ async def measure(stage: Stage, seconds: float, starts: int) -> list[str]:
                 pair = (running[WITHOUT], running[WITH])
                 await _measure_start(stage, pair, scenario, seconds, found[scenario.name])
     lines = ["| request | without, us | with, us | with / without |", "|---|---:|---:|---|"]
-    return [*lines, *(pairs.line(name) for name, pairs in found.items())]
+    of_starts = [fmean(ratios) for ratios in zip(*(pairs.ratios for pairs in found.values()), strict=True)]
+    mean = f"| the mean of the {len(found)} | | | {_mean_with_interval(of_starts)} |"
+    return [*lines, *(pairs.line(name) for name, pairs in found.items()), mean]
 
 
 async def _measure_start(
