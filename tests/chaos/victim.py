@@ -128,7 +128,8 @@ def fork_each(points: range, live: Callable[[int], Coroutine[None, None, None]],
             os._exit(0)
         _, status = os.waitpid(child, 0)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        print(f"{name}{point}", "killed" if killed else "lived" if status == 0 else f"failed {status}", flush=True)
+        fate = "killed" if killed else "lived" if status == 0 else f"failed {status}"
+        os.write(sys.stdout.fileno(), f"{name}{point} {fate}\n".encode())  # as one: lanes share the pipe
         if not killed:
             return
 
