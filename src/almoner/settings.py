@@ -69,7 +69,9 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, extra="ignore", frozen=True, validate_default=True, env_ignore_empty=True
     )
 
-    environment: Environment = Field("sandbox", description="`sandbox` or `production`. Each needs its own database.")
+    environment: Environment = Field(
+        "sandbox", description="`sandbox` or `production`. Each environment needs its own database."
+    )
     database_url: DatabaseUrl | None = Field(
         None,
         description="URL of a PostgreSQL 15 to 18 database, for the role almoner_app. If it is not set, `almoner run` "
@@ -88,8 +90,8 @@ class Settings(BaseSettings):
     disk_reserve_mb: int = Field(
         256,
         ge=0,
-        description="Minimum free space in MB on the disk of the data directory. Below it, writes are refused with "
-        "503 and background work pauses. Reads continue. 0 turns this off.",
+        description="Minimum free space in MB on the disk of the data directory. If less space is free, writes are "
+        "refused with 503 and background work pauses. Reads continue. 0 turns this limit off.",
     )
     audit_heads: Path | None = Field(
         None,
@@ -185,7 +187,7 @@ class Settings(BaseSettings):
         Rate(5, 20), description="Rate limit per client IP address for requests with a publishable key."
     )
     rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
-        Rate(0.2, 20), description="Rate limit for invalid keys per client IP address. Each key counts once."
+        Rate(0.2, 20), description="Rate limit for invalid keys per client IP address. Each invalid key counts once."
     )
     rate_limit_scim: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         Rate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
@@ -218,7 +220,8 @@ class Settings(BaseSettings):
         60,
         ge=1,
         le=365,
-        description="Number of days within which you send donations to nonprofits. Pages of giving links show it.",
+        description="Number of days within which you send donations to nonprofits. Pages of giving links show this "
+        "number.",
     )
     giving_notices: Path | None = Field(
         None,
@@ -273,7 +276,8 @@ class Settings(BaseSettings):
     webhook_source_addresses: Annotated[
         list[str], NoDecode, BeforeValidator(settings_values.parse_source_addresses)
     ] = Field(
-        [], description="IP addresses that webhooks are sent from, separated by commas. They are shown to partners."
+        [],
+        description="IP addresses that webhooks are sent from, separated by commas. Partners can see these addresses.",
     )
     mail_url: Annotated[SecretStr, AfterValidator(settings_values.check_mail_url)] | None = Field(
         None,
@@ -295,11 +299,11 @@ class Settings(BaseSettings):
         "", description="URL of your privacy notice, linked from pages and emails. Required in production, or `none`."
     )
     terms_url: NoticeUrl = Field("", description="URL of your terms, linked from pages and emails.")
-    imprint_url: NoticeUrl = Field("", description="URL of your imprint, linked from pages and emails.")
+    imprint_url: NoticeUrl = Field("", description="URL of your legal notice (imprint), linked from pages and emails.")
     contact_email: Annotated[str, AfterValidator(settings_values.check_contact_email)] = Field(
         "",
-        description="Email address for questions of donors and applicants. Replies to emails go there. Required in "
-        "production, or `none`.",
+        description="Email address for questions of donors and applicants. Replies to emails go to this address. "
+        "Required in production, or `none`.",
     )
     traces_url: Annotated[str, AfterValidator(settings_values.check_traces_url)] = Field(
         "",

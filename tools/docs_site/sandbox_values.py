@@ -33,12 +33,12 @@ _CARDS: Final[Mapping[CardOutcome, str]] = {
     CardOutcome.DECLINED: "the card is declined",
     CardOutcome.INSUFFICIENT_FUNDS: "the card is declined because of insufficient funds",
     CardOutcome.CHALLENGED: (
-        "the bank asks the donor to confirm the payment on its page; with `simulate`, the payment waits until another "
-        "`pay` confirms it"
+        "the bank asks the donor to confirm the payment on the bank's page (with `simulate`, the payment waits until "
+        "another `pay` confirms it)"
     ),
     CardOutcome.DISPUTED_LATER: "the payment succeeds, and is disputed a day later",
     CardOutcome.DECLINED_LATER: (
-        "the payment succeeds and the card is saved; the next charge of a regular donation is declined"
+        "the payment succeeds and the card is saved, but the next charge of a regular donation is declined"
     ),
     CardOutcome.ALWAYS_CHALLENGED: (
         "the bank asks for confirmation of every charge, so regular donations become `past_due`"
@@ -75,8 +75,8 @@ _ACTIONS: Final[Mapping[tuple[str, str], str]] = {
     (
         "donation",
         "dispute",
-    ): "the donor's bank disputes the payment; with an `outcome` (`won`, `lost`), it also decides the dispute",
-    ("donationrequest", "pay"): "your transfer of `amount` arrives; the default is the amount that is still due",
+    ): "the donor's bank disputes the payment and, with an `outcome` (`won`, `lost`), also decides the dispute",
+    ("donationrequest", "pay"): "your transfer of `amount` arrives (by default, the amount that is still due)",
     ("donationsubscription", "fail_next"): "the next charge is declined with the `declineCode`",
     ("donationsubscription", "expire_card"): "the saved card expires",
     ("donationsubscription", "renew_card"): "the donor's bank renews the saved card",
@@ -110,7 +110,7 @@ To test things that take days, move the clock with `POST /v1/sandbox/clock`. Ses
 and regular donations are charged. Emails are in the sandbox's mailbox, at `/sandbox/mailbox` and
 `GET /v1/sandbox/mailbox`.
 
-## Good to know
+## Notes
 
 - If the bank asks for confirmation, the payment stays open until the donor confirms it on the bank's page or until you
   use `pay`.
@@ -160,7 +160,7 @@ def _values() -> Iterator[str]:
     yield f"| {ids} | the ID followed by {suffixes} | all categories get this result |"
     for category in CATEGORIES:
         suffixes = f"`-{category}:flag` or `-{category}:clear`"
-        yield f"| {ids} | the value above followed by {suffixes} | this category gets another result |"
+        yield f"| {ids} | the value above followed by {suffixes} | this category gets this result instead |"
     for end in get_args(VerificationAction):
         yield (
             f"| `createMonetaryDonationVerification` | `organisationId` | the ID followed by "

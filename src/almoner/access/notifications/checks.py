@@ -7,7 +7,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "emails.sent",
-        "The mail server took or rejected every email of the last seven days in time",
+        "The mail server accepted or rejected every email of the last seven days in time",
         "Run `almoner check --mail-to ADDRESS` and see docs/runbooks/emails.md",
         """
         select id from undeliverable_email

@@ -58,7 +58,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "organisations.search_word_counts_match",
-        "The search index counts every word as often as organisations contain it",
+        "For every word, the search index has the correct number of organisations that contain the word",
         "Run `almoner organisations reindex` to count the words again",
         f"""
         select known.n || ' known, ' || had.n || ' there'

@@ -46,7 +46,7 @@ _DECLARED: Final = (
     EventType(
         "eligibility_subscription.updated",
         "eligibility_subscription",
-        "the results of an eligibility subscription become known or change, or when no activity can be confirmed",
+        "the results of an eligibility subscription become known or change, or no activity can be confirmed",
     ),
     EventType("validation_submission.created", "validation_submission", "a validation submission is created"),
     EventType("validation_submission.succeeded", "validation_submission", "all checks of a submission pass"),
@@ -63,10 +63,12 @@ _DECLARED: Final = (
         "the donor's payment for a donation made on the hosted page is received",
     ),
     EventType("donation.payment_successful", "donation", "the payment of a donation is completed and verified"),
-    EventType("donation.payment_requested", "donation", "a donation request asks for the money of a direct donation"),
+    EventType(
+        "donation.payment_requested", "donation", "a donation request asks you for the money of a direct donation"
+    ),
     EventType("donation.settled", "donation", "the money of a donation is received and reconciled"),
     EventType("donation.disbursed", "donation", "the money of a donation is transferred to the nonprofit"),
-    EventType("donation.cancelled", "donation", "a donation ends unpaid, by the donor or by the service"),
+    EventType("donation.cancelled", "donation", "the donor or the service cancels a donation that was not paid"),
     EventType("donation.reassigned", "donation", "a donation is reassigned to another organisation"),
     EventType("donation.refunded", "donation", "a donation is refunded in full or in part"),
     EventType("donation.disputed", "donation", "the donor's bank disputes the payment of a donation"),
@@ -78,12 +80,12 @@ _DECLARED: Final = (
     EventType(
         "donation_subscription.created",
         "donation_subscription",
-        "a donor starts a regular donation; the first donation is not paid yet",
+        "a donor starts a regular donation, before the first donation is paid",
     ),
     EventType(
         "donation_subscription.updated",
         "donation_subscription",
-        "a donation subscription starts, is paid, paused, resumed or changed, or when a date is skipped",
+        "a donation subscription starts, is paid, paused, resumed or changed, or a date is skipped",
     ),
     EventType(
         "donation_subscription.payment_failed",
@@ -106,7 +108,7 @@ _DECLARED: Final = (
     EventType(
         "monetary_donation_verification.received",
         "monetary_donation_verification",
-        "a verification for receiving money is created",
+        "a monetary donation verification is created",
     ),
     EventType(
         "monetary_donation_verification.progressed",

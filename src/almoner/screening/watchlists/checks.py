@@ -18,7 +18,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "watchlists.current",
-        "No imported watch list is older than 180 days. With an older list, anyone listed since then is shown as "
+        "No imported watch list is older than 180 days. If a list is older, anyone listed since then is shown as "
         "`clear`",
         "Import the newest version, add the list to the schedule, or retire the list. See docs/runbooks/watchlists.md",
         """
@@ -31,7 +31,8 @@ checks: Final = (
     ConsistencyCheck(
         "watchlists.entry_counts_match",
         "Every watch list has as many entries as its current import counted",
-        "Import the list again with --force. If the check still fails, open an issue: the import skipped entries",
+        "Import the list again with --force. If the check still fails, open an issue, because the import skipped "
+        "entries",
         """
         select w.code from watchlist w join watchlist_load l on l.id = w.current_load_id
         where l.entries <> (select count(*) from watchlist_entry e where e.list = w.code and e.until_load_id is null)

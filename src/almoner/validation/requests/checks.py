@@ -40,8 +40,8 @@ checks: Final = (
     ConsistencyCheck(
         "validation_requests.organisations_are_visible",
         "Every accepted validation request has an organisation that its partner can see",
-        "Look in `state_change` to see when it was accepted, and find out who removed the organisation from the "
-        "partner",
+        "Look in `state_change` to see when the request was accepted, and find out who removed the organisation from "
+        "the partner",
         """
         select r.id from validation_request r left join organisation o on o.id = r.organisation_id
         where r.status = 'accepted' and coalesce(o.partner_id, r.partner_id) is distinct from r.partner_id

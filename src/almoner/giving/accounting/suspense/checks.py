@@ -96,8 +96,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "suspense.held_payments_match",
-        "Every held payment has an unallocated payment, and every payment of an unallocated payment is held",
-        "Ask the provider for the status of the payment. Its money is in no ledger account",
+        "A payment is held if, and only if, it belongs to an unallocated payment",
+        "Ask the provider for the status of the payment. The money of this payment is in no ledger account",
         """
         select coalesce(p.id, h.payment_id)::text
         from (select id from payment where status = 'held') p

@@ -39,7 +39,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donations.abandoned_are_cancelled",
-        "Unpaid donations are cancelled after 24 hours, or after 30 days for bank transfers, at most 15 minutes late",
+        "Unpaid donations are cancelled after 24 hours, or after 30 days for bank transfers, with a delay of at most "
+        "15 minutes",
         "Check that a worker is running, and look for schedule_failed in the log",
         """
         select id from donation
@@ -54,7 +55,8 @@ checks: Final = (
     ConsistencyCheck(
         "donations.totals_match",
         "The stored donation totals match the donations of each day, nonprofit and status",
-        "List totals are wrong, but no money is affected. Count the partner's donations into donation_tally again",
+        "List totals are wrong, but no money is affected. Rebuild the partner's rows in donation_tally from its "
+        "donations",
         """
         with told as (
             select partner_id, organisation_id, status, day, sum(donations) as n from (

@@ -33,7 +33,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disbursements.in_transit_balances_match",
-        "The in-transit balance of each nonprofit equals its disbursements that are sent and not confirmed",
+        "The in-transit balance of each nonprofit equals the total of its disbursements that are sent but not "
+        "confirmed",
         _ADVICE,
         """
         select key from ledger_account a left join (
@@ -45,7 +46,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disbursements.liabilities_match",
-        "What we owe each nonprofit equals its donations that are not in a SENT or PAID disbursement, after fees",
+        "The amount that we owe each nonprofit equals its donations that are not in a SENT or PAID disbursement, "
+        "after fees",
         _ADVICE,
         """
         select key from ledger_account a full join (
@@ -61,7 +63,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disbursements.amounts_match_donations",
-        "The amount of every disbursement is the total of its donations, and their status matches its status",
+        "The amount of every disbursement is the total of its donations, and the status of the donations matches its "
+        "status",
         _ADVICE,
         """
         select p.id from disbursement p left join (
@@ -117,7 +120,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disbursements.returned_donations_recorded",
-        "Every returned disbursement, and no other, has a record of its donations that matches its count and amount",
+        "Returned disbursements, and no others, have a record of their donations with the same count and amount",
         _ADVICE,
         """
         select d.id from disbursement d left join (

@@ -23,8 +23,8 @@ checks: Final = (
     ConsistencyCheck(
         "verifications.flags_reviewed_on_time",
         "Every flag that blocks disbursements is reviewed by two people within 14 days",
-        "See `almoner verifications flags`. Clear each flag that is no reason to wait, or reassign the donations to "
-        "another nonprofit",
+        "See `almoner verifications flags`. Clear each flag that is no reason to hold disbursements, or reassign the "
+        "donations to another nonprofit",
         """
         select f.id from monetary_donation_flag f join monetary_donation_verification v on v.id = f.verification_id
         where f.status = 'open' and v.status in ('pending', 'approved')

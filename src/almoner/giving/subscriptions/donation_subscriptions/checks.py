@@ -10,7 +10,8 @@ checks: Final = (
     ConsistencyCheck(
         "donation_subscriptions.paid_dates_match",
         "A due date of a regular donation is marked as paid if, and only if, its donation is paid",
-        "Pause it with POST /v1/donation-subscriptions/{id}/pause, and compare the due date with the donation",
+        "Pause the regular donation with POST /v1/donation-subscriptions/{id}/pause, and compare the due date with "
+        "the donation",
         f"""
         select d.id from donation d
         left join donation_subscription_charge c

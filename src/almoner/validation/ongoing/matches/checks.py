@@ -19,7 +19,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "matches.unscreened_have_reviews",
-        "Every organisation whose compliance waits because it cannot be screened has an open review",
+        "Every organisation whose compliance status is unknown because it cannot be screened has an open review",
         "Evaluate its monitoring subscription again: change its configuration, or import a list. If the review is "
         "still missing, open an issue with the examples",
         """

@@ -103,7 +103,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.screened_against_current_lists",
-        "Within an hour of the import of a list, everything that is monitored is screened against it",
+        "Within an hour of the import of a list, all monitored organisations and applicants are screened against it",
         "Check that a worker is running, and look for dead matches.rescreen jobs. See docs/runbooks/stuck-queue.md",
         """
         select w.code from watchlist w
@@ -115,8 +115,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.lists_are_loaded",
-        "If organisations are monitored, a list is loaded for a category that counts towards compliance, or a "
-        "sanctions list if sanctions count. Otherwise, every organisation passes without screening",
+        "If organisations are monitored, a sanctions list is loaded if sanctions count towards compliance, and "
+        "otherwise a list for at least one category that counts. Without a list, every organisation passes unscreened",
         "Import a list. See docs/runbooks/watchlists.md",
         """
         select 'no list of '
