@@ -280,7 +280,8 @@ def until(done: object, seconds: float = 60) -> None:
 
 def shell_blocks(guide: str) -> list[str]:
     """The guide's shell blocks before the one of its upgrade."""
-    return re.findall(r"^```sh\n(.*?)^```", guide.partition("\n## How it behaves")[0], re.MULTILINE | re.DOTALL)
+    steps = guide.partition("\n## How the services behave")[0]
+    return re.findall(r"^```sh\n(.*?)^```", steps, re.MULTILINE | re.DOTALL)
 
 
 _EDITS: Final = r"""
