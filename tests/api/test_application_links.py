@@ -85,7 +85,7 @@ async def test_whoever_asks_the_link_is_mailed_to_the_applicant_alone(service: S
     opened = await browser(service).open(newest)
     assert (opened.request.url.path, "Hill Road Relief" in opened.text) == (home, True)
     [mail] = data(await api.get("/v1/sandbox/mailbox", subject="Your application link"))
-    assert (mail["to"], "It is valid for 90 days." in mail["text"]) == (PERSON["email"], True)
+    assert (mail["to"], "The link is valid for 90 days." in mail["text"]) == (PERSON["email"], True)
 
 
 async def test_the_link_is_mailed_three_times_a_day_and_not_within_a_minute(service: Service, api: Client) -> None:

@@ -126,7 +126,7 @@ async def test_a_partner_has_rate_limits_of_its_own(
     assert "Rate limit: Secret key 0.5/3" in words(admin)
     owner = await desk(service, tenant, "owner")
     await owner.open(f"{owner.home}/limits")
-    assert "0.5 per second, in bursts of up to 3" in words(owner)
+    assert "0.5 per second, with bursts of up to 3" in words(owner)
     await owner.open(f"{owner.home}/audit")
     assert "Rate limit changed" in words(owner)
     assert "Type: secret key; Rate limit: 0.5/3" in words(owner)

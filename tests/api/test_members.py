@@ -204,7 +204,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
         await owner.get(page)
         statuses.append((await owner.post(page, do="invite")).status_code)
     assert statuses == [303, 303, 303, 303, 422]
-    assert "You can send 5 invitations a day to one member. Try again tomorrow" in owner.text()
+    assert "You can send a member up to 5 invitations a day. Try again tomorrow" in owner.text()
     async with service.db.read() as tx:
         with pytest.raises(EmailLinkClosed):
             await links.get_open_link(tx, old, "invitation")

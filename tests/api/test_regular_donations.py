@@ -73,7 +73,7 @@ async def test_the_first_email_has_the_agreement_and_the_link_to_end_it(plan: Pl
     for stated in (
         "Thank you. Your regular donation to",
         "$25.00 every month",
-        "You agreed to this on",
+        "You agreed to these terms on",
         "Visa •••• 4242",
     ):
         assert stated in mail["text"]

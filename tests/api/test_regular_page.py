@@ -59,7 +59,7 @@ async def test_where_there_is_one_frequency_nothing_is_asked_and_it_is_said(stre
     donor = await opened(street, "yearly")
     page = await donor.look()
     assert 'name="frequency"' not in page.text
-    assert "You’ll donate today and then every year, next on" in seen(page)
+    assert "You’ll donate today and then every year until you cancel. Your next donation will be on" in seen(page)
     assert "How often: Yearly" in seen(page)
     assert "Donate $25 every year" in seen(page).replace(".00", "")
     await donor.pay(await donor.begin())

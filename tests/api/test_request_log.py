@@ -175,7 +175,7 @@ async def test_the_limits_page_counts_requests_by_key_and_records_by_kind(
 
     shown_rows = await rows()
     policy = service.services.settings.secret_key_rate_limit
-    allowed = f"{policy.per_second:,.0f} per second, in bursts of up to {policy.burst:,}"
+    allowed = f"{policy.per_second:,.0f} per second, with bursts of up to {policy.burst:,}"
     assert f"{key.name} ...{key.hint} {allowed} 1 3 4 2" in shown_rows
     assert "All keys, including revoked ones 1 3 5 2" in shown_rows
     assert {"Giving links 0 1,000", "CSV files 0 20", "Your saved views 0 100"} <= set(shown_rows)

@@ -112,7 +112,7 @@ async def test_a_link_ends_with_the_round_that_it_was_asked_in(service: Service,
     made, mail = await asked(service, api)
     service.clock.advance(LIFETIME)
     over = await browser.open(path_of(link_in(mail)))
-    assert (over.status_code, "The deadline for answering has passed" in over.text) == (410, True)
+    assert (over.status_code, "The deadline for your answer has passed" in over.text) == (410, True)
     service.clock.advance(timedelta(seconds=1))
     await simulate(api, made, "reopen")
     assert (await browser.open(path_of(link_in(mail)))).status_code == 410
