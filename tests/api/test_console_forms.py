@@ -286,7 +286,7 @@ async def test_a_dispute_is_looked_up_and_won(service: Service, api: Client, oli
     path = f"/disputes/{service.db.deployment.ids.text('dispute', found)}"
     await olive.does("dispute.refreshed", f"{path}/refresh")
     await olive.does("dispute.won", f"{path}/mark-won", note="their letter")
-    assert "Recorded as won." in words(olive.browser)
+    assert "Dispute recorded as won." in words(olive.browser)
 
 
 async def test_a_claim_is_withdrawn_and_one_is_rejected(service: Service, api: Client, olive: Doing) -> None:
@@ -387,7 +387,7 @@ async def test_lists_are_searched_for_names_as_screening_does_and_for_any_text(
                 assert part in shown, (text, part)
         shown = await looked_up(rita.browser, search, name="99999", kind="organisation", country="")
         assert "no name, number or note contains the text" in shown
-        assert "Names, numbers and notes of all entries" in shown
+        assert "the text of the names, numbers and notes of all entries" in shown
         shown = await looked_up(rita.browser, search, name="Ꮳ", kind="organisation", country="")
         assert ("Numbers and notes were not searched" in shown, "HARAKAT" in shown) == (True, False)
         await rita.browser.post(search, {"name": "", "kind": "ship", "country": "Utopia"})

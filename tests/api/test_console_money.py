@@ -66,7 +66,7 @@ async def test_unallocated_payments_are_refunded_or_written_off(
     for one in ids:
         assert await listed(olive, f"{HOME}/unallocated-payments?status=held", one)
     await act(olive, f"{HOME}/unallocated-payments/{ids[0]}/refund", note="they wrote")
-    assert "Refund begun." in words(olive)
+    assert "Refund started." in words(olive)
     assert "Only a bank transfer" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/apply")
     await act(olive, f"{HOME}/unallocated-payments/{ids[1]}/write-off", note="another's")
     assert "is written off" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/refund")

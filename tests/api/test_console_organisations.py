@@ -122,7 +122,9 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     assert "Remove the branding" in said
     assert data(await publishable.get(f"/v1/organisations/{own}"))["displayName"] == "Plain & Proper"
     assert "#0d5c4a" in await refused(admin, f"{page}/brand", name="x", description="", colour="teal")
-    assert "cannot be removed alone" in await refused(admin, f"{page}/brand", name="x", description="", colour="")
+    assert "to remove the colour, remove all branding" in await refused(
+        admin, f"{page}/brand", name="x", description="", colour=""
+    )
     picture = io.BytesIO()
     Image.new("RGB", (900, 500), "navy").save(picture, "PNG")
     await upload(admin, f"{page}/logo", "logo.png", picture.getvalue())
@@ -152,7 +154,7 @@ async def test_a_reviewer_publishes_what_a_partner_entered(
     assert "Unlisted Hope" in words(reviewer)
     assert "Unlisted Hope" in (await reviewer.get(f"{PATH}/unpublished.csv")).text
     await reviewer.open(f"{PATH}/{own}")
-    assert "Only the partner that added it can find it" in words(reviewer)
+    assert "Only the partner that added this record can find it" in words(reviewer)
     page = f"{PATH}/{own}/publish"
     assert "web addresses" in await refused(reviewer, page, note="Seen", websites="hope")
     assert "Publish the organisation first" in await closed(admin, f"{PATH}/{own}/brand")

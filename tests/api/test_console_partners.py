@@ -326,7 +326,7 @@ async def test_an_operator_looks_at_a_partners_pages_announced_and_read_only(
     ] == f"{home}/home"
     await admin.open(f"{home}/donations/{made['id']}")
     said = words(admin)
-    assert "You view the pages of" in said
+    assert "You are viewing the pages of" in said
     assert DONOR not in said
     assert (await admin.get(f"{home}/donations")).status_code == 200
     for path in ("/keys", "/webhooks", "", "/donations.csv", "/audit"):

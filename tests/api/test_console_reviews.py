@@ -108,7 +108,7 @@ async def test_who_holds_a_case_hands_it_over(service: Service, reviewer: Browse
     to = service.db.deployment.ids.text("operator", second.id)
     assert (await reviewer.post(f"{case}/hand-over", to=to)).status_code == 303
     assert (await reviewer.post(case, do="prolong")).headers["location"] == f"{case}?done=busy"
-    assert "was handed over to you" in (await other.get(case)).text
+    assert "has handed it over to you" in (await other.get(case)).text
     await other.get(f"{case}/accept")
     assert (await other.post(f"{case}/accept", note="Unseen")).status_code == 409, "it is looked at first"
     await other.get(case)
@@ -158,7 +158,7 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     recipient = f"We send an email to {submissions.ADA['email']} in German."
     for part in (
         *("Ihr Antrag wurde angenommen", recipient, "A new organisation is created from the details in the request."),
-        *("Going on with the next check: 1 application.", "without a second person"),
+        *("Continuing with the next check: 1 application.", "without a second person"),
     ):
         assert part in accepting, part
     asked = (await reviewer.get(f"{case}/reject")).text
@@ -343,10 +343,10 @@ async def test_what_a_pdf_can_do_is_said_beside_it(service: Service, api: Client
     await api.request("POST", f"/v1/validation-requests/{name}/document", files=sent)
     await service.drain()
     shown = (await reviewer.get(case)).text
-    assert "It contains scripts." in shown
+    assert "The file contains scripts." in shown
     found = re.search(rf"{case}/documents/(\w+)\.image", shown)
     assert found is not None
-    assert "It contains scripts." in (await reviewer.get(f"{case}/documents/{found[1]}")).text
+    assert "The file contains scripts." in (await reviewer.get(f"{case}/documents/{found[1]}")).text
 
 
 async def test_an_applicant_is_asked_instead_of_rejected(

@@ -338,7 +338,7 @@ async def test_a_developer_finds_why_a_webhook_failed_and_replays(
     assert wrong.status_code == 422
     assert 'value="donation_session.completed"' in wrong.text
     assert 'value="donation.created"' not in wrong.text, "who may not know donors is not offered what names them"
-    assert "An owner can add an endpoint for them" in developer.text()
+    assert "An owner can add an endpoint for these events" in developer.text()
     named = await developer.post(f"{developer.home}/webhooks/new", url="http://127.0.0.1:9/x", event="donation.created")
     assert named.status_code == 422, "who may not know donors makes no endpoint that is told of them"
     assert "donation.created name donors" in developer.text()

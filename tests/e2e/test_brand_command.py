@@ -44,7 +44,7 @@ async def test_what_cannot_be_shown_is_refused_with_a_reason(service: Service, t
     for words, reason in (
         ((), "use --colour, --logo or both"),
         (("--clear", "--colour", "#123456"), "use --colour, --logo or both"),
-        (("--colour", "red"), "is no colour such as #0d5c4a"),
+        (("--colour", "red"), "is not a colour such as #0d5c4a"),
         (("--logo", str(text)), "not a readable JPEG or PNG"),
     ):
         status, printed = await almoner("partners", "brand", partner, *words)

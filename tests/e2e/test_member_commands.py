@@ -89,7 +89,7 @@ async def test_roles_are_changed_and_members_end_and_come_back(
         0, "Roles of bo@example.org: none.\n",
     )  # fmt: skip
     assert (await almoner("members", "set-roles", partner, "bo@example.org"))[0] == 2
-    last = (1, "this is the only active owner. Give someone else the role first\n")
+    last = (1, "this is the only active owner. Give the owner role to someone else first\n")
     assert await almoner("members", "deactivate", partner, "ann@example.org") == last
     assert await almoner("members", "remove", partner, "ann@example.org") == last
     assert await almoner("members", "set-roles", partner, "ann@example.org", "--role", "read_only") == last

@@ -81,7 +81,7 @@ async def test_what_cannot_be_shown_is_refused_and_changes_nothing(
     for words, reason in (
         ((), "or use --clear on its own"),
         (("--clear", "--name", "A"), "or use --clear on its own"),
-        (("--colour", "red"), "is no colour"),
+        (("--colour", "red"), "is not a colour"),
         (("--logo", str(page)), "not a readable JPEG or PNG"),
         (("--name", "x" * 201), "201 characters, but the maximum is 200"),
         (("--name", "two\nlines"), "more than one line"),

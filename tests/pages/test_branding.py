@@ -143,7 +143,7 @@ async def test_what_cannot_be_a_brand_is_refused(site: Site) -> None:
     async with site.service.db.write() as tx:
         with pytest.raises(ValueError, match="Use a simpler image"):
             await partners.set_brand(tx, session["partner"], logo=heavy)
-        with pytest.raises(ValueError, match="is no colour"):
+        with pytest.raises(ValueError, match="is not a colour"):
             await partners.set_brand(tx, session["partner"], colour="red;}body{display:none}")
         with pytest.raises(partners.NoSuchPartner):
             await partners.set_brand(tx, Partner(tx.new_id()), colour="#123456")

@@ -9,7 +9,7 @@ def test_a_banks_code_is_explained() -> None:
     assert (reason.label, reason.value) == ("Why it was returned", said), "the bank's own words stay"
     assert (meaning.label, meaning.value) == ("Meaning of AC06", "The account is blocked")
     assert "release the hold" in then.value
-    assert bank_reason_text("AM05") == "AM05 (the bank considers it a duplicate)"
+    assert bank_reason_text("AM05") == "AM05 (the bank considers the payment a duplicate)"
 
 
 def test_a_reason_without_a_known_code_stays_as_it_is() -> None:

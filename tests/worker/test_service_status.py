@@ -201,6 +201,6 @@ async def test_without_a_connection_the_last_page_is_served(empty_database: Test
         service.clock.advance_wall(seconds=30)
         await beat(service)
         (text,) = await texts()
-        assert "Servers are answering" in text
+        assert "Servers are responding" in text
         await client.close()
         await db.close()

@@ -10,26 +10,28 @@ from typing import Final
 from almoner.platform.pages.record_tables import LabelledValue
 
 _ACCOUNT: Final = (
-    "Ask the nonprofit for its account details, on a phone number that you already had. Propose the account and have "
-    "it approved, then release the hold."
+    "Call the nonprofit on a phone number that you already had, and ask for its account details. Propose the account "
+    "and have it approved, then release the hold."
 )
 _BLOCKED: Final = (
-    "Ask the nonprofit to clear this with its bank or to name another account, on a phone number that you already had. "
-    "Then release the hold."
+    "Call the nonprofit on a phone number that you already had. Ask it to resolve the problem with its bank, or to "
+    "give you another account. Then release the hold."
 )
 _HOLDER: Final = (
     "Compare the account holder’s name and address with the nonprofit’s own documents. Propose the account again with "
-    "the correct ones, then release the hold."
+    "the correct name and address, then release the hold."
 )
 _OURS: Final = "Ask our bank. This concerns our account, not the nonprofit’s. Then release the hold."
 _FUNDS: Final = "Check the balance and limits of our account, then release the hold."
-_TWICE: Final = "Check in the bank statements whether the nonprofit has been paid already, before you release the hold."
+_TWICE: Final = (
+    "Before you release the hold, check the bank statements to find out whether the nonprofit has already been paid."
+)
 _LAW: Final = "Do not release the hold until our bank and an administrator have told you why."
-_FILE: Final = "Ask our bank what it expects in the payment file, and an administrator to correct the settings."
+_FILE: Final = "Ask our bank what it expects in the payment file, then ask an administrator to correct the settings."
 _ASK: Final = "Ask our bank for the reason, then release the hold."
 _CODES: Final[Mapping[str, tuple[str, str]]] = {
     "AC01": ("The account number is wrong or missing", _ACCOUNT),
-    "AC02": ("The number of our account is wrong or missing", _OURS),
+    "AC02": ("Our account number is wrong or missing", _OURS),
     "AC03": ("The nonprofit’s account number is wrong or missing", _ACCOUNT),
     "AC04": ("The account is closed", _ACCOUNT),
     "AC05": ("Our account is closed", _OURS),
@@ -49,7 +51,7 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
     "AM02": ("The amount is above the allowed maximum", _FUNDS),
     "AM03": ("The currency is not allowed", _ACCOUNT),
     "AM04": ("Our account has insufficient funds", _FUNDS),
-    "AM05": ("The bank considers it a duplicate", _TWICE),
+    "AM05": ("The bank considers the payment a duplicate", _TWICE),
     "AM06": ("The amount is below the minimum", _ASK),
     "AM07": ("The amount has been blocked by the authorities", _LAW),
     "AM09": ("The amount is not as expected", _ASK),
@@ -63,35 +65,35 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
     "BE07": ("Our address is wrong or missing", _FILE),
     "CH03": ("The execution date is too far in the future", _FILE),
     "CH04": ("The execution date is too far in the past", _FILE),
-    "CNOR": ("The nonprofit’s bank cannot be reached by this kind of payment", _ACCOUNT),
+    "CNOR": ("The nonprofit’s bank cannot receive this kind of payment", _ACCOUNT),
     "CURR": ("The currency is wrong", _ACCOUNT),
-    "CUST": ("The account holder or we asked for it", _ASK),
+    "CUST": ("We or the account holder asked the bank to reject or return the payment", _ASK),
     "DNOR": ("Our bank cannot send this kind of payment", _OURS),
     "DT01": ("The date is wrong", _FILE),
-    "DUPL": ("It is a duplicate of another payment", _TWICE),
+    "DUPL": ("The payment is a duplicate of another payment", _TWICE),
     "ED05": ("The settlement between the banks failed", _ASK),
     "FF01": ("The format of the file is wrong", _FILE),
     "FOCR": ("The payment was cancelled on request", _ASK),
     "FR01": ("The bank suspects fraud", _LAW),
     "FRAD": ("The bank suspects fraud", _LAW),
-    "LEGL": ("A legal decision or regulation", _LAW),
+    "LEGL": ("A legal decision or regulation prevents the payment", _LAW),
     "MD07": ("The account holder has died", _HOLDER),
-    "MS02": ("The account holder refused it, without a reason", _BLOCKED),
+    "MS02": ("The account holder refused the payment without giving a reason", _BLOCKED),
     "MS03": ("The bank gives no reason", _ASK),
-    "NARR": ("The bank’s reason is only in its text", _ASK),
+    "NARR": ("The bank gives its reason only as text", _ASK),
     "NOAS": ("The account holder did not answer the bank", _BLOCKED),
     "RC01": ("The bank’s identifier (such as the BIC) is wrong", _ACCOUNT),
     "RC03": ("The identifier of our bank is wrong", _OURS),
     "RC04": ("The identifier of the nonprofit’s bank is wrong", _ACCOUNT),
-    "RF01": ("The reference of the payment was used before", _TWICE),
+    "RF01": ("The payment reference has already been used", _TWICE),
     "RR01": ("Our account or identification is missing", _OURS),
     "RR02": ("Our name or address is missing", _FILE),
     "RR03": ("The account holder’s name or address is missing", _HOLDER),
-    "RR04": ("A regulatory reason", _LAW),
-    "RUTA": ("The bank could not credit it", _ACCOUNT),
-    "SL01": ("A service of our bank prevents it", _OURS),
-    "TM01": ("It reached the bank too late in the day", _ASK),
-    "UPAY": ("The account holder says that nothing is due", _BLOCKED),
+    "RR04": ("A regulation prevents the payment", _LAW),
+    "RUTA": ("The bank could not credit the payment to the account", _ACCOUNT),
+    "SL01": ("A service of our bank prevented the payment", _OURS),
+    "TM01": ("The payment reached the bank too late in the day", _ASK),
+    "UPAY": ("The account holder says that no payment is due", _BLOCKED),
 }
 _CODE: Final = re.compile(rf"\b({'|'.join(_CODES)})\b")
 

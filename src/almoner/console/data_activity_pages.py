@@ -84,7 +84,7 @@ class OrganisationActivityPages:
                         "that changed the tags or the rules."
                     ),
                     "Tagging two million organisations takes a few minutes. The service keeps running.",
-                    "Partners get no events about the new tags. The history of each organisation shows the change.",
+                    "Partners do not get events about the new tags. The history of each organisation shows the change.",
                     "If a changed tag changes an eligibility result, the partner is notified of the new result.",
                 ],
             )

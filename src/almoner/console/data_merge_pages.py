@@ -243,7 +243,7 @@ _MERGE: Final = (
         "neither are active."
     ),
     "Partners that monitor either record are notified.",
-    "Past donations and verifications stay with their original record. You can separate the records again.",
+    "Past donations and verifications stay with their original record. You can separate the records later.",
     "If two-person approval is on, a second administrator must also approve the change within 7 days.",
 )
 _SEPARATE: Final = (

@@ -96,7 +96,7 @@ class OrganisationActions:
             one = await self._organisation(tx, visitor)
             own = await branding.find_branding(tx, one.id)
             if own.primary_color and not entered_values["colour"]:
-                raise IncorrectParams("colour: a colour cannot be removed alone; remove the branding instead")
+                raise IncorrectParams("colour: to remove the colour, remove all branding")
             try:
                 change = BrandingChange(
                     entered_values["name"], entered_values["description"], colour=entered_values["colour"] or None
@@ -141,7 +141,7 @@ class OrganisationActions:
                 organisation_path(tx, one.id),
                 one.shown_name,
                 [
-                    "Every partner can find the organisation, and take donations for it. This cannot be undone.",
+                    "All partners can then find the organisation and take donations for it. This cannot be undone.",
                     (
                         "The websites that the partner entered are not published. A website that you enter here is "
                         "used to verify agents, so check that it belongs to the organisation."

@@ -52,7 +52,7 @@ class OrganisationPages:
         self._list = ConsoleList(
             path=ORGANISATIONS,
             title="Organisations",
-            about="Nonprofits of every imported register. Search by name, former name, number or ID.",
+            about="Nonprofits from all imported registers. Search by name, former name, number or ID.",
             roles=DATA_READERS,
             columns=(
                 Column("Organisation"),
@@ -69,7 +69,7 @@ class OrganisationPages:
                 Filter("country", named="Country"),
                 Filter("status", "choice", ("active", "inactive"), named="Status"),
             ),
-            order="best matches first, without a search newest first",
+            order="best matches first, or newest first if you do not search",
             views=[("All", {}), ("Inactive", {"status": "inactive"})],
             actions=(
                 (f"{ORGANISATIONS}/unpublished", "Not published"),
@@ -207,7 +207,7 @@ class OrganisationPages:
             *related,
             LabelledValue("Description", one.description),
             LabelledValue("Custom display name", own.display_name),
-            LabelledValue("Description of its own", own.description),
+            LabelledValue("Custom description", own.description),
             LabelledValue("Brand colour", own.primary_color),
             LabelledValue("Logo and images", ", ".join([*(["logo"] if own.logo else []), *_counted(len(own.images))])),
         ]
@@ -235,16 +235,16 @@ def _position(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isdecimal() or not cursor.isascii() or len(cursor) > 4 or int(cursor) > _MOST_RANKED:
-        raise IncorrectParams("cursor: this address of a page is not one of ours; begin with the first page")
+        raise IncorrectParams("cursor: this page address is not valid; start from the first page")
     return int(cursor)
 
 
 async def _filters(tx: Tx, given: Mapping[str, str]) -> OrganisationFilters:
     country, status = given.get("country"), given.get("status")
     if country and not (len(country) == 3 and country.isascii() and country.isalpha()):
-        raise IncorrectParams("country: enter the three letters of a country, such as GBR")
+        raise IncorrectParams("country: enter a three-letter country code, such as GBR")
     if status not in (None, "active", "inactive"):
-        raise IncorrectParams("status: choose one of the list")
+        raise IncorrectParams("status: choose a status from the list")
     wanted = OrganisationFilters(
         country_code=country.upper() if country else None, active=None if status is None else status == "active"
     )
@@ -279,7 +279,10 @@ async def _notices(tx: Tx, one: Organisation) -> list[str]:
         return []
     names = await partners.find_names(tx, [one.partner_id])
     return [
-        f"No register lists this organisation. Only the partner that added it can find it: {names[one.partner_id]}."
+        (
+            "No register lists this organisation. Only the partner that added this record can find it: "
+            f"{names[one.partner_id]}."
+        )
     ]
 
 

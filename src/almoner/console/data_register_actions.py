@@ -52,7 +52,7 @@ class RegisterActions:
                 ],
                 closed=""
                 if source.every
-                else "This source has no refresh schedule. To add one, use ALMONER_REGISTER_SCHEDULE.",
+                else "This source has no refresh schedule. To add a schedule, use ALMONER_REGISTER_SCHEDULE.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

@@ -190,13 +190,13 @@ class UploadPages:
             LabelledValue(imports.source_words, upload.source),
             LabelledValue("Size", f"{upload.size_bytes:,} bytes"),
             LabelledValue(
-                "Date of the data", str(upload.data_as_of.date()) if upload.data_as_of else "As the file states"
+                "Date of the data", str(upload.data_as_of.date()) if upload.data_as_of else "As stated in the file"
             ),
             LabelledValue("Load checks", "Overridden" if upload.forced else "Applied"),
             LabelledValue("Uploaded by", by),
             timestamp_fact("Uploaded", upload.uploaded_at),
             timestamp_fact("Finished", upload.finished_at),
-            LabelledValue("Why nothing was loaded", upload.reason),
+            LabelledValue("Why the file was not imported", upload.reason),
             *load,
         ]
 
@@ -211,7 +211,7 @@ def _problems(visitor: SignedInRequest, imports: _Imports, typed: dict[str, str]
         found["day"] = "Enter a date such as 2026-04-30."
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):
-        found["file"] = f"The file is too large. The limit is {_MEGABYTES} MB. Use the command for larger files."
+        found["file"] = f"The file is too large. The limit is {_MEGABYTES} MB. For larger files, use the command line."
     elif received is None or received.uploaded is None:
         found["file"] = "Choose a file."
     elif not _file_name(received.uploaded):

@@ -88,7 +88,7 @@ class WatchlistPages:
                 ],
                 closed=""
                 if planned
-                else "This watch list has no refresh schedule. To add one, use ALMONER_WATCHLIST_SCHEDULE.",
+                else "This watch list has no refresh schedule. To add a schedule, use ALMONER_WATCHLIST_SCHEDULE.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

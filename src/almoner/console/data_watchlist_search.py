@@ -21,7 +21,7 @@ from almoner.screening.watchlists.domain import SubjectKind, TextHit, TextPlace
 
 _LONGEST_NAME: Final = 500
 _PLACE_WORDS: Final[dict[TextPlace, str]] = {
-    "entry": "the list’s own number",
+    "entry": "the entry number in the list",
     "name": "a name",
     "number": "a number",
     "note": "the note",
@@ -29,17 +29,17 @@ _PLACE_WORDS: Final[dict[TextPlace, str]] = {
 _KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
 OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
     "script_uncertain": (
-        "Some letters of this name can only be compared by sound or look like letters of another alphabet, or the name "
-        "is a single word that a list may translate. These results may be incomplete."
+        "These results may be incomplete. Some letters of this name look like letters of another alphabet or can only "
+        "be compared by sound, or the name is a single word that a list may contain in translation."
     ),
     "script_not_supported": (
-        "Some letters of this name cannot be compared, so entries that write it in other letters are not found. Enter "
-        "it in Latin letters, and also search the list on the publisher’s website."
+        "Some letters of this name cannot be compared, so entries that contain the name in another alphabet are not "
+        "found. Enter the name in Latin letters, and also search the list on the publisher’s website."
     ),
-    "no_words": "This contains no words that can be compared as a name.",
+    "no_words": "This text contains no words that can be compared with names.",
     "single_name": (
-        "The lists contain persons with their full names, and this is a single name. Enter the first and last name. "
-        "These results may be incomplete."
+        "The lists contain people’s full names, but this is a single name. Enter the first and last name. These "
+        "results may be incomplete."
     ),
 }
 

@@ -185,7 +185,7 @@ class AuditPages:
                         "A background worker reads all entries and compares the hash chain with its signed heads and "
                         "its exported heads."
                     ),
-                    "The verification of a long audit log takes a few minutes. It changes nothing.",
+                    "Verifying a long audit log takes a few minutes. The verification does not change anything.",
                 ],
             )
 

@@ -169,7 +169,11 @@ async def _receiver_line(tx: Tx) -> HealthLine:
         return HealthLine("Webhook receivers", "healthy", "All webhook endpoints are working", path=path)
     found = f"{failing:,} failing, {suspended:,} suspended"
     return HealthLine(
-        "Webhook receivers", "attention", found, "Contact the partner. It can replay missed events for 90 days.", path
+        "Webhook receivers",
+        "attention",
+        found,
+        "Contact the partner. The partner can replay missed events for 90 days.",
+        path,
     )
 
 

@@ -134,7 +134,7 @@ class FailedJobPages:
                 "Retry the jobs",
                 PATH,
                 "Failed jobs",
-                [f"Workers run up to {MAX_AT_ONCE:,} of these jobs again, the oldest first. Fix the cause first."],
+                [f"Workers run up to {MAX_AT_ONCE:,} of these jobs again, oldest first. Fix the cause first."],
                 fields=[
                     ActionField(
                         "kind", "Kind", "choice", choices=[(one, f"{one} ({count:,})") for one, count in counts.items()]
@@ -172,7 +172,7 @@ def _facts(job: DeadJob) -> list[LabelledValue]:
         LabelledValue("Kind", job.kind),
         LabelledValue("Error", job.last_error or ""),
         LabelledValue("Created", job.created_at.isoformat(), "moment"),
-        LabelledValue("Gave up", job.dead_at.isoformat(), "moment"),
-        LabelledValue("Attempts", f"{job.attempts:,}, of which {job.failures:,} in a row failed"),
+        LabelledValue("Failed", job.dead_at.isoformat(), "moment"),
+        LabelledValue("Attempts", f"{job.attempts:,}, with {job.failures:,} failures in a row"),
         *([LabelledValue("Lane", job.lane)] if job.lane else []),
     ]

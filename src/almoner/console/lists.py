@@ -238,7 +238,9 @@ class ListRouteBuilder:
             if page.next is None:
                 return
             if written >= _MAX_EXPORT:
-                yield csv_line([f"Only the first {written} rows are included. Set more filters to see the others."])
+                yield csv_line(
+                    [f"Only the first {written} rows are included. To see the other rows, set more filters."]
+                )
                 return
             cursor = page.next
 

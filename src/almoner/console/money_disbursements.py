@@ -84,7 +84,7 @@ async def _facts(tx: Tx, one: Disbursement) -> Sequence[LabelledValue]:
         amount_fact("Amount", one.money),
         LabelledValue("Donations", f"{one.donations:,}"),
         LabelledValue("End-to-end ID", one.end_to_end_id),
-        LabelledValue("Waiting because", _waiting_reason(one)),
+        LabelledValue("Reason for waiting", _waiting_reason(one)),
         *bank_reason_facts("Why it was returned", one.return_reason),
     ]
 
@@ -167,7 +167,7 @@ class DisbursementPages:
                 (
                     ActionField(
                         "whose",
-                        "Whose donations",
+                        "Donations to hold",
                         "choice",
                         choices=(
                             ("all", "Donations of all partners"),
@@ -176,7 +176,7 @@ class DisbursementPages:
                     ),
                     ActionField("note", "Reason", "area", maxlength=MAX_NOTE_LENGTH),
                 ),
-                done="On hold.",
+                done="Disbursements put on hold.",
                 key="h",
             ),
         )
@@ -193,7 +193,7 @@ class DisbursementPages:
                 Column("Nonprofit"),
                 Column("Donations"),
                 Column("Status", "status"),
-                Column("Waiting because"),
+                Column("Reason for waiting"),
                 Column("Created", "age"),
                 Column("Sent", "moment"),
                 Column("Paid", "moment"),
@@ -202,7 +202,7 @@ class DisbursementPages:
             load=self._load,
             filters=(
                 Filter("status", "choice", _STATUSES, named="Status"),
-                Filter("waiting", "choice", tuple(one.value for one in WaitingReason), named="Waiting because"),
+                Filter("waiting", "choice", tuple(one.value for one in WaitingReason), named="Reason for waiting"),
                 Filter("nonprofit", named="Nonprofit ID"),
                 Filter("partner", named="Partner ID"),
             ),
@@ -454,7 +454,10 @@ def _steps(one: Disbursement) -> list[TimelineStep]:
     if one.status == "SENT":
         steps.append(
             TimelineStep(
-                "Paid", "waiting", None, "not confirmed yet by the bank's status report, a statement or an operator"
+                "Paid",
+                "waiting",
+                None,
+                "not yet confirmed by the bank's status report, a bank statement or an operator",
             )
         )
     return steps

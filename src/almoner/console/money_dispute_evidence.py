@@ -39,15 +39,15 @@ _FILE: Final = UploadDeclaration("file", 25 * 1024 * 1024, (*images.MEDIA_TYPES,
 _LONGEST_NAME: Final = 255
 _PART_BYTES: Final = 65536
 _KIND_WORDS: Final[Mapping[DisputeEvidenceKind, str]] = {
-    "receipt": "Receipt that the donor was sent",
+    "receipt": "Receipt sent to the donor",
     "customer_communication": "Communication with the donor",
     "service_documentation": "Proof that the nonprofit received the donation",
     "refund_policy": "Refund policy",
     "other": "Another document",
 }
 _DONE: Final = {
-    "clear": "The texts of the evidence have been deleted.",
-    "edit": "The texts of the evidence have been saved.",
+    "clear": "The evidence texts have been deleted.",
+    "edit": "The evidence texts have been saved.",
     "upload": "The file has been added to the evidence.",
     "remove": "The file has been removed from the evidence.",
     "submit": "A background worker is submitting the evidence to the payment provider.",
@@ -116,7 +116,7 @@ def evidence_table(tx: Tx, evidence: Evidence, names: Mapping[str, str]) -> Reco
         )
         for one in evidence.files
     ]
-    return RecordTable("Files of the evidence", columns, rows, "No files yet.")
+    return RecordTable("Evidence files", columns, rows, "No files yet.")
 
 
 def _file_path(dispute: str, kind: DisputeEvidenceKind) -> str:
@@ -250,7 +250,7 @@ class EvidencePages:
 
     async def _describe_clear(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
-        about = ("Both texts of the evidence are deleted and will not be submitted.",)
+        about = ("Both evidence texts will be deleted and not submitted.",)
         return await self._page(tx, visitor, "Clear texts", about, (_version(evidence),), removes=True)
 
     async def _clear(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
@@ -264,7 +264,7 @@ class EvidencePages:
         choices = [(one.kind, f"{_KIND_WORDS[one.kind]}: {one.file_name}") for one in evidence.files]
         field = ActionField("kind", "File", "choice", choices=choices)
         return await self._page(
-            tx, visitor, "Remove file", ("The file is removed and will not be submitted.",), (field,), removes=True
+            tx, visitor, "Remove file", ("The file will be removed and not submitted.",), (field,), removes=True
         )
 
     async def _remove(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:

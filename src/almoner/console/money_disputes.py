@@ -87,7 +87,7 @@ async def _refresh(tx: Tx, officer: ActingOperator, dispute: Dispute, _entered_v
 
 _REFRESH: Final = RecordAction(
     "refresh",
-    "Ask the provider",
+    "Fetch the status",
     fixed_explanation(
         "A background worker fetches the current status from the payment provider. This also happens automatically "
         "every day."
@@ -133,7 +133,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                 mark_won,
                 (NOTE,),
                 _open,
-                "Recorded as won.",
+                "Dispute recorded as won.",
                 "w",
             ),
             RecordAction(
@@ -149,7 +149,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                 mark_lost,
                 (NOTE,),
                 _open,
-                "Recorded as lost.",
+                "Dispute recorded as lost.",
                 "l",
             ),
         ),

@@ -74,7 +74,7 @@ def _created(file: PaymentFile) -> str:
 async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
     by = await decider_name_lookup(tx, [file.created_by])
     who = f"{by(file.created_by)} created the file."
-    two = "Because of the amount, a different person must release it."
+    two = "Because of the amount, a different person must release this file."
     return [
         (
             "After the release, download the file and upload it to the bank. The bank then pays the nonprofits "
@@ -135,7 +135,7 @@ _KIND: Final = RecordKind(
             "withdraw",
             "Withdraw file",
             fixed_explanation(
-                "The file cannot be sent to the bank any more. Its disbursements can be added to another file."
+                "The file can no longer be sent to the bank. Its disbursements can be added to another file."
             ),
             _withdraw,
             (NOTE,),
@@ -172,7 +172,10 @@ class PaymentFilePages:
             load=self._load,
             filters=(Filter("status", "choice", _STATUSES, named="Status"),),
             views=(("To release", {"status": "created"}), ("Released", {"status": "released"}), ("All", {})),
-            actions=((f"{_PATH}/new", "Create payment file"), (f"{_PATH}/bank-answer", "Import the bank's answer")),
+            actions=(
+                (f"{_PATH}/new", "Create payment file"),
+                (f"{_PATH}/bank-answer", "Import the bank's status report"),
+            ),
             order="newest first",
         )
 
@@ -258,7 +261,7 @@ class PaymentFilePages:
         steps.append(TimelineStep("Released", "done", iso_timestamp(file.released_at), by(file.released_by) or ""))
         for one in reports:
             reasons = f"{one.paid:,} paid, {one.accepted:,} accepted, {one.rejected:,} rejected ({by(one.recorded_by)})"
-            steps.append(TimelineStep("The bank answered", "done", iso_timestamp(one.recorded_at), reasons))
+            steps.append(TimelineStep("Bank's status report received", "done", iso_timestamp(one.recorded_at), reasons))
         if left := await payment_files.count_unconfirmed(tx, file.id):
             steps.append(TimelineStep("Paid", "waiting", None, f"{left:,} payments that the bank has not confirmed"))
         return steps

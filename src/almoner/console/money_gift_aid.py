@@ -140,7 +140,7 @@ _KIND: Final = RecordKind(
             _submit,
             (ActionField("reference", "HMRC's reference", maxlength=gift_aid_claims_domain.MAX_REFERENCE),),
             _is("drafted"),
-            "Marked as sent.",
+            "Claim marked as sent to HMRC.",
             "s",
         ),
         RecordAction(
@@ -159,17 +159,17 @@ _KIND: Final = RecordKind(
                 ActionField("note", "Why HMRC paid a different amount", "area", required=False),
             ),
             _is("submitted"),
-            "Recorded as paid.",
+            "Claim recorded as paid.",
             "p",
         ),
         RecordAction(
             "mark-rejected",
-            "Record that HMRC rejected it",
+            "Record that HMRC rejected the claim",
             fixed_explanation("The donations in the claim can be claimed again."),
             _reject,
             (NOTE,),
             _is("submitted"),
-            "Recorded as rejected.",
+            "Claim recorded as rejected.",
         ),
         RecordAction(
             "withdraw",
@@ -437,7 +437,7 @@ def _before(entered: str) -> datetime | None:
     try:
         return parse_day_or_timestamp(entered)
     except ValueError:
-        raise IncorrectParams("before: enter a day such as 2026-11-01") from None
+        raise IncorrectParams("before: enter a date such as 2026-11-01") from None
 
 
 def _left_out_message(visitor: SignedInRequest) -> str:

@@ -71,7 +71,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
         why = f"{why}: {line.booking_error}"
     return [
         LabelledValue("Amount", moved.minor, "amount", currency=moved.currency),
-        LabelledValue("Direction", "came in" if moved.minor > 0 else "went out"),
+        LabelledValue("Direction", "incoming" if moved.minor > 0 else "outgoing"),
         LabelledValue("Booked on", moved.booked_on.isoformat()),
         LabelledValue("Counterparty", moved.counterparty),
         LabelledValue("Text", moved.remittance_information),
@@ -305,7 +305,7 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
         difference = one.difference_minor
         differs = SignedAmount(difference, one.currency) if difference else None
         why = (
-            "The line contains its reference"
+            "The line contains the record's reference"
             if one.is_named
             else "Same amount"
             if not difference

@@ -91,7 +91,7 @@ async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
     return [
         LabelledValue("Nonprofit in the register", organisation.name),
         LabelledValue("Account holder as proposed", one.holder),
-        LabelledValue("Names agree", agrees),
+        LabelledValue("Names match", agrees),
         LabelledValue("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
         LabelledValue("Nonprofit ID", tx.ids.text("organisation", organisation.id)),
         LabelledValue("Currency", one.currency),

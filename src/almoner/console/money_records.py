@@ -248,7 +248,7 @@ async def describe_others(tx: Tx, role: OperatorRole, without: Collection[str]) 
     found = [one for one in await people.list_with_any_role(tx, OPERATORS, role) if one.active]
     names = [one.display_name for one in found if tx.ids.text(operators.ID, one.id) not in without]
     if not names:
-        return f"Nobody else has the role {role}. Ask an administrator to invite somebody."
+        return f"No other operator has the role {role}. Ask an administrator to invite somebody."
     more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
     return f"With the role {role}: {', '.join(names[:_MOST_NAMED])}{more}."
 

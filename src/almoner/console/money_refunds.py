@@ -72,7 +72,7 @@ async def _facts(tx: Tx, shown: _Shown) -> Sequence[LabelledValue]:
     one = shown.refund
     return [
         amount_fact("Amount", one.money),
-        amount_fact("Part of the refund that was owed to the nonprofit", one.nonprofit_share),
+        amount_fact("Part of the refund taken from the amount owed to the nonprofit", one.nonprofit_share),
         LabelledValue("Donation", tx.ids.text("donation", one.donation_id)),
         LabelledValue("Sent by", "us, by bank transfer" if one.is_sent_by_bank else one.provider),
         LabelledValue("Reference", one.provider_refund),
@@ -136,7 +136,7 @@ _KIND: Final = RecordKind(
             _mark_sent,
             (_REFERENCE, _NOTE),
             _pending,
-            "Recorded as sent.",
+            "Refund recorded as sent.",
             "s",
         ),
         RecordAction(
@@ -158,7 +158,7 @@ _KIND: Final = RecordKind(
             _mark_failed,
             (_NOTE,),
             _pending,
-            "Recorded as failed.",
+            "Refund recorded as failed.",
             "f",
         ),
         RecordAction(
@@ -168,7 +168,7 @@ _KIND: Final = RecordKind(
             _resolve,
             (_NOTE,),
             _unhandled,
-            "Marked as handled.",
+            "Refund marked as handled.",
             "h",
         ),
     ),

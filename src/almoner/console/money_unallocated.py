@@ -169,8 +169,8 @@ async def _record_refund(
 
 
 async def _about_apply(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[str]:
-    named = tx.ids.text_or_none("donation", unallocated_payment.donation_id) or "the donation with its reference"
-    return [f"The payment pays {named}. The donation's amount is changed to the amount received."]
+    named = tx.ids.text_or_none("donation", unallocated_payment.donation_id) or "the donation that its reference names"
+    return [f"The payment is applied to {named}. The donation's amount is changed to the amount received."]
 
 
 async def _apply(
@@ -199,7 +199,7 @@ _KIND: Final = RecordKind(
     record_id=lambda held: held.id,
     facts=_facts,
     actions=(
-        RecordAction("refund", "Refund payment", _about_refund, _refund, (_NOTE,), _refundable, "Refund begun.", "r"),
+        RecordAction("refund", "Refund payment", _about_refund, _refund, (_NOTE,), _refundable, "Refund started.", "r"),
         RecordAction(
             "record-refund",
             "Record a refund that was sent",
@@ -214,7 +214,14 @@ _KIND: Final = RecordKind(
             "s",
         ),
         RecordAction(
-            "apply", "Apply to donation", _about_apply, _apply, (_NOTE,), _applicable, "Applied to the donation.", "a"
+            "apply",
+            "Apply to donation",
+            _about_apply,
+            _apply,
+            (_NOTE,),
+            _applicable,
+            "Payment applied to the donation.",
+            "a",
         ),
         RecordAction(
             "write-off",
@@ -226,7 +233,7 @@ _KIND: Final = RecordKind(
             _write_off,
             (_NOTE,),
             _undecided,
-            "Written off.",
+            "Payment written off.",
             "w",
         ),
     ),

@@ -14,7 +14,10 @@ BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
 def upload_problem(visitor: SignedInRequest) -> str:
     """The error message to show if the form contains no valid file."""
     if visitor.upload is not None and isinstance(visitor.upload.problem, MaxFileSize):
-        return f"The file is too large. The limit is {MAX_UPLOAD // 1024 // 1024} MB. Use the command for larger files."
+        return (
+            f"The file is too large. The limit is {MAX_UPLOAD // 1024 // 1024} MB. For larger files, use the command "
+            "line."
+        )
     return "Choose a file."
 
 

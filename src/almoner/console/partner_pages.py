@@ -237,7 +237,7 @@ class _PartnerPages:
 
 def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[LabelledValue]:
     allowed = [
-        LabelledValue(f"Highest refund that support may make, {code}", minor, "amount", currency=code)
+        LabelledValue(f"Maximum refund for the support role, {code}", minor, "amount", currency=code)
         for code, minor in limits.items()
     ]
     return [

@@ -79,13 +79,16 @@ class PartnerViewPages:
 def _page(account: PartnerAccount, path: str, owners: str) -> ActionPage:
     return ActionPage(
         f"View as {account.name}",
-        "View the pages",
+        "View pages",
         path,
         account.name,
         [
             f"For up to {VIEW_LIFETIME.seconds // 60} minutes, you see what a member with the role read only can see.",
-            "During the view, you cannot see secrets or donors' personal data, and you cannot change anything.",
-            f"{owners} will get this email immediately, with your name and the reason. The audit log records it.",
+            (
+                "While you view the pages, you cannot see secrets or donors' personal data, and you cannot change "
+                "anything."
+            ),
+            f"{owners} will get this email immediately, with your name and the reason. The audit log records the view.",
         ],
         fields=[ActionField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
         mails=[build_security_email_preview("partner_viewed", account.name)],

@@ -74,7 +74,7 @@ def read_text(text: str, countries: Collection[str], beside: Iterable[str] = ())
         case "chinese":
             return Reading("Transliteration (Mandarin Chinese)", anyascii(text))
         case "unknown":
-            note = "Uncertain: if the name is Japanese or Korean, it is read differently."
+            note = "Uncertain: a Japanese or Korean name is read differently."
             return Reading("Transliteration as Mandarin Chinese", anyascii(text), note)
         case _:
             return Reading("Transliteration", anyascii(text))

@@ -21,7 +21,8 @@ _EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
     ),
     ("match", "rejected"): "The match no longer flags the record, unless the record or the watch list entry changes.",
     ("screening", "accepted"): (
-        "The record is marked as clear. Before you confirm, search every imported watch list for its names."
+        "The record is marked as clear. Before you confirm, search every imported watch list for the names in the "
+        "record."
     ),
     ("screening", "rejected"): "The record is flagged with the category that you choose.",
     ("appeal", "accepted"): (
@@ -57,7 +58,10 @@ async def _request_effect(tx: Tx, request_id: UUID, verdict: Verdict, partner: s
         return "The request is rejected for the reason that you choose. No organisation is created."
     if found is None:
         return f"A new organisation is created from the details in the request. Only {partner} can see it."
-    return f"The request is linked to the organisation {found.shown_name}, which exists already. No new one is created."
+    return (
+        f"The request is linked to the organisation {found.shown_name}, which already exists. No new organisation is "
+        "created."
+    )
 
 
 async def _waiting(tx: Tx, subject: ReviewSubject, verdict: Verdict) -> list[str]:
@@ -71,7 +75,7 @@ async def _waiting(tx: Tx, subject: ReviewSubject, verdict: Verdict) -> list[str
         for count, one in ((applications, "application"), (applicants, "applicant"))
         if count
     ]
-    what = "Going on with the next check" if verdict == "accepted" else "Rejected, too"
+    what = "Continuing with the next check" if verdict == "accepted" else "Also rejected"
     return [f"{what}: {' and '.join(waiting)}."] if waiting else []
 
 
@@ -87,11 +91,18 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
     if verdict == "rejected":
         others = [one for one in await screenings.list_matches(tx, match.screening_subject_id) if one.awaiting_review]
         if left := len([one for one in others if one.id != match.id]):
-            return [f"{which} still cannot be approved: {left} more of its matches must be decided."]
-        return [f"{which} can be approved. Flags that are already raised stay until two reviewers clear them."]
+            return [f"{which} still cannot be approved: {left} more matches of the nonprofit must be decided."]
+        return [f"{which} can be approved. Flags that have already been raised stay until two reviewers clear them."]
     if match.category in verifications.BLOCKING_CATEGORIES:
-        return [f"{which} cannot be approved. If approved already, a flag stops disbursements to the nonprofit."]
-    return [f"{which} must be decided by a reviewer. If approved already, a flag stops disbursements to the nonprofit."]
+        return [
+            f"{which} cannot be approved. If it was already approved, a flag blocks disbursements to the nonprofit."
+        ]
+    return [
+        (
+            f"{which} must be decided by a reviewer. If it was already approved, a flag blocks disbursements to the "
+            "nonprofit."
+        )
+    ]
 
 
 def describe_recipients(mails: Sequence[Mail], language_names: Sequence[str]) -> str:

@@ -237,7 +237,10 @@ async def _about_approval(tx: Tx, one: MonetaryDonationVerification) -> Sequence
     checks = ", ".join(humanise_field_name(check).lower() for check in one.remaining_checks)
     confirmed = f"This confirms the open checks: {checks}. " if checks else ""
     return [
-        f"{confirmed}Disbursements of {partner} to {nonprofit} that wait for this verification can then be sent.",
+        (
+            f"{confirmed}Disbursements of {partner} to {nonprofit} that are waiting for this verification can then "
+            "be sent."
+        ),
         f"{partner} receives an event. We do not send an email about it.",
     ]
 
@@ -245,7 +248,10 @@ async def _about_approval(tx: Tx, one: MonetaryDonationVerification) -> Sequence
 async def _about_rejection(tx: Tx, one: MonetaryDonationVerification) -> Sequence[str]:
     nonprofit, partner = await _parties(tx, one)
     return [
-        f"{nonprofit} receives no disbursements from {partner}. Donations that wait for it stay where they are.",
+        (
+            f"{nonprofit} receives no disbursements from {partner}. Donations that are waiting for this verification "
+            "stay where they are."
+        ),
         f"{partner} receives an event with the reason that you choose. We do not send an email about it.",
         "This takes effect immediately, without a second person. A reviewer can reopen the verification later.",
     ]
@@ -255,10 +261,17 @@ async def _about_clearing(tx: Tx, one: _Flagged) -> Sequence[str]:
     nonprofit, partner = await _parties(tx, one.verification)
     flags = await verifications.list_flags(tx, one.verification.id)
     others = sum(1 for flag in flags if flag.status == "open" and flag.id != one.flag.id)
-    still = f" when its {others} other flag{'s'[others == 1 :]} are cleared, too" if others else ""
+    still = (
+        (
+            f" once {others} other flag{'s'[others == 1 :]} of the verification {'is' if others == 1 else 'are'} also "
+            "cleared"
+        )
+        if others
+        else ""
+    )
     if one.flag.first is None:
         first = "Two reviewers must clear this flag. You are the first:"
-        return [f"{first} disbursements stay stopped until another reviewer also clears it."]
+        return [f"{first} disbursements remain blocked until another reviewer also clears it."]
     return [
         "You are the second of two reviewers, so this clears the flag.",
         f"Disbursements of {partner} to {nonprofit} can be sent again{still}.",

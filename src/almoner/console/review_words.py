@@ -62,11 +62,11 @@ EVIDENCE_WORDS: Final[Mapping[str, str]] = {
 FLAG_WORDS: Final[Mapping[str, str]] = {
     "pdf_repaired": "The file was damaged and has been repaired.",
     "pdf_active": "The file contains more than static pages.",
-    "pdf_javascript": "It contains scripts.",
-    "pdf_launch": "It starts programs.",
-    "pdf_embedded_files": "It contains other files.",
-    "pdf_remote": "It opens other files or sends data.",
-    "pdf_media": "It contains audio, video or 3D models.",
+    "pdf_javascript": "The file contains scripts.",
+    "pdf_launch": "The file starts programs.",
+    "pdf_embedded_files": "The file contains other files.",
+    "pdf_remote": "The file opens other files or sends data.",
+    "pdf_media": "The file contains audio, video or 3D models.",
 }
 """Findings of the check of a PDF file."""
 
@@ -79,10 +79,10 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
     "initials": "Initials",
     "initial": "Initial",
     "nickname": "Nickname or short form of a name",
-    "cut": "Shortened word",
+    "cut": "Abbreviated word",
     "asked_only": "Only in the entered name",
     "listed_only": "Only in the listed name",
-    "replaced": "Another word instead",
+    "replaced": "Different word",
     "letters": "Similarity of the letters of the whole name",
     "contained": "All words of one name are in the other name",
     "number": "Number",
@@ -90,7 +90,7 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
     "place": "Place",
     "form": "Legal form",
     "branch": "Branch",
-    "unnamed": "Words that name nobody",
+    "unnamed": "Words that do not identify anyone",
     "second_line": "Second line of the organisation's name",
     "other_name": "Another name",
     "name": "Name",

@@ -97,7 +97,7 @@ async def load_status(tx: Tx, email_kinds: frozenset[str]) -> ServiceStatus:
         lags["webhooks"] = max(event_lag, lags.get("webhooks", timedelta()))
     works = any(one.role != "server" for one in alive)
     answers = any(one.role != "worker" for one in alive)
-    found = "Servers are answering." if answers else "No server is running."
+    found = "Servers are responding." if answers else "No server is running."
     parts = [ServiceComponent("api", "operational" if answers else "outage", found)]
     parts += [
         _part(key, works=works and key not in failed, lag=lags.get(key, timedelta()))

@@ -128,5 +128,5 @@ def _parse_cursor(text: str) -> UUID:
     """Parse the ID before which a page starts. Raises ApiCallRejected."""
     found = parse_request_id(text)
     if found is None:
-        raise ApiCallRejected(400, "incorrect_params", ["query.cursor is not one of this list"])
+        raise ApiCallRejected(400, "incorrect_params", ["query.cursor does not belong to this list"])
     return found

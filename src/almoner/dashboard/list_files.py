@@ -74,7 +74,7 @@ class RecordListReader:
         first, _, cursor = given.pop("cursor", statuses[0]).partition("~")
         size, _ = int(given.pop("pageSize")), given.pop("sort")
         if first not in statuses:
-            raise ApiCallRejected(400, "incorrect_params", ["query.cursor is not one of this list"])
+            raise ApiCallRejected(400, "incorrect_params", ["query.cursor does not belong to this list"])
         filters, records = list(given.items()), list[Record]()
         total = (await self._calls.list_page(member, record_list.call, [*filters, ("pageSize", "1")])).total
         for status in statuses[statuses.index(first) :]:

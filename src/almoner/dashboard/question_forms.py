@@ -94,7 +94,7 @@ def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], posit
         QuestionProblem("answers", "", tag=one.tag) for one in form.languages if len(_lines(one.answers)) > values
     ]
     if values > _MOST_CHOICES:
-        many = f"must have at most {MAX_CHOICES} answers, there are {values}"
+        many = f"must have at most {MAX_CHOICES} answers, but there are {values}"
         return [*unmatched, QuestionProblem("values", many)]
     return [*unmatched, *problems_from_api_reasons(find_field_problems(fields), position)]
 

@@ -98,7 +98,7 @@ class LastOwnerRequired(IncorrectParams):
 
     def __init__(self, *, others_invited: bool) -> None:
         who = "owner who can sign in" if others_invited else "owner"
-        super().__init__(f"this is the only active {who}. Give someone else the role first")
+        super().__init__(f"this is the only active {who}. Give the owner role to someone else first")
         self.others_invited = others_invited
 
 

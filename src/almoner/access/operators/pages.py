@@ -38,15 +38,20 @@ LINKS: Final = (
 _MEANS: Final[dict[OperatorRole, str]] = {
     "reviewer": "Approves, rejects and reopens verifications of nonprofits.",
     "finance": "Manages reconciliation, disbursements, holds, unallocated payments and reassigned donations.",
-    "administrator": "Manages operators, partners, members and API keys. Cannot decide about money or nonprofits.",
+    "administrator": (
+        "Manages operators, partners, members and API keys. Cannot make decisions about money or nonprofits."
+    ),
 }
 _ROLES: Final = [{"id": role, "name": ROLE_NAMES[role], "means": _MEANS[role]} for role in OPERATOR_ROLES]
 _DAYS: Final = domain.DEFAULT_TOKEN_LIFETIME.days
 _REPORTED: Final = {
     "invited": "Invitation sent.",
     "roles": "Roles saved.",
-    "deactivated": "Operator deactivated. They have been signed out of all sessions and their tokens no longer work.",
-    "activated": "Operator reactivated. Their previous tokens stay revoked.",
+    "deactivated": (
+        "Operator deactivated. The operator has been signed out of all sessions, and the operator's tokens no longer "
+        "work."
+    ),
+    "activated": "Operator reactivated. The operator's previous tokens stay revoked.",
     "revoked": "Token revoked.",
     "revoked_all": "All tokens revoked.",
 }

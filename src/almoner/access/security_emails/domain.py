@@ -167,8 +167,8 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "refund_failed": _EmailText(
         "A refund failed at {place}",
-        "A refund of {amount} failed after the payment provider had sent it. The donor does not have the money. Run "
-        "`almoner refunds failed` for details. For what to do next, see docs/runbooks/refunds.md.",
+        "A refund of {amount} failed after the payment provider had sent it. The donor has not received the money. "
+        "Run `almoner refunds failed` for details. For what to do next, see docs/runbooks/refunds.md.",
         after="The refund stays open until somebody has handled it and run `almoner refunds resolve`.",
     ),
     "refund_not_sent": _EmailText(
@@ -176,21 +176,23 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "We did not send a refund of {amount} that {place} requested. The donation is unchanged and will be paid to "
         "its organisation.",
         after="You can request the refund again until the donation is sent to its organisation. You can also agree "
-        "another solution with the donor.",
+        "on another solution with the donor.",
     ),
     "webhook_failing": _EmailText(
         "Webhook receiver of {place} is failing",
-        "For 24 hours, every webhook to one of your receivers has failed. We are still trying, but less often. If the "
-        "receiver does not recover, we will suspend its subscription 5 days after the first failure.",
-        after="To see the receiver's responses, list the deliveries of the subscription through the API. No events are "
-        "lost. When the receiver works again, replay the subscription to send what it missed.",
+        "For 24 hours, every webhook to one of your receivers has failed. We are still sending webhooks to it, but "
+        "less often. If the receiver does not recover, we will suspend its subscription 5 days after the first "
+        "failure.",
+        after="To see the receiver's responses, list the deliveries of the subscription through the API. No events "
+        "are lost. When the receiver works again, replay the subscription to send the webhooks that the "
+        "receiver missed.",
     ),
     "webhook_suspended": _EmailText(
         "Webhook subscription of {place} was suspended",
         "We suspended one of your webhook subscriptions, because its receiver responded with 410 Gone or failed for 5 "
         "days without a single success. We no longer send webhooks to it.",
         after="To resume, set the subscription's status to active through the API. Then replay the subscription to "
-        "send what the receiver missed.",
+        "send the webhooks that the receiver missed.",
     ),
     "token_created": _EmailText(
         "Token created for your {place} account",
@@ -200,23 +202,23 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "partner_viewed": _EmailText(
         "An operator is viewing the pages of {place}",
-        "An operator of this service is viewing the pages of {place} as your team sees them, read only and for at most "
-        "15 minutes. They see no secrets, and no personal data of donors.",
-        after="The audit log of {place} records when it began and ended, and why.",
+        "An operator of this service is viewing the pages of {place} as your team sees them, for at most 15 minutes. "
+        "The operator cannot change anything, and cannot see secrets or donors' personal data.",
+        after="The audit log of {place} records when the operator started and stopped viewing the pages, and why.",
     ),
     "partner_paused": _EmailText(
         "{place} was paused",
-        "An operator of this service paused {place}. Its API keys get 403 Forbidden, its donation pages accept no new "
-        "donations, and regular donations are not charged.",
-        after="Payments under way, refunds, receipts, payouts and webhooks continue, and so does your dashboard. To "
-        "have {place} resumed, contact the operator of this service.",
+        "An operator of this service paused {place}. Requests with its API keys get 403 Forbidden, its donation pages "
+        "accept no new donations, and regular donations are not charged.",
+        after="Payments in progress, refunds, receipts, disbursements and webhooks continue, and you can still use "
+        "your dashboard. To ask for {place} to be resumed, contact the operator of this service.",
     ),
     "partner_resumed": _EmailText(
         "{place} was resumed",
         "An operator of this service resumed {place}. Its API keys work again, and its donation pages accept "
         "donations.",
         after="Regular donations that were due during the pause are charged now if they are at most 7 days late. We "
-        "tell donors about the dates that were skipped.",
+        "email donors whose donations were skipped.",
     ),
     "roles_changed": _EmailText(
         "Your roles at {place} were changed",

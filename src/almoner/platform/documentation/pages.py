@@ -78,7 +78,7 @@ class DocumentationPages:
         is_compressed = accepts_gzip(request.headers.get("accept-encoding"))
         found = await asyncio.to_thread(_read, self._site, path, request.headers.get("if-none-match"), is_compressed)
         if found is None:
-            raise NotFound("the documentation has no such page")
+            raise NotFound("the documentation does not contain this page")
         if found.is_folder:
             return RedirectResponse(f"{PREFIX}/{path}/", 308)
         headers = self._headers() | found.headers()
@@ -89,7 +89,7 @@ class DocumentationPages:
     async def _show_markdown(self, path: str) -> Response:
         text = await asyncio.to_thread(_find_markdown, self._markdown, path)
         if text is None and path.strip("/"):
-            raise NotFound("the documentation has no such page; `make docs` builds all of it")
+            raise NotFound("the documentation does not contain this page; `make docs` builds all of it")
         body = self._pages.render_text(
             "plain.html", self._pages.language_for_tag(FALLBACK), text=_with_links(text or "")
         )

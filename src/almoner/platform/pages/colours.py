@@ -38,7 +38,7 @@ def parse_colour(text: str) -> Colour:
     """``#0d5c4a`` or ``#abc``. Raises ValueError for anything else."""
     match = re.fullmatch(r"#([0-9a-f]{3}|[0-9a-f]{6})", text, re.IGNORECASE | re.ASCII)
     if match is None:
-        raise ValueError(f"{text!r} is no colour such as #0d5c4a")
+        raise ValueError(f"{text!r} is not a colour such as #0d5c4a")
     digits = match[1] if len(match[1]) == 6 else "".join(2 * digit for digit in match[1])
     red, green, blue = bytes.fromhex(digits)
     return red, green, blue
