@@ -46,7 +46,7 @@ async def test_a_month_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     status, printed = await typed("registers", "status")
     assert line(printed, "irs-bmf")[1:3] == ["IRS", "2026-04-13"]
     status, printed = await typed("registers", "rollback", "irs-bmf")
-    assert (status, "again as of 2026-03-09" in printed) == (0, True), printed
+    assert (status, "now as of 2026-03-09" in printed) == (0, True), printed
     status, printed = await typed("registers", "list")
     assert "rolled_back" in printed
     assert "rolls back" in printed

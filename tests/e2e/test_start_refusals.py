@@ -184,10 +184,13 @@ async def test_arguments_that_are_no_text_and_a_full_output() -> None:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (asyncpg.ProtocolViolationError("unsupported startup parameter: jit"), "is a pooler that refuses settings"),
+        (
+            asyncpg.ProtocolViolationError("unsupported startup parameter: jit"),
+            "is a connection pooler that rejects session settings",
+        ),
         (
             asyncpg.DuplicatePreparedStatementError('prepared statement "__asyncpg_stmt_1__" already exists'),
-            "is a pooler that loses prepared statements",
+            "is a connection pooler that loses prepared statements",
         ),
         (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT in a read-only transaction"), "takes no writes"),
         (asyncpg.InsufficientPrivilegeError("permission denied for table partner"), "run `almoner migrate`"),

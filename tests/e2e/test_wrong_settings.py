@@ -53,9 +53,9 @@ DATABASES: Final = {
     "a slash in the password": ("postgresql://almoner_app:a/b@127.0.0.1:{port}/almoner", "percent"),
     "empty database": ("postgresql://almoner_app:x@127.0.0.1:{port}/empty", "almoner migrate"),
     "no text encoding": ("postgresql://almoner_app:x@127.0.0.1:{port}/ascii", "UTF8"),
-    "no rights": ("postgresql://stranger2:x@127.0.0.1:{port}/almoner", "refuses this to the role"),
+    "no rights": ("postgresql://stranger2:x@127.0.0.1:{port}/almoner", "does not allow the role to do this"),
     "settings of the role": ("postgresql://slow:x@127.0.0.1:{port}/almoner", "jit is on, not off"),
-    "no connection left": ("postgresql://limited:x@127.0.0.1:{port}/almoner", "no connection left"),
+    "no free connections": ("postgresql://limited:x@127.0.0.1:{port}/almoner", "no free connections"),
 }
 """The address for the service, and words of the sentence."""
 

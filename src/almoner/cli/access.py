@@ -293,9 +293,9 @@ async def pause_partner(
 ) -> str:
     """Pause a partner.
 
-    Nobody can then start a donation through the partner. Requests with the partner's API keys get 403 Forbidden, and
-    regular donations are not charged. Payments in progress, refunds, receipts, disbursements and webhooks continue. The
-    partner's owners are notified by email.
+    While the partner is paused, nobody can start a donation through it. Requests with the partner's API keys get 403
+    Forbidden, and regular donations are not charged. Payments in progress, refunds, receipts, disbursements and
+    webhooks continue. The partner's owners are notified by email.
     """
     scope = await get_partner(tx, partner)
     with convert_value_errors():

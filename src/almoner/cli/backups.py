@@ -27,7 +27,7 @@ class BackupPart(StrEnum):
 @commands.command("list")
 @transaction_command
 async def list_backups(tx: Tx) -> Table:
-    """Show when each part was last backed up."""
+    """Show when each part of the deployment was last backed up."""
     return Table(
         ("part", "finished", "recent", "note"),
         [

@@ -165,7 +165,7 @@ async def explain_discrepancy(
     ],
     note: Note,
 ) -> str:
-    """Explain a missing statement or provider payout."""
+    """Record why a statement or provider payout is missing."""
     provider, by_provider, reference = discrepancy.partition("/")
     try:
         if by_provider:

@@ -150,8 +150,7 @@ async def build_administrator_check(database: Database) -> Callable[[Tx], Awaita
 async def _machine(tx: Tx) -> Caller:
     if not await operators.lock_if_no_operator(tx):
         raise TokenRefused(
-            "Since this command started, the first operator has been added. Run the command again with an operator "
-            "token."
+            "The first operator was added while this command was running. Run the command again with an operator token."
         )
     return MACHINE
 

@@ -37,9 +37,9 @@ def check(
 ) -> None:
     """Check that the settings of this deployment work.
 
-    Run this command before the first start and after every change of the settings. It checks the database, mail server,
-    document storage, Stripe and DNS, and explains how to fix any problems. The command writes a test file and deletes
-    it again, but changes nothing else. The exit status is 1 if a check fails.
+    Run this command before the first start and after every change to the settings. It checks the database, mail server,
+    document storage, Stripe and DNS, and explains how to fix any problems. The command writes a test file and then
+    deletes it, but changes nothing else. The exit status is 1 if a check fails.
     """
     given = settings.read_settings()
     with local.settings_with_local_services(given) as complete:
@@ -74,7 +74,7 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
             *(("failed", one, "") for one in _unusable_folders(given)),
         ]
         return [CheckResult("settings", status, one, advice) for status, one, advice in found] or [
-            CheckResult("settings", "ok", "complete, and none is unknown")
+            CheckResult("settings", "ok", "complete, with no unknown settings")
         ]
 
     async def database() -> list[CheckResult]:
@@ -138,7 +138,7 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         )
         results.append(CheckResult("database rights", "warning", f"{report.role} owns the tables", advice))
     else:
-        results.append(CheckResult("database rights", "ok", f"{report.role} may use the tables"))
+        results.append(CheckResult("database rights", "ok", f"{report.role} can use the tables"))
     fits = inspection.has_enough_connections(report, settings.database_pool) and report.encoding == "UTF8"
     found = (
         f"max_connections {report.max_connections}, ALMONER_DATABASE_POOL {settings.database_pool}, {report.encoding}"
@@ -151,10 +151,10 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
     ahead = abs(report.clock_seconds)
     status: Status = "ok" if ahead < _CLOCK_WARNS else "warning" if ahead < _CLOCK_FAILS else "failed"
     advice = "Synchronise the clocks of both machines with NTP."
-    results.append(CheckResult("clock", status, f"{ahead:.1f} s from the database's", advice))
+    results.append(CheckResult("clock", status, f"differs by {ahead:.1f} s from the database's clock", advice))
     key = {
-        True: ("ok", "the one that the database was written with"),
-        False: ("failed", "not the one that the database was written with"),
+        True: ("ok", "matches the key that the database was created with"),
+        False: ("failed", "does not match the key that the database was created with"),
         None: ("skipped", "no process has started yet"),
     }[report.key_matches]
     advice = "Set ALMONER_MASTER_KEY to the master key with which the database was created."
@@ -178,4 +178,4 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
         CheckResult(one.check.name, "warning", ", ".join(one.examples), f"{one.check.advice}.")
         for one in outcome.findings
     ]
-    return copies + (broken or [CheckResult("registers and watch lists", "ok", "none is too old")])
+    return copies + (broken or [CheckResult("registers and watch lists", "ok", "no data is too old")])

@@ -33,7 +33,7 @@ REST_SECONDS: Final = 75.0  # seconds between a response and the next request
 def find_header_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     """The RFC 9112 rule that the request headers violate, or None."""
     if version not in _VERSIONS:
-        return f"HTTP/{version} is not spoken here; use HTTP/1.1"
+        return f"HTTP/{version} is not supported; use HTTP/1.1"
     host, coding = None, b""
     for name, value in headers:
         if name == b"host":
@@ -43,10 +43,10 @@ def find_header_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) 
         elif name == b"transfer-encoding":
             coding += b"," + value if coding else value
     if coding and (version == "1.0" or coding.strip().lower() != b"chunked"):
-        return "the only Transfer-Encoding that is understood is chunked, in HTTP/1.1"
+        return "the only supported Transfer-Encoding is chunked, in HTTP/1.1"
     if host is None:
         return None if version == "1.0" else "the request has no Host header"
-    return None if _HOST.fullmatch(host) else "the Host header is not the name or address of a host"
+    return None if _HOST.fullmatch(host) else "the Host header is not a valid host name or address"
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,10 @@ async def confirm(
         str | None,
         typer.Option(
             "--note",
-            help="Evidence that the bank has paid, such as where you saw it. Required if two people must confirm.",
+            help=(
+                "Evidence that the bank made the payment, such as where you saw it. Required if two people must "
+                "confirm."
+            ),
         ),
     ] = None,
 ) -> Output:
@@ -320,7 +323,7 @@ def _own_accounts() -> Mapping[str, OwnAccount]:
 async def mark_returned(
     database: Database,
     disbursement: DisbursementId,
-    reason: Annotated[str, typer.Option(help=f"Reason that the bank gave (up to {MAX_REASON_LENGTH} characters).")],
+    reason: Annotated[str, typer.Option(help=f"Reason given by the bank (up to {MAX_REASON_LENGTH} characters).")],
 ) -> Output:
     """Record that the bank returned a disbursement.
 

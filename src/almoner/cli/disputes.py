@@ -58,7 +58,7 @@ async def list_disputes(
 @commands.command("show")
 @transaction_command
 async def show(tx: Tx, dispute: DisputeId) -> Output:
-    """Show a dispute, and who absorbs the loss."""
+    """Show a dispute and who absorbs its loss."""
     one = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
     by = await display_name_lookup(tx, [one.decided_by])
     facts: list[tuple[str, object]] = [

@@ -113,8 +113,8 @@ def _explain_file_error(error: OSError) -> str | None:
         )
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return (
-            f"{error.filename} cannot be read or written by this account ({error.strerror}): use a path that it has "
-            "access to (for Almoner's own files: ALMONER_DATA_DIR), or run as the owner."
+            f"{error.filename} cannot be read or written by this account ({error.strerror}): use a path that the "
+            "account has access to (for Almoner's own files: ALMONER_DATA_DIR), or run the command as the owner."
         )
     return None
 
@@ -142,37 +142,40 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
     (
         (asyncpg.TooManyConnectionsError,),
         "",
-        "{database} has no connection left ({text}): raise max_connections, or lower ALMONER_DATABASE_POOL.",
+        "{database} has no free connections ({text}): increase max_connections, or reduce ALMONER_DATABASE_POOL.",
     ),
     (
         (asyncpg.UndefinedObjectError,),
         "configuration parameter",
-        "{database} has a URL with an option that PostgreSQL does not know ({text}): remove it.",
+        "{database} has a URL with an option that PostgreSQL does not know ({text}): remove the option.",
     ),
     (
         (asyncpg.ProtocolViolationError,),
         "startup parameter",
-        "{database} is a pooler that refuses settings of a session ({text}): see docs/guides/postgresql.md.",
+        "{database} is a connection pooler that rejects session settings ({text}): see docs/guides/postgresql.md.",
     ),
     (
         (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError),
         "",
-        "{database} is a pooler that loses prepared statements ({text}): see docs/guides/postgresql.md.",
+        "{database} is a connection pooler that loses prepared statements ({text}): see docs/guides/postgresql.md.",
     ),
     (
         (asyncpg.ReadOnlySQLTransactionError,),
         "",
-        "{database} takes no writes ({text}): connect to the primary server.",
+        "{database} does not accept writes ({text}): connect to the primary server.",
     ),
     (
         (asyncpg.InsufficientPrivilegeError,),
         "",
-        "{database} refuses this to the role ({text}): let the owner of the tables run `almoner migrate`.",
+        "{database} does not allow the role to do this ({text}): run `almoner migrate` as the owner of the tables.",
     ),
     (
         (asyncpg.UndefinedFileError, asyncpg.FeatureNotSupportedError),
         "extension",
-        "{database} lacks an extension ({text}): install the package postgresql-contrib of its version.",
+        (
+            "{database} lacks an extension ({text}): install the postgresql-contrib package for this version of "
+            "PostgreSQL."
+        ),
     ),
     (
         (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError),
@@ -180,7 +183,7 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "{database} does not have the schema of this version ({text}): run `almoner migrate`, or restore a backup.",
     ),
     ((asyncpg.DiskFullError,), "", "The disk of {database} is full ({text}): free some space there."),
-    ((asyncpg.ClientConfigurationError,), "", "{database} has a URL that cannot be used ({text}): correct it."),
+    ((asyncpg.ClientConfigurationError,), "", "{database} has a URL that cannot be used ({text}): correct the URL."),
     (
         (ssl.SSLError,),
         "",
@@ -196,7 +199,7 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
             asyncpg.TargetServerAttributeNotMatched,
         ),
         "",
-        "{database} cannot be reached ({text}): start it, or fix the address.",
+        "{database} cannot be reached ({text}): start the database, or correct the address.",
     ),
 )
 """How to recognise an error, by its classes and a text in its message, and what to do about it."""

@@ -184,7 +184,7 @@ async def export_schedule(
     if out is None:
         return schedule.removesuffix("\n")
     outputs.write_file(out, schedule.encode())
-    return f"Wrote the schedule to {out}. It contains donors' names: delete it after you submit it."
+    return f"Wrote the schedule to {out}. It contains donors' names: delete the file after you submit it."
 
 
 @claims.command("mark-submitted")

@@ -51,8 +51,8 @@ async def block_nonprofit(tx: Tx, caller: Caller, organisation: OrganisationId, 
     """
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.block_nonprofit(tx, found, note.strip(), caller.id):
-        return f"{organisation} refused already."
-    return f"{organisation} no longer gets donations through giving links."
+        return f"{organisation} has already opted out of giving links."
+    return f"{organisation} no longer receives donations through giving links."
 
 
 @commands.command("allow")
@@ -61,5 +61,5 @@ async def allow_nonprofit(tx: Tx, _officer: Caller, organisation: OrganisationId
     """Allow donations to a nonprofit through giving links again."""
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.allow_nonprofit(tx, found):
-        return f"{organisation} did not refuse."
-    return f"{organisation} can be given to by giving links again."
+        return f"{organisation} has not opted out of giving links."
+    return f"{organisation} can receive donations through giving links again."

@@ -81,7 +81,7 @@ def ensure_folders(settings: Settings, role: Role) -> None:
         if wrong is not None:
             problems.append(f"{PREFIX}{name} is {folder}, which is not a writable folder ({wrong})")
     if problems:
-        sandboxed = "" if settings.sandbox else "; in a unit of systemd, also list it in ReadWritePaths="
+        sandboxed = "" if settings.sandbox else "; in a systemd unit, also list it in ReadWritePaths="
         raise InvalidSettings(
             [f"{problem}: create it, or give it to the account of the service{sandboxed}" for problem in problems]
         )

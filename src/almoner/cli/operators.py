@@ -191,8 +191,8 @@ async def two_person_approval(
 ) -> str:
     """Turn two-person approval on or off.
 
-    If it is on, it takes two operators to approve a verification or to release a hold on disbursements. By default, it
-    is on in production and off in the sandbox.
+    If it is on, two operators must each approve a verification or the release of a hold on disbursements. By default,
+    it is on in production and off in the sandbox.
     """
     if switch is not None:
         async with administrator_transaction(database) as (tx, officer):

@@ -59,7 +59,8 @@ def _checked() -> Iterator[None]:
         raise
     except OSError as error:
         raise OutputDiskFull(
-            f"The output could not be written ({error.strerror}): free space where it goes, or send it elsewhere."
+            f"The output could not be written ({error.strerror}): free some space on that disk, or write the output "
+            "somewhere else."
         ) from None
 
 

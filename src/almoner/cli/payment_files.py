@@ -93,8 +93,8 @@ async def create(
 ) -> Output:
     """Create a payment file for disbursements with the status SENT.
 
-    The file is in the pain.001.001.09 format and contains all SENT disbursements in the currency, up to 10,000. It
-    leaves out disbursements that are on hold or already in another file. To write the file to disk, run `almoner
+    The file is in the pain.001.001.09 format and contains all SENT disbursements in the currency, up to 10,000.
+    Disbursements that are on hold or already in another file are left out. To write the file to disk, run `almoner
     payment-files release`.
     """
     own = _own(currency.strip().upper())

@@ -39,12 +39,12 @@ def open_listening_sockets(
             ) from None
         if error.errno == errno.EADDRINUSE:
             raise PortBusy(
-                f"Port {port}{error_purpose} is in use: stop the program that listens there, or choose another port, "
-                f"such as {port_setting_name}={port + 100 if port < 65000 else 8080}."
+                f"Port {port}{error_purpose} is in use: stop the program that uses it, or choose another port, such as "
+                f"{port_setting_name}={port + 100 if port < 65000 else 8080}."
             ) from None
         if error.errno == errno.EACCES:
             raise PortBusy(
-                f"Port {port}{error_purpose} needs more privileges: choose one above 1023 with {port_setting_name}."
+                f"Port {port}{error_purpose} needs more privileges: choose a port above 1023 with {port_setting_name}."
             ) from None
         raise
     return opened

@@ -96,7 +96,7 @@ async def end(tx: Tx, caller: Caller, donee: DoneeId) -> str:
         tx, await receipts.get_donee_for_update(tx, parse_id(tx, _TYPE, donee)), ended_by=caller.id
     )
     await _record(tx, caller, "receipt_donee.ended", ended)
-    return f"{donee} is ended."
+    return f"{donee} has been removed."
 
 
 async def _record(tx: Tx, officer: Caller, action: str, donee: Donee) -> None:

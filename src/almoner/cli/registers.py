@@ -314,7 +314,7 @@ def roll_back(source: Source) -> None:
 
     made = run_with_database(undo)
     typer.echo(
-        f"Rolled back the newest import of {made.source}. The data is again as of {made.data_as_of:%Y-%m-%d}: "
+        f"Rolled back the newest import of {made.source}. The data is now as of {made.data_as_of:%Y-%m-%d}: "
         f"{made.added:,} restored, {made.changed:,} changed back, {made.removed:,} made inactive."
     )
 

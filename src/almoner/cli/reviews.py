@@ -227,7 +227,7 @@ async def request_evidence(
             return Table(("evidence",), [[one] for one in offered])
         asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, caller.id)
     await caller.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
-    return f"The applicant of {subject} has been asked for it."
+    return f"The applicant of {subject} has been asked for the evidence."
 
 
 @commands.command("reopen")

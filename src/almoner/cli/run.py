@@ -37,7 +37,7 @@ Open
 Keys
   secret           {secretKey}
   publishable      {publishableKey}
-  second partner   {secondSecretKey}  (gives in GBP)
+  second partner   {secondSecretKey}  (takes GBP)
 
 Try
   curl -s -H 'Authorization: {secretKey}' '{baseUrl}/v1/organisations?query=food+bank&countryCode=USA'

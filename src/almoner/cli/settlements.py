@@ -119,8 +119,8 @@ async def list_unmatched(tx: Tx, limit: Limit = 200) -> Table:
 async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
     """List all unreconciled lines, oldest first.
 
-    These are lines that payment providers and banks have reported but that are not in the ledger yet. The `see` column
-    shows which command to use for each line.
+    These lines were reported by payment providers and banks, but are not in the ledger yet. The `see` column shows
+    which command to use for each line.
     """
     return Table(
         ("age", "kind", "source", "reference", "amount", "reason", "see"),
@@ -142,7 +142,7 @@ async def dismiss_line(
 ) -> str:
     """Dismiss a settlement report line that will never be booked.
 
-    For example, the payment provider has reversed the line. No money moves.
+    Use this command, for example, if the payment provider has reversed the line. No money moves.
     """
     await settlements.dismiss_line(tx, provider, reference, (payment, kind, refund), dismissed_by=caller.id, note=note)
     line = {"reference": reference, "payment": payment, "kind": str(kind)}

@@ -106,8 +106,8 @@ def import_list(
 def retire_list(source: Source) -> None:
     """Retire a watch list that is withdrawn or no longer used.
 
-    A retired list no longer flags anyone, and no longer counts as a loaded list for its categories. Previous versions
-    of the list are kept. To use the list again, import it again.
+    A retired list no longer flags anyone and no longer counts as loaded for its categories. Previous versions of the
+    list are kept. To use the list again, import it again.
     """
     reader = get_watchlist_source(source)
 

@@ -19,7 +19,7 @@ async def test_an_operator_records_a_refusal_and_lifts_it(service: Service, api:
     _, listed = await almoner("giving-links", "refusals")
     for told in ("Quiet Fund", "their letter of 3 May", "Rosa"):
         assert told in listed
-    assert "refused already" in (await almoner("giving-links", "refuse", organisation, "--note", "again"))[1]
+    assert "has already opted out" in (await almoner("giving-links", "refuse", organisation, "--note", "again"))[1]
     assert (await almoner("giving-links", "allow", organisation))[0] == 0
-    assert "did not refuse" in (await almoner("giving-links", "allow", organisation))[1]
+    assert "has not opted out" in (await almoner("giving-links", "allow", organisation))[1]
     assert (await api.post("/v1/giving-links", body)).status_code == 200

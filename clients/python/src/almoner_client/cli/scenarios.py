@@ -90,17 +90,17 @@ class World:
             yield str(one["id"])
 
     def organisation(self) -> str:
-        """A nonprofit that can be given to. Raises CliError."""
+        """A nonprofit that can receive donations. Raises CliError."""
         for one in self.organisations():
             return one
-        raise CliError("The sandbox has no nonprofit that can be given to.", "Load a register first.")
+        raise CliError("The sandbox has no nonprofit that can receive donations.", "Load a register first.")
 
     def other_organisation(self, organisation: str) -> str:
-        """Another nonprofit that can be given to. Raises CliError."""
+        """Another nonprofit that can receive donations. Raises CliError."""
         for one in self.client.organisations.search(accepts_donations=True, direction="ASC", page_size=2):
             if one["id"] != organisation:
                 return str(one["id"])
-        raise CliError("The sandbox has only one nonprofit that can be given to.", "Load a register first.")
+        raise CliError("The sandbox has only one nonprofit that can receive donations.", "Load a register first.")
 
     def fresh_organisation(self) -> str:
         """A nonprofit that no money waits for. Raises CliError."""
