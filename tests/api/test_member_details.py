@@ -105,7 +105,7 @@ async def test_a_partner_writes_to_so_many_new_addresses_a_day(owner: Desk, serv
     page = f"{owner.home}/members/invite"
     await owner.get(page)
     answer = await owner.post(page, email="one@example.org", name="", user_name="")
-    assert (answer.status_code, "ou can invite 100 new addresses a day" in owner.text()) == (422, True)
+    assert (answer.status_code, "ou can invite up to 100 new email addresses a day" in owner.text()) == (422, True)
     assert 'id="email-problem"' in answer.text
     own = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
     await owner.get(own)
