@@ -122,7 +122,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     assert "Remove the branding" in said
     assert data(await publishable.get(f"/v1/organisations/{own}"))["displayName"] == "Plain & Proper"
     assert "#0d5c4a" in await refused(admin, f"{page}/brand", name="x", description="", colour="teal")
-    assert "to remove the colour, remove all branding" in await refused(
+    assert "To remove the colour, remove all branding" in await refused(
         admin, f"{page}/brand", name="x", description="", colour=""
     )
     picture = io.BytesIO()

@@ -162,7 +162,7 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     ):
         assert part in accepting, part
     asked = (await reviewer.get(f"{case}/reject")).text
-    for part in ("Show the email", recipient, "Rejected, too: 1 application.", "Only an appeal can reverse it."):
+    for part in ("Show the email", recipient, "Also rejected: 1 application.", "Only an appeal can reverse it."):
         assert part in asked, part
     assert "nicht angenommen" not in asked
     shown = (await reviewer.post(f"{case}/reject", preview="yes", reason="not_eligible", note="No purpose")).text
