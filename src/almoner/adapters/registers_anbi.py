@@ -37,7 +37,7 @@ _READ_ELEMENTS: Final = frozenset(
 _NUMBER: Final = re.compile(r"[0-9]{9}", re.ASCII)
 _WINDING_UP: Final = re.compile(r"\bin liquidatie\b", re.IGNORECASE)
 _LONGEST: Final = 10_000
-"""The most characters kept of an element."""
+"""The maximum number of characters kept of an element."""
 _DEEPEST: Final = 50
 _CHUNK: Final = 1 << 16
 

@@ -13,7 +13,7 @@ import ijson
 from almoner.nonprofits.registers.domain import ImportRefused
 
 _MOST_AT_ONCE: Final = 8 << 20
-"""The most bytes between two tokens: a longer text would be held in memory as a whole."""
+"""The maximum number of bytes between two tokens: a longer text would be held in memory as a whole."""
 _DEEPEST: Final = 50
 _NO_NUMBER: Final = re.compile(rb"[0-9]{1000}")
 _OVERLAP: Final = 1000

@@ -52,7 +52,7 @@ _STATUSES: Final = frozenset({_REGISTERED, "deregistered"})
 _NUMBER: Final = re.compile(r"CC[0-9]{5}", re.ASCII)
 _MOMENT: Final = re.compile(r"/Date\((-?[0-9]{1,15})(?:[+-][0-9]{4})?\)/", re.ASCII)
 _LONGEST: Final = 20_000
-"""The most characters kept of a member."""
+"""The maximum number of characters kept of a member."""
 
 
 class NzcsReader:

@@ -8,7 +8,7 @@ from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registers.ports import SourceRow
 
 _MAX_ENDED: Final = 300_000
-"""The most organisations whose rulings have all ended, held until the end of the file; about a kilobyte each."""
+"""The maximum number of organisations with only ended rulings, held until the end of the file, about 1 kB each."""
 _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 

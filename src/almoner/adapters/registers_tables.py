@@ -18,7 +18,7 @@ from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 MAX_LINE_BYTES: Final = 1 << 20
-"""The most bytes of a line; a longer one is no row of a register."""
+"""The maximum number of bytes of a line; a longer one is no row of a register."""
 _LINES_OF_A_ROW: Final = 50
 _CHUNK: Final = 1 << 18
 _NOTHING: Final = re.compile(r"(?!)")

@@ -99,7 +99,7 @@ async def list_lines(
     tx: Tx,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Also list matched and dismissed lines. The list then starts with the newest line."),
+        typer.Option("--all", help="Also list matched and dismissed lines, and sort the list from newest to oldest."),
     ] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> Table:

@@ -89,8 +89,8 @@ async def list_settlements(tx: Tx, limit: Limit = 50) -> Output:
     for found in await settlements.unmatched_totals(tx):
         net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
         parts.append(
-            f"{net} of {found.lines:,} unmatched lines reached the bank but is not booked: "
-            "see `almoner settlements unmatched`."
+            f"{net} from {found.lines:,} unmatched lines has reached the bank but has not been booked: see `almoner "
+            "settlements unmatched`."
         )
     return parts
 

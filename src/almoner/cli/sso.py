@@ -56,7 +56,7 @@ async def set_provider(
         bool, typer.Option("--disabled", help="Save the settings but do not let members sign in with SSO.")
     ] = False,
 ) -> Output:
-    """Set up SSO for a partner, or replace its settings.
+    """Set up SSO for a partner, or replace its SSO settings.
 
     Enter the client secret when prompted, or pipe it to standard input.
     """

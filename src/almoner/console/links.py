@@ -22,7 +22,7 @@ def _link(words: str, path: str, roles: frozenset[Role], group: str) -> Navigati
     return NavigationLink(words, path, roles, operators=True, group=group)
 
 
-_DESK: Final = (_link("Desk", OPERATOR_START_PAGE, EVERYBODY, "Desk"),)
+_DESK: Final = (_link("Home", OPERATOR_START_PAGE, EVERYBODY, "Home"),)
 _REVIEWS: Final = (
     _link("Open reviews", "/reviews", REVIEWERS, "Reviews"),
     _link("Second looks", "/reviews/second-looks", REVIEWERS, "Reviews"),

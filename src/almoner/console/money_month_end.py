@@ -108,7 +108,7 @@ class MonthEndPages:
             return MonthEndStep(words, path, "not applicable", "no bank accounts")
         behind = [one for one in wanted if reached.get(one, date.min) < last]
         if not behind:
-            return MonthEndStep(words, path, "done", f"all of {', '.join(wanted)}")
+            return MonthEndStep(words, path, "done", f"complete for {', '.join(wanted)}")
         told = [f"{one} until {reached[one]}" if one in reached else f"{one}: none" for one in behind]
         return MonthEndStep(words, path, "open", "; ".join(told))
 

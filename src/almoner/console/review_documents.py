@@ -32,8 +32,8 @@ _TURNS: Final = ("0", "90", "180", "270")
 _KEYS: Final[Sequence[PageKey]] = (
     ("+", "Larger"),
     ("-", "Smaller"),
-    ("]", "Turn right"),
-    ("[", "Turn left"),
+    ("]", "Rotate right"),
+    ("[", "Rotate left"),
     (".", "Next page"),
     (",", "Previous page"),
 )

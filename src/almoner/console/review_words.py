@@ -45,8 +45,8 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
     ("match", "rejected"): "Clear the match",
     ("screening", "accepted"): "Not on any watch list",
     ("screening", "rejected"): "On a watch list",
-    ("appeal", "accepted"): "Uphold the appeal",
-    ("appeal", "rejected"): "Dismiss the appeal",
+    ("appeal", "accepted"): "Accept the appeal",
+    ("appeal", "rejected"): "Reject the appeal",
 }
 """The titles of decisions, by the kind of case and the verdict."""
 EVIDENCE_WORDS: Final[Mapping[str, str]] = {

@@ -125,7 +125,7 @@ FieldKind = Literal[
     "category",
     "configuration",
 ]
-"""``codes``: several, separated by commas. ``lines``, ``amounts``: one per line.
+"""``codes``: several codes, separated by commas. ``lines``, ``amounts``: one per line.
 
 ``day``: from its start; ``last_day``: to its end. ``nonprofits``: selected by a search within the form.
 """
@@ -254,9 +254,9 @@ class RecordList:
     template: str = "record.html"
     """The template of a record's page."""
     image: str = ""
-    """The name of its records' image: in the API call that uploads it, and in the path of the upload page."""
+    """The name of the records' image in the API call that uploads it and in the path of the upload page."""
     preview: bool = False
-    """Whether its forms have a preview, at ``preview`` below the record's path."""
+    """Whether the forms have a preview, which is at ``preview`` below the record's path."""
 
     def label_field(self, field: str) -> str:
         """The name of the field whose label is shown for a field of a record."""

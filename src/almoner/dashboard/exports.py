@@ -30,7 +30,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 
 PATH: Final = "/exports"
 MOST_EXPORTS: Final = 20
-"""The most files of one partner at a time."""
+"""The maximum number of files that a partner can have at a time."""
 _MOST_RECORDS: Final = 5_000_000
 _LONGEST: Final = timedelta(hours=3)
 _STORAGE_WAIT: Final = timedelta(minutes=5)

@@ -13,11 +13,11 @@ _IN_WORDS = frozenset(
     " type types waitingReason code anonymous consentedToBeContactedByOrg frequency frequencies pauseReason"
     " cancellationReason checks allowedOrganisationTypes complianceFlags".split()
 )
-"""Members with a few known values, besides statuses."""
+"""Members, other than statuses, that have only a few known values."""
 _MOMENTS = frozenset({"since", "due"})
-"""Members that are timestamps, besides those that end in At."""
+"""Timestamp members whose names do not end in At."""
 _FIRST = frozenset({"requirements"})
-"""Facts shown before all others: what a record waits for."""
+"""Facts that are shown first: what a record is waiting for."""
 Label = Callable[[str], str]
 """The label of a field."""
 

@@ -22,7 +22,7 @@ from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
 
 MAX_DOWNLOAD: Final = 50_000
-"""The most records in a file that is written during its download. A job prepares larger ones."""
+"""The maximum number of records in a file that is written during its download. Larger files are prepared by a job."""
 _MOST_TYPED: Final = 500
 
 

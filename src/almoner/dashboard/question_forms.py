@@ -21,7 +21,7 @@ _MOST_CHOICES: Final = 2 * MAX_CHOICES
 """The maximum number of options shown; further ones are only counted."""
 _NONE: Final = "-"
 _NO_TEXT: Final = frozenset({"", _NONE, "\N{EN DASH}"})
-"""Entries that mean: no text for this choice in this language."""
+"""Entries that mean that a choice has no text in this language."""
 ProblemMember = Literal["id", "type", "values", "label", "answers"]
 
 

@@ -51,7 +51,7 @@ from almoner.platform.pages.record_tables import ActiveFilter, Cell, ColumnHead
 
 _PAGE_SIZE: Final = 50
 _SEARCHED: Final = 10_000
-"""The most nonprofits that a list counts."""
+"""The maximum number of nonprofits that a list counts."""
 
 _TITLES: Final = ("title", "displayName", "name", "organisationName", "eventType", "email")
 """Members that can be a record's title."""

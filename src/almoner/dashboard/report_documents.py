@@ -15,7 +15,7 @@ from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.pdf import PdfRenderer, text_with_direction
 
 PRINTED_ROWS: Final = 1000
-"""The most rows of one PDF; it says if there are more."""
+"""The maximum number of rows in a PDF. If there are more, the PDF says so."""
 _TEMPLATE: Final = Path(__file__).parent / "templates" / "report.typ"
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 _BETWEEN: Final = re.compile(r"[^\w]+|_+")
 _SHORTEST: Final = 3
-"""The shortest beginning in letters; two for non-Latin letters, which carry more information."""
+"""The minimum number of letters at the start of a word. Two for non-Latin letters, which carry more information."""
 _LONGEST: Final = 10
 _TEXT: Final = 500
 _WORD: Final = 200

@@ -16,7 +16,7 @@ _NEWEST: Final = 1000
 """
 
 HITS: Final = 5
-"""The most records of one type that a search returns."""
+"""The maximum number of records of one type that a search returns."""
 
 
 def _find(words: int) -> str:

@@ -22,7 +22,7 @@ from almoner.platform.database.transactions import Tx
 PATH: Final = "/views"
 ID_TYPE: Final = "savedview"
 MOST_VIEWS: Final = 100
-"""The most saved views of one person."""
+"""The maximum number of views that a person can save."""
 _NAME: Final = 80
 _QUERY: Final = 4000
 _DONE: Final = {"renamed": "dashboard.views.renamed", "deleted": "dashboard.views.deleted"}

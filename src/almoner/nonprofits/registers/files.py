@@ -18,7 +18,7 @@ from almoner.platform.outbound import remote_files
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
 _MAX_LINE_LENGTH: Final = 1 << 20
-"""The most characters of a line; a longer one is no row of a register."""
+"""The maximum number of characters of a line; a longer one is no row of a register."""
 
 
 @dataclass(frozen=True, slots=True)

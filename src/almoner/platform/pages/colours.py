@@ -17,7 +17,7 @@ TEXT: Final = 4.5
 _BLACK: Final = (0, 0, 0)
 _WHITE: Final = (255, 255, 255)
 _PANEL: Final = 12
-"""Contrast of the panel with white: also enough for its softer texts where its gradients are lightest."""
+"""Contrast of the panel with white. It is also sufficient for softer texts on the lightest part of the gradients."""
 
 # The backgrounds of almoner.css behind coloured text: the most difficult one of each scheme.
 _PAPER: Final = (0xF5, 0xF1, 0xE8)

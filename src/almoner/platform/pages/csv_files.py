@@ -15,10 +15,10 @@ from almoner.platform.pages.headers import NO_PAGE
 _FORMULA: Final = re.compile(r"(?!-[0-9]+(\.[0-9]+)?\Z)(\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n])")
 """The start of a spreadsheet formula, also after blanks and in wide letters (CSV injection).
 
-Negative numbers are excluded, so that they can be added up.
+Negative numbers are excluded, so that spreadsheets can add them up.
 """
 _READ_AHEAD: Final = 2
-"""The parts read in advance: the file's head and first rows."""
+"""The number of parts that are read in advance: the head of the file and its first rows."""
 
 
 async def stream_file_download(

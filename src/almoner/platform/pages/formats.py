@@ -18,7 +18,7 @@ _ZEROS: Final = {"arab": "\u0660", "arabext": "\u06f0", "beng": "\u09e6", "deva"
 """The zero of each language's native numbering system. Babel knows their separators but writes ASCII digits."""
 
 _LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
-"""Where CLDR puts a space between currency code and figure (currencySpacing), which Babel omits."""
+"""Where CLDR requires a space between a currency code and an amount (currencySpacing). Babel omits this space."""
 
 
 _SECONDS_AS_SUCH: Final = 50

@@ -15,7 +15,7 @@ from almoner.platform.outbound.email_addresses import clean_email_address
 MAX_FORM_BYTES: Final = 64 * 1024
 _MAX_FIELDS: Final = 60
 _QUICK_CHARACTERS: Final = 64 * 1024
-"""Longer forms block the event loop for some milliseconds."""
+"""Longer forms would block the event loop for several milliseconds."""
 
 
 _SECRETS: Final = frozenset(("password", "again", "secret"))

@@ -20,7 +20,7 @@ from almoner.platform.crypto import Vault
 CSRF_FIELD: Final = "csrf"
 _RANDOM_BYTES: Final = 16
 _SIGNED_BYTES: Final = 32
-"""The random part and the signature; the expiry follows, if there is one."""
+"""The length of the random part and the signature. They are followed by the expiry, if there is one."""
 _END_BYTES: Final = 6
 
 

@@ -18,7 +18,7 @@ _APOSTROPHES: Final = "'\u2019\u02bc\u2032\u00b4`"
 _MARKLESS: Final = re.compile(
     rf"(\d{{1,3}}(?P<group>[{_SPACES}{_APOSTROPHES}])\d{{3}}(?:(?P=group)\d{{3}})*)([.,]\d{{1,2}})?", re.ASCII
 )
-"""Groups parted by blanks or apostrophes, which no language has as its decimal mark."""
+"""Digit groups separated by spaces or apostrophes, which no language uses as a decimal separator."""
 _MYRIADS: Final = re.compile(
     r"(?:(\d{1,4})[\u4e07\u842c\ub9cc])?(?:(\d)[\u5343\ucc9c](\d{3})?|(?<=[\u4e07\u842c\ub9cc])(\d{4})?)"
 )

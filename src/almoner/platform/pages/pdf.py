@@ -36,10 +36,10 @@ _MAX_WAITING: Final = 100
 _MAX_WAIT_SECONDS: Final = 30.0
 
 _LONG: Final = re.compile(r"\S{44}(?=\S)")
-"""Longer than any ID and any word that fits a line: may be broken there."""
+"""Text that is longer than any ID and any word that fits on a line. It can be broken there."""
 
 _SUSPECTS: Final = b"/Suspects false"
-"""The default value, of which poppler warns. Replacing it with blanks keeps every offset in the file."""
+"""The default value, which causes a warning in poppler. Replacing it with spaces keeps all offsets in the file."""
 
 Facts = Mapping[str, object]
 

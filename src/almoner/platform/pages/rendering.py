@@ -25,7 +25,7 @@ from almoner.platform.pages.translations import FALLBACK, Language, TranslationC
 
 _SHARED: Final = Path(__file__).parent / "templates"
 _SHARED_PAGES: Final = 64
-"""How many pages that are the same for everybody a process keeps, some 30 KB each."""
+"""How many pages that are the same for everybody a process caches. Each takes about 30 KB."""
 
 
 @cache

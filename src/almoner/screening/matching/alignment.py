@@ -35,7 +35,7 @@ _MISSPELT_KINDS: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
 _UMLAUT_LIKENESS: Final = 0.98
 _MOST_UNMATCHED: Final = 30
-"""The most words without an equal one that are compared otherwise: no two names that differ so much are alike."""
+"""The maximum number of words without an equal one that are still compared: names that differ more are never alike."""
 MIN_WORD_LENGTH: Final = 4
 """The shortest word that can be a typo of another one."""
 

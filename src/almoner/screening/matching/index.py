@@ -33,7 +33,7 @@ _TRIGRAM_LENGTH: Final = 3
 _ROUNDING: Final = 0.25
 _MAX_TYPOS: Final = 3
 _MOST_MISSPELT: Final = 16
-"""The most words of a name whose misspellings are searched."""
+"""The maximum number of words of a name whose misspellings are searched."""
 _CACHE_SIZE: Final = 16_384
 """How many words the cache of similar listed words holds."""
 

@@ -29,12 +29,12 @@ from almoner.screening.matching.sound_comparison import (
 from almoner.screening.matching.sounds import MOST_WORDS, compute_latin_sound_keys, merge_l_and_r
 
 _MOST_COMPARED: Final = 160
-"""The most names that are compared with a searched name: those that share the most words."""
+"""The maximum number of names that are compared with a searched name: those that share the most words."""
 _NEAR_SOUND_WEIGHT: Final = 0.6
 """The weight of a word that sounds nearly the same, relative to one that sounds the same."""
 _LONG_SPELLING: Final = 7
 _LONGEST_PAIR: Final = 12
-"""The most letters of two words that may be one in another script: ABD AL-RAHMAN."""
+"""The maximum number of letters of two words that may be one in another script: ABD AL-RAHMAN."""
 _CACHE_SIZE: Final = 16_384
 
 

@@ -23,11 +23,11 @@ from almoner.screening.matching.syllables import coarse_spellings
 from almoner.screening.matching.transcription import without_article
 
 _MOST_KEYS: Final = 6
-"""The most keys of a word; the usual ones come first."""
+"""The maximum number of keys of a word; the usual ones come first."""
 _WITHOUT_CONSONANTS: Final = frozenset(("--",))
 """The key of a word like YAHYA, in which every letter may be mute."""
 _LONGEST_WORD: Final = 32
-"""The most letters of a word that are read."""
+"""The maximum number of letters of a word that are read."""
 
 
 def _classes(table: str) -> Mapping[str, tuple[str, ...]]:
@@ -112,7 +112,7 @@ _SYLLABIC: Final = frozenset(("HANGUL", "CJK"))
 _POINTED: Final = frozenset(("ARABIC", "HEBREW"))
 _UNSPELT: Final = _POINTED | _SYLLABIC
 MOST_WORDS: Final = 10
-"""The most words of a name that are read."""
+"""The maximum number of words of a name that are read."""
 _SERVANT_OF: Final = re.compile(r"\bعبدال(?=\w\w)")
 """A prefix written as one word or two; it is read as two."""
 _STOPS: Final = frozenset("بن ابن بنت ولد آل ال و في فی من בן בת של ה".split())

@@ -16,7 +16,7 @@ from almoner.screening.matching.transcription import latin_likeness
 
 _MOST_SYLLABLES: Final = 5
 _MOST_SPELLINGS: Final = 64
-"""The most spellings of a name."""
+"""The maximum number of spellings of a name."""
 _FIRST_HANGUL, _LAST_HANGUL = 0xAC00, 0xD7A3
 _INITIALS: Final = "K K n T T r m P P S S - C C ch G D F h".split()
 _VOWELS: Final = "a ae ya yae EO e yEO ye o wa wae oe yo U wO we wi yU EU EUI I".split()

@@ -79,10 +79,10 @@ _PARTICLE_WEIGHT: Final = 0.3
 _BETWEEN_NAMES: Final = re.compile(r"[\s,;]+")
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
 _MAX_LETTERS: Final = 1_000
-"""The most letters of a name that are read, before and after romanisation, which can multiply them."""
+"""The maximum number of letters of a name that are read, before and after romanisation, which can multiply them."""
 
 _MAX_WORDS: Final = 60
-"""The most words of a name that are read: each is compared with each of another name."""
+"""The maximum number of words of a name that are read: each is compared with each of another name."""
 
 
 class NameTokens(NamedTuple):

@@ -34,7 +34,7 @@ from almoner.validation.agents.emails import ANSWER, CONFIRM, get_partner_name
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _CODE: Final = "confirm-code"
-"""Purpose of the session of a browser that came without the link: it may enter the code."""
+"""Purpose of the session of a browser that did not open the link. In this session, the applicant can enter the code."""
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 _PROBLEMS: Final = {
     CodeCheckResult.MISSING: "give.code.problem.missing",

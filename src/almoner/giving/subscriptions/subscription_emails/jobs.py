@@ -41,7 +41,7 @@ class SendNoticeJob(msgspec.Struct, frozen=True):
 SEND: Final = JobKind("subscription_emails.send", SendNoticeJob)
 
 _REASONS: Final = ("payment_failed", "revoked", "payment_method_not_saved")
-"""The reasons for a cancellation that its donor does not know."""
+"""The cancellation reasons that the donor does not know yet."""
 _OPEN: Final = ("payment_failed", "authentication_needed", "change_requested", "organisation_proposed")
 """The kinds whose button has its own text."""
 

@@ -14,7 +14,7 @@ from almoner.platform.files.uploads import image_checks
 from almoner.platform.files.uploads.verdicts import FileRefused
 
 _MAX_SIDE: Final = 3600
-"""The most pixels of a side; such a square page takes 52 MB, and its image 39."""
+"""The maximum number of pixels of a side; such a square page takes 52 MB, and its image 39."""
 _NO_PAGE: Final = "has no such page, or one that cannot be shown"
 _CONFIGURATION_VERSION: Final = 2
 _FORMS_VERSION: Final = 2
