@@ -51,7 +51,7 @@ async def test_the_donor_chooses_how_often_and_reads_what_that_means(street: Str
     assert [one for one in EVERY if f'value="{one}"' in page.text] == EVERY
     assert re.search(r'id="frequency-one_time" value="one_time" checked', page.text)
     for words in ORDINALS.values():
-        assert f"You’ll donate today and then {words}, next on" in seen(page)
+        assert f"You’ll donate today and then {words} until you cancel. Your next donation will be on" in seen(page)
     assert "You can change, pause or cancel at any time" in seen(page)
 
 

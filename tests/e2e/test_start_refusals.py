@@ -192,7 +192,10 @@ async def test_arguments_that_are_no_text_and_a_full_output() -> None:
             asyncpg.DuplicatePreparedStatementError('prepared statement "__asyncpg_stmt_1__" already exists'),
             "is a connection pooler that loses prepared statements",
         ),
-        (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT in a read-only transaction"), "takes no writes"),
+        (
+            asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT in a read-only transaction"),
+            "does not accept writes",
+        ),
         (asyncpg.InsufficientPrivilegeError("permission denied for table partner"), "run `almoner migrate`"),
         (asyncpg.UndefinedTableError('relation "donation" does not exist'), "not have the schema of this version"),
         (asyncpg.TooManyConnectionsError("sorry, too many clients already"), "ALMONER_DATABASE_POOL"),

@@ -65,8 +65,10 @@ async def test_m7_a_report_is_imported_and_its_exceptions_are_listed(
     _, listed = await almoner("settlements", "list")
     assert "po_1" in listed.splitlines()[1]
     assert listed.splitlines()[3:] == [
-        "1.00 USD from 1 unmatched lines has reached the bank but has not been booked: "
-        "see `almoner settlements unmatched`."
+        (
+            "1.00 USD from 1 unmatched lines has reached the bank but has not been booked: "
+            "see `almoner settlements unmatched`."
+        )
     ]
     _, exceptions = await almoner("settlements", "unmatched")
     for fact in ("0 h", "tp_nobody", "1.00 USD", "unknown_payment", "no payment of ours has this identifier"):
