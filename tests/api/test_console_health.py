@@ -178,7 +178,7 @@ async def test_backups_and_processes_are_seen(service: Service, admin: Browser) 
     await admin.open(f"{HEALTH}/processes")
     said = words(admin)
     assert "nightly run" in said
-    assert "Never reported" in said
+    assert "No backup has been reported" in said
 
 
 async def test_an_incident_is_reported_updated_and_resolved_once(service: Service, admin: Browser) -> None:
