@@ -87,7 +87,7 @@ async def test_a_refund_by_bank_transfer_names_its_reference(service: Service, a
     for part in (payer, f"Reference: {named}"):
         assert part in words(olive), part
     await olive.open(f"{path}/refund")
-    for part in (f"Payer {payer}", f"Text of the transfer {named}", "Amount of the donation $25.00"):
+    for part in (f"Payer {payer}", f"Message on the transfer {named}", "Amount of the donation $25.00"):
         assert part in words(olive), part
     assert f"Enter {held.provider_payment} as the reference of your transfer" in words(olive)
 

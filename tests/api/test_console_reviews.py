@@ -74,7 +74,7 @@ async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser
     assert "Claim this case" in page
     for decision in ("accept", "reject"):
         closed = (await reviewer.get(f"{case}/{decision}")).text
-        assert "Claim this case and look at its evidence" in closed
+        assert "Claim this case and review its evidence" in closed
         assert re.search(
             rf'action="{case}">.*name="do" value="claim".*Claim this case for 15 minutes', closed, re.DOTALL
         )
@@ -358,7 +358,7 @@ async def test_an_applicant_is_asked_instead_of_rejected(
     request = made["validationRequestId"]
     case = f"/operator/reviews/{request}"
     await reviewer.get(case)
-    assert "Claim this case and look at its evidence" in (await reviewer.get(f"{case}/request")).text
+    assert "Claim this case and review its evidence" in (await reviewer.get(f"{case}/request")).text
     assert (await reviewer.post(f"{case}/request", evidence="governing_document")).status_code == 409
     await reviewer.get(case)
     await reviewer.post(case, do="claim")

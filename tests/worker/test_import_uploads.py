@@ -75,10 +75,10 @@ async def test_what_looks_damaged_is_quarantined_until_it_is_forced(
     few = published(tmp_path, 20)
     said = await imported(admin, service, few, day="2026-05-13")
     assert "looks damaged, so it was not imported" in said
-    assert "Load checks Applied" in said
+    assert "Import checks Applied" in said
     async with service.db.read() as tx:
         assert await registers.count_undecided_imports(tx) == 1
-    assert "Load checks Overridden" in await imported(admin, service, few, day="2026-05-13", force="yes")
+    assert "Import checks Overridden" in await imported(admin, service, few, day="2026-05-13", force="yes")
     async with service.db.read() as tx:
         assert await registers.count_undecided_imports(tx) == 0
         assert await tx.fetchval("select count(*) from organisation where active") == 20

@@ -47,7 +47,7 @@ async def restore_file(
     async with database.write() as tx:
         await documents.delete_trash_record(tx, key)
         await MACHINE.record_audit_entry(tx, DEPLOYMENT, "documents.restore", key)
-    return f"{key} has been restored. If its document does not exist, it returns to the trash tomorrow."
+    return f"{key} has been restored. If its document does not exist, the file returns to the trash tomorrow."
 
 
 def _blobs(database: Database) -> BlobStore:

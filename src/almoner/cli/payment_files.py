@@ -272,7 +272,7 @@ def _failed_payment_lines(database: Database, told: StatusReportResult) -> list[
     ]
     for one, why in told.refused:
         found.append(
-            f"{ids.text('disbursement', one)} could not be updated: {why}. Fix this and run the command again."
+            f"{ids.text('disbursement', one)} could not be updated: {why}. Fix the problem and run the command again."
         )
     return found
 

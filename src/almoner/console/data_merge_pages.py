@@ -75,7 +75,7 @@ class MergePages:
                 Column("Decision"),
                 Column("Record"),
                 Column("Other record"),
-                Column("First approval by"),
+                Column("First approved by"),
                 Column("Evidence"),
                 Column("Since", "age"),
             ),

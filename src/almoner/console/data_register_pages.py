@@ -132,7 +132,7 @@ def _facts(load: RegisterImport) -> list[LabelledValue]:
         LabelledValue("Status", load.status, "status"),
         LabelledValue("Data as of", str(load.data_as_of.date())),
         LabelledValue("Loaded", load.loaded_at.isoformat(), "moment"),
-        LabelledValue("Imported although it looked damaged", load.forced, "yes_no"),
+        LabelledValue("Imported although the file looked damaged", load.forced, "yes_no"),
         LabelledValue("Rows", f"{load.rows:,}"),
         LabelledValue("Numbers added", f"{load.added:,}"),
         LabelledValue("Numbers changed", f"{load.changed:,}, and {load.ignored_changes:,} in ignored columns only"),

@@ -192,7 +192,7 @@ class UploadPages:
             LabelledValue(
                 "Date of the data", str(upload.data_as_of.date()) if upload.data_as_of else "As stated in the file"
             ),
-            LabelledValue("Load checks", "Overridden" if upload.forced else "Applied"),
+            LabelledValue("Import checks", "Overridden" if upload.forced else "Applied"),
             LabelledValue("Uploaded by", by),
             timestamp_fact("Uploaded", upload.uploaded_at),
             timestamp_fact("Finished", upload.finished_at),

@@ -97,7 +97,7 @@ def _status(one: PeriodicJob, now: datetime) -> str:
 def _frequency(every: timedelta | None) -> str:
     """The maximum frequency of a periodic job, such as "every 2 hours"."""
     if every is None:
-        return "when something is due"
+        return "when there is work to do"
     length, words = next(unit for unit in _UNITS if every >= unit[0])
     count = every // length
     return f"every {words}" if count == 1 else f"every {count} {words}s"

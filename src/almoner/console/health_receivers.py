@@ -42,7 +42,7 @@ class WebhookReceiverPages:
                 Column("Status", "status"),
                 Column("Failing since", "moment"),
                 Column("Waiting"),
-                Column("Oldest waiting", "moment"),
+                Column("Oldest delivery waiting", "moment"),
             ],
             self._load,
             filters=[Filter("status", "choice", tuple(_STATUSES), named="Status")],

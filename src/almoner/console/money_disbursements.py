@@ -147,7 +147,7 @@ class DisbursementPages:
                 "mark-returned",
                 "Record as returned",
                 fixed_explanation(
-                    "The donations are added to the next disbursement. Disbursements to this nonprofit are on hold "
+                    "The donations are added to the next disbursement. Disbursements to this nonprofit stay on hold "
                     "until somebody releases the hold. The partner is notified.",
                 ),
                 _mark_returned,

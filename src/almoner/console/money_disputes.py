@@ -65,8 +65,8 @@ async def _facts(tx: Tx, dispute: Dispute) -> Sequence[LabelledValue]:
         LabelledValue("Reason", humanise_field_name(dispute.reason) if dispute.reason else None),
         LabelledValue("Donation or payment", _subject(tx, dispute)),
         LabelledValue("Provider", dispute.provider),
-        LabelledValue("Provider's payment", dispute.provider_payment),
-        LabelledValue("Provider's dispute", dispute.provider_dispute),
+        LabelledValue("Payment ID at the provider", dispute.provider_payment),
+        LabelledValue("Dispute ID at the provider", dispute.provider_dispute),
         timestamp_fact("Opened", dispute.opened_at),
     ]
     if dispute.loss:

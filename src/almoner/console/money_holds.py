@@ -62,8 +62,8 @@ class HoldPages:
             load=self._load,
             order="oldest first",
             lead=(
-                "Flagged verifications and changed payee accounts also block disbursements. Review those on their own "
-                "pages."
+                "Flagged verifications and changed payee accounts also block disbursements. Review flags and account "
+                "changes on their own pages."
             ),
         )
 

@@ -84,7 +84,7 @@ _PROPOSAL: Final = (
 
 async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
     organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
-    agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ": compare them")
+    agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ": compare the names")
     where = one.address
     parts = (where.street, where.building, where.postcode, where.town, where.country)
     others = await payee_bank_accounts.organisation_ids_sharing_account(tx, one.id)

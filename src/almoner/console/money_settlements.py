@@ -88,7 +88,7 @@ class SettlementPages:
             "lines again every night.",
             roles=FINANCE,
             columns=(
-                Column("Provider's payment"),
+                Column("Payment ID at the provider"),
                 Column("Kind", "status"),
                 Column("Gross", "amount"),
                 Column("Fee", "amount"),
@@ -237,7 +237,7 @@ class SettlementPages:
             (
                 LabelledValue("Provider", one.stored.provider),
                 LabelledValue("Report", one.reference),
-                LabelledValue("Provider's payment", line.payment),
+                LabelledValue("Payment ID at the provider", line.payment),
                 LabelledValue("Kind", [line.kind.value], "values"),
                 LabelledValue("Gross", line.signed_gross, "amount", currency=line.gross.currency),
                 LabelledValue("Why it is unmatched", one.stored.reason.sentence if one.stored.reason else None),

@@ -246,7 +246,7 @@ class StatementPages:
             (
                 f"{gap.explanation[:1].upper()}{gap.explanation[1:]}.",
                 (
-                    "First look for the missing statement and import it. Explain the gap only if the bank has no such "
+                    "First, look for the missing statement and import it. Explain the gap only if the bank has no such "
                     "statement and you have checked all transactions of the period."
                 ),
             ),

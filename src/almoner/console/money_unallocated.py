@@ -86,10 +86,10 @@ async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[La
         amount_fact("Amount", unallocated_payment.money),
         LabelledValue("Why it is unallocated", [unallocated_payment.reason.value], "values"),
         LabelledValue("Provider", unallocated_payment.provider),
-        LabelledValue("Provider's payment", unallocated_payment.provider_payment),
+        LabelledValue("Payment ID at the provider", unallocated_payment.provider_payment),
         LabelledValue("Payer", origin.payer),
         LabelledValue("Reference", unallocated_payment.reference or None),
-        LabelledValue("Text of the transfer", origin.text),
+        LabelledValue("Message on the transfer", origin.text),
         LabelledValue("Donation", donation, "text"),
         amount_fact("Amount of the donation", origin.donation.money if origin.donation else None),
     ]

@@ -54,7 +54,7 @@ _TRIES: Final = 50
 """The number of attempts to claim the next case, in case another reviewer claims the same case first."""
 _DONE: Final = {
     "claimed": "You have claimed this case.",
-    "prolonged": "Your claim to this case now lasts another 15 minutes.",
+    "prolonged": "Your claim to this case has been extended by 15 minutes.",
     "noted": "Note added.",
     "requested": "We have asked the applicant for the evidence. The case stays open.",
     "conflict": "You declared a conflict of interest. Another reviewer must decide this case.",

@@ -34,7 +34,7 @@ _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "rejec
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
 _WITH_APPLICANT: Final = frozenset({"validation_request", "agent_verification", "appeal"})
 _PREVIEWED: Final = "To preview the email"
-_UNCLAIMED: Final = "Claim this case and look at its evidence before you decide it."
+_UNCLAIMED: Final = "Claim this case and review its evidence before you make a decision."
 EMAIL_TITLE: Final = "Email to the applicant"
 
 
@@ -157,7 +157,7 @@ def _closed_reason(view: ReviewView, by: str) -> str:
     if view.history.current_open_review is None:
         return "This case is closed and does not need a decision."
     if by in {one.by for one in view.conflicts}:
-        return "You declared a conflict of interest in this case."
+        return "You have declared a conflict of interest in this case."
     if view.claimed_by not in (None, by):
         return "Another reviewer has claimed this case."
     if view.claimed_by is None and view.history.current_open_review.claimed_by != by:

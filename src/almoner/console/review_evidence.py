@@ -54,7 +54,7 @@ class EvidencePages:
         )
         page = add_claim_button(page, view, self._context.operator_id(visitor))
         if not page.closed and not offered:
-            page = replace(page, closed="There is no application in this case, so there is nobody to ask for evidence.")
+            page = replace(page, closed="This case has no application, so there is nobody to ask for evidence.")
         evidence = visitor.form_value("evidence")
         if page.closed or (visitor.form and not is_preview_request(visitor)):
             return page
