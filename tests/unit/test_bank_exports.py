@@ -296,3 +296,12 @@ def test_m7_our_account_is_known_as_mt940_names_it(stated: str, *, ours: bool) -
     assert (account_ownership.find_ownership_problems(statement, own) == []) is ours
     if ours:
         assert account_ownership.canonical_account_number(statement, own) == OWN.account
+
+
+@pytest.mark.parametrize("amount", ["0,500", "0,500.00", "00,500", "0 500"])
+def test_m7_no_amount_begins_with_a_group_of_nothing(amount: str) -> None:
+    """It is half a unit with another decimal sign."""
+    [found], _ = service.parse_statement_file(
+        f'Date,Amount,Description\n2026-01-04,"{amount}",x\n2026-01-05,0.50,y\n'.encode(), HEADED, None, TODAY
+    )
+    assert [one.minor for one in found.movements] == [50]

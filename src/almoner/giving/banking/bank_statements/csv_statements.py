@@ -27,9 +27,10 @@ from almoner.platform.files.mappings import ColumnMapping
 _GROUPS: Final = " \u00a0\u2009\u202f'\u2019"
 """The thousands separators of banks, besides a comma or point that is not the decimal sign."""
 _FORM: Final = (
-    "(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*|{lakhs}|(?={decimal}[0-9]))(?:{decimal}([0-9]*))?"
+    "(?:[0-9]+|(?!0)[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*|{lakhs}|(?={decimal}[0-9]))"
+    "(?:{decimal}([0-9]*))?"
 )
-_LAKHS: Final = "[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}"
+_LAKHS: Final = "(?!0)[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}"
 _BY_LAKHS: Final = frozenset({"INR", "PKR", "BDT", "NPR", "LKR"})
 """Currencies whose amounts are grouped as in India: ``1,23,456.78``."""
 _MINUS: Final = re.compile("[\u2212\u2010\u2011\u2013\ufe63\uff0d]")
