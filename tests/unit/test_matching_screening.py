@@ -231,6 +231,39 @@ def test_a_person_is_found_without_a_patronymic_or_second_surname(asked: str, li
 
 
 @pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        ("Abdulrahman Aldhafiror", "AL-DHAFIROR, Abd al-Rahman"),
+        ("Abderrahmane Dhafiror", "AL-DHAFIROR, Abd al-Rahman"),
+        ("Noureddine Benzaghou", "BENZAGHOU, Nur al-Din"),
+        ("Nureddin Benzaghou", "BENZAGHOU, Nur al-Din"),
+        ("Saifullah Benzaghou", "BENZAGHOU, Sayf Allah"),
+        ("Abdelkader Benzaghou", "BENZAGHOU, Abd al-Qadir"),
+        ("Muhammad ibn Salim al Zubaydi", "AL-ZUBAYDI, Mohammed Salem"),
+        ("Daud Ebrahim Benzaghou", "BENZAGHOU, Dawood Ibrahim"),
+        ("Michail Gorbatschorow", "GORBACHOREV, Mikhail"),
+        ("J. A. Yépez Benzaghou", "YEPEZ BENZAGHOU, Jose Antonio"),
+    ],
+)
+def test_a_person_is_found_however_articles_fathers_and_initials_are_written(asked: str, listed: str) -> None:
+    assert flags(asked, listed, person=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        ("Aladdin Benzaghou", "BENZAGHOU, Nur al-Din"),
+        ("Abdulrahim Benzaghou", "BENZAGHOU, Abd al-Rahman"),
+        ("Li Bin Wang", "WANG, Lin"),
+        ("J. A. Smith", "SMITH, John Andrew"),
+        ("Ja Yepez Benzaghou", "YEPEZ BENZAGHOU, Carlos Jose"),
+    ],
+)
+def test_another_name_with_an_article_and_initials_beside_a_common_name_say_nothing(asked: str, listed: str) -> None:
+    assert not flags(asked, listed, person=True)
+
+
+@pytest.mark.parametrize(
     ("asked", "listed", "kind"),
     [
         ("Бехарад", "BEHARAD", "organisation"),

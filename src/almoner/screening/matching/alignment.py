@@ -98,10 +98,29 @@ def _phonetic_similarity(one: str, other: str) -> float:
     return _PHONETIC_LIKENESS if alike else 0.0
 
 
+def _is_two_initials(word: str, name: str) -> bool:
+    """Whether a word is two initials, as written: J. A. Smith."""
+    return len(word) == len("ja") and re.search(rf"\b{word[0]}\. ?{word[1]}\.", name.lower()) is not None
+
+
 def _is_shortened(one: str, other: str) -> bool:
     """Whether ``one`` has letters of ``other`` in their order, at least two fewer: DEVELP for DEVELOPMENT."""
     rest = iter(other)
     return len(one) + 2 <= len(other) and all(letter in rest for letter in one)
+
+
+@lru_cache(maxsize=8_192)
+def _joined_by_article(written: str, first: str, second: str) -> tuple[str, ...]:
+    """Two words as people join them, if the name has the Arabic article between them: ABDULRAHMAN, ABDERRAHMAN."""
+    if second.startswith("al") and len(second) > MIN_WORD_LENGTH and first + second in written:
+        second = second[2:]  # ALLAH is AL and LAH
+    elif not any(f"{first}{vowel}{end}{second}" in written for vowel in "ae" for end in ("l", second[0])):
+        return ()
+    return tuple(f"{first}{vowel}{end}{second}" for vowel in "aeu" for end in ("", "l", second[0]))
+
+
+def _are_one_word(one: str, other: str) -> bool:
+    return one == other or may_be_same_word(one, other) or word_similarity(one, other) >= _PHONETIC_LIKENESS
 
 
 class WordAligner:
@@ -125,6 +144,7 @@ class WordAligner:
             return self.pairs
         if self.left and self.right:
             self._match_joined()
+            self._match_joined_by_article()
             if self._persons:
                 self._match_first_names()
             else:
@@ -203,6 +223,21 @@ class WordAligner:
                         self._pair_words("together", _JOINED_LIKENESS, *((whole, split) if turned else (split, whole)))
                         return
 
+    def _match_joined_by_article(self) -> None:
+        """Pair a word with two that the other name writes with the Arabic article: NOUREDDINE and NUR AL-DIN."""
+        for mine, other_name, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
+            ours, others = (self.right, self.left) if turned else (self.left, self.right)
+            for first, second in pairwise(ours):
+                if second != first + 1 or not (
+                    together := _joined_by_article(mine.joined_all, mine.words[first], mine.words[second])
+                ):
+                    continue
+                for place in others:
+                    if any(_are_one_word(other_name.words[place], one) for one in together):
+                        split, whole = (first, second), (place,)
+                        self._pair_words("together", _JOINED_LIKENESS, *((whole, split) if turned else (split, whole)))
+                        return
+
     def _match_synonyms(self) -> None:
         senses = tables.canonical_synonyms()
         for place in tuple(self.left):
@@ -244,7 +279,9 @@ class WordAligner:
             initials = "".join(other.words[place][0] for place in others)
             for place in ours:
                 word = mine.words[place]
-                if 2 < len(word) < 7 and (start := initials.find(word)) >= 0:
+                if (2 < len(word) < 7 or (self._persons and _is_two_initials(word, mine.name))) and (
+                    start := initials.find(word)
+                ) >= 0:
                     run = tuple(others[start : start + len(word)])
                     self._pair_words("initials", _INITIALS_LIKENESS, *((run, (place,)) if turned else ((place,), run)))
                     return

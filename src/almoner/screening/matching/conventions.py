@@ -57,14 +57,17 @@ _MAY_BE_REWRITTEN: Final = _pattern(" ".join(_TABLES))
 """What any convention rewrites; half of all words have none of it."""
 _ENGLISH: Final = _rewriter(
     "shch:S sh:S zh:Z tch:C ch:C kh:h gh:g dh:d th:t ph:f dj:J dzh:J j:J ts:c tz:c ck:k q:k x:ks z:s w:v ou:u oo:u "
-    "ee:i y:i"
+    "ee:i y:i awoo:au awu:au"
 )
+_SOFTENED: Final = re.compile("(?<=[SC])o(?=v)")
+"""A Russian ё, which lists write as E: GORBACHEV and GORBATSCHOW."""
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
 def reduce_english_spelling(word: str) -> str:
     """What English spellings of a word share: ``yevgeniy`` and ``evgeni`` -> ``evgeni``."""
     found = _DOUBLED.sub(r"\1", _ENGLISH(word)).replace("ie", "e").replace("io", "o")
+    found = _SOFTENED.sub("e", found)
     return found[:-1] if found[-1:] == "h" else found
 
 

@@ -215,14 +215,15 @@ def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed:
     """Whether two names without other evidence may be one person's: two similar, rare words."""
     if min(_count_words(searched_name), _count_words(listed)) < _MIN_WORDS:
         return _is_same_single_name(searched_name, listed)
-    if any(part.finding == "initial" for part in likeness.parts):
-        spelt = sum(
-            part_weight
-            for word, part_weight in zip(searched_name.words, searched_name.weights, strict=True)
-            if len(word) > 1
-        )
-        listed_spelt = sum(
-            part_weight for word, part_weight in zip(listed.words, listed.weights, strict=True) if len(word) > 1
+    if any(part.finding in ("initial", "initials") for part in likeness.parts):
+        short = {word for part in likeness.parts if part.finding == "initials" for word in (part.asked, part.listed)}
+        spelt, listed_spelt = (
+            sum(
+                weight
+                for word, weight in zip(name.words, name.weights, strict=True)
+                if len(word) > 1 and word not in short
+            )
+            for name in (searched_name, listed)
         )
         return likeness.score >= _MIN_LIKENESS_ALONE and min(spelt, listed_spelt) >= _MIN_WEIGHT_BESIDE_INITIAL
     seldom = min(searched_name.total, listed.total) >= _MIN_RARE_WEIGHT

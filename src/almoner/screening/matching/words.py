@@ -76,6 +76,9 @@ _MIN_NUMBER_WEIGHT: Final = 0.9
 _MIN_PLACE_WEIGHT: Final = 0.55
 _PARTICLE_WEIGHT: Final = 0.3
 """The weight of a particle of a person's name beside its only other word."""
+_LINK_WEIGHT: Final = 0.1
+_PATRONYMIC_LINKS: Final = frozenset("ibn bin bint binti".split())
+"""Words before a father's name, which people omit."""
 _BETWEEN_NAMES: Final = re.compile(r"[\s,;]+")
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
 _MAX_LETTERS: Final = 1_000
@@ -380,6 +383,10 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
     weights = [weight for weight, _ in read]
     if is_person and len(strong := without_particles(words)) < len(words):
         weights = [weight if word in strong else _PARTICLE_WEIGHT for word, weight in zip(words, weights, strict=True)]
+    if is_person:
+        for place in range(1, len(words) - 1):
+            if words[place] in _PATRONYMIC_LINKS:
+                weights[place] = _LINK_WEIGHT
     if len(words) > 1 and words[-1] in _FORMAL:
         weights[-1] = _FORMAL_WEIGHT
     return PreparedName(
