@@ -114,7 +114,7 @@ async def test_a_list_is_refreshed_now_and_retired(empty_database: TestDatabase,
         await services.drain()
         assert await stand(services) == ("loaded", 0, 2)
         await act(browser, "/operator/watch-lists/own/retire")
-        assert "This list is retired" in await closed(browser, "/operator/watch-lists/own/retire")
+        assert "This watch list has been retired" in await closed(browser, "/operator/watch-lists/own/retire")
         async with services.db.read() as tx:
             who = "select action from audit_entry where actor_kind = 'operator' and subject = 'own' order by position"
             trail = [row["action"] for row in await tx.fetch(who)]

@@ -53,7 +53,7 @@ def suggest_sub_tags(
     activities: Annotated[str, typer.Option(help="Organisation's own description of its activities.")] = "",
     objects: Annotated[str, typer.Option(help="Charitable objects (purposes) of the organisation.")] = "",
 ) -> None:
-    """Suggest activity sub-tags for a description. This command changes nothing."""
+    """Suggest activity sub-tags for a description. This command does not change any data."""
     found = service.suggest_sub_tags(name, activities, objects)
     if not found:
         typer.echo("There are no suggestions for this text.")

@@ -71,5 +71,5 @@ def _explanation_lines(found: CopyFinding, due: int) -> list[str]:
         lines.append(f"  storage as of   {iso_timestamp(outside.at)}: the database is {max(behind, 0):,.0f} s behind")
     elif found.storage_error is not None:
         lines.append("  storage         cannot be read")
-    lines.append(f"  due             {due:,} jobs, such as emails and deliveries. They run after the release.")
+    lines.append(f"  due             {due:,} jobs, such as emails and deliveries. These jobs run after the release.")
     return lines

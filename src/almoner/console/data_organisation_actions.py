@@ -143,8 +143,8 @@ class OrganisationActions:
                 [
                     "All partners can then find the organisation and take donations for it. This cannot be undone.",
                     (
-                        "The websites that the partner entered are not published. A website that you enter here is "
-                        "used to verify agents, so check that it belongs to the organisation."
+                        "Websites that the partner entered are not published. A website that you enter here is used to "
+                        "verify agents, so check that it belongs to the organisation."
                     ),
                 ],
                 fields=[

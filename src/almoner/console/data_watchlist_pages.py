@@ -116,7 +116,7 @@ class WatchlistPages:
                     "Past decisions about matches still apply. To use the watch list again, import it again.",
                     "For a category that no other list covers, screening can no longer return the result “clear”.",
                 ],
-                closed="" if version.load.entries else "This list is retired.",
+                closed="" if version.load.entries else "This watch list has been retired.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

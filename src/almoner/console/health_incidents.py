@@ -179,7 +179,10 @@ class IncidentPages:
     def _resolve_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             found, own = await self._found(tx, visitor)
-            sentences = [_PUBLIC, "The incident stays on the status page for 14 days. It cannot be reopened."]
+            sentences = [
+                _PUBLIC,
+                ("The incident stays on the status page for 14 days. A resolved incident cannot be reopened."),
+            ]
             return ActionPage(
                 "Resolve the incident",
                 "Resolve the incident",

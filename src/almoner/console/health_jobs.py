@@ -34,8 +34,8 @@ class FailedJobPages:
         declared = ConsoleList(
             PATH,
             "Failed jobs",
-            "A job is listed here after 20 failures in a row, or immediately if it can never succeed. It stays in "
-            "this list until an administrator retries or drops the job.",
+            "A job is listed here after 20 failures in a row, or immediately if it can never succeed. The job stays "
+            "in this list until an administrator retries or drops it.",
             EVERYBODY,
             [Column("Job"), Column("Kind"), Column("Failed", "moment"), Column("Failures"), Column("Error")],
             self._load,

@@ -281,7 +281,7 @@ class EvidencePages:
                 "A background worker submits the texts and files to the payment provider, which forwards them to the "
                 "donor's bank."
             ),
-            "You can submit evidence only once. It cannot be changed afterwards.",
+            "You can submit evidence only once. You cannot change the evidence after you submit it.",
         )
         return await self._page(tx, visitor, "Submit evidence", about, (_version(evidence),), shows_all=True)
 
@@ -363,7 +363,7 @@ class EvidencePages:
         except MalwareScannerUnavailable:
             raise DisputeError("The virus scanner did not respond. Upload the file again in a few minutes.") from None
         if threat is not None:
-            raise DisputeError(f"The virus scanner rejected the file: {threat}. It has not been added.")
+            raise DisputeError(f"The virus scanner rejected the file: {threat}. The file has not been added.")
 
 
 async def _parts(content: BinaryIO) -> AsyncIterator[bytes]:

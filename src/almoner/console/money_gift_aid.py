@@ -339,9 +339,9 @@ class GiftAidClaimPages:
             "Gift Aid claims",
             (
                 (
-                    "The draft contains the donations for which the charity can claim Gift Aid now. It leaves out "
-                    "donations that HMRC would reject, and lists the reasons. A charity can have only one draft at a "
-                    "time."
+                    "The draft contains the donations for which the charity can claim Gift Aid now. The draft leaves "
+                    "out donations that HMRC would reject, and lists the reasons. A charity can have only one draft at "
+                    "a time."
                 ),
             ),
             (
@@ -415,7 +415,7 @@ class GiftAidClaimPages:
             "Gift Aid claim",
             (
                 (
-                    "The file has the columns of HMRC's schedule spreadsheet. It contains donors' names and "
+                    "The file has the columns of HMRC's schedule spreadsheet. The file contains donors' names and "
                     "addresses, so delete it after you submit it to HMRC. Each download is recorded."
                 ),
             ),

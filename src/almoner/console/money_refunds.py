@@ -268,7 +268,12 @@ class RefundPages:
                 facts=await _facts(tx, shown),
                 steps=steps,
                 actions=_KIND.available_actions(tx, shown),
-                notices=["This refund did not arrive. Create a new refund, or mark this refund as handled."]
+                notices=[
+                    (
+                        "This refund did not reach the donor or partner. Create a new refund, or mark this refund as "
+                        "handled."
+                    )
+                ]
                 if shown.unsent
                 else [],
             )

@@ -84,7 +84,7 @@ def _membership_actions(context: ConsoleContext) -> list[ConsoleAction]:
                     "The member's account and all sign-in methods are deleted, and the member is signed out of all "
                     "sessions."
                 ),
-                "The member's past actions stay in the audit log. You cannot undo this.",
+                "The member's past actions stay in the audit log. You cannot undo the removal.",
             ],
             lambda tx, scope, by, one, _values: members.remove_member(tx, scope, by, one.person.id),
         ),

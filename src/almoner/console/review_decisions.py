@@ -139,7 +139,7 @@ def _reversal_of(handler: ReviewHandler, verdict: Verdict) -> str:
     """Who can reverse the decision."""
     if isinstance(handler, ReopenHandler):
         return "A reviewer can reverse it later."
-    return "Only an appeal can reverse it." if verdict == "rejected" else "It cannot be reversed here."
+    return "Only an appeal can reverse it." if verdict == "rejected" else "This decision cannot be reversed here."
 
 
 def add_claim_button(page: ActionPage, view: ReviewView, operator_id: str) -> ActionPage:

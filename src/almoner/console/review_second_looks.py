@@ -143,8 +143,8 @@ class SecondLookPages:
                 "Second look",
                 [
                     (
-                        "Your answer is compared with the first decision. "
-                        "It does not change the decision, and nobody is notified."
+                        "Your answer is compared with the first decision. Your answer does not change the decision, "
+                        "and nobody is notified."
                     )
                 ],
                 [

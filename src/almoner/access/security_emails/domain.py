@@ -73,15 +73,15 @@ class _EmailText:
 _WORDS: Final[dict[Kind, _EmailText]] = {
     "invitation": _EmailText(
         "Your invitation to {place}",
-        "You have been invited to join {place}. Your username is {user_name}. Use this link to choose a password. It "
-        "works once and expires in 7 days.",
+        "You have been invited to join {place}. Your username is {user_name}. Use this link to choose a password. The "
+        "link works once and expires in 7 days.",
         "Accept invitation",
         "If you do not recognise {place}, you can ignore this email.",
     ),
     "reset": _EmailText(
         "Reset your {place} password",
         "We received a request to reset the password for {user_name} at {place}. Use this link to choose a new "
-        "password. It works once and expires in 1 hour. You will be signed out of all sessions.",
+        "password. The link works once and expires in 1 hour. You will be signed out of all sessions.",
         "Reset password",
         _IGNORE,
     ),
