@@ -74,7 +74,7 @@ def measured() -> list[str]:
     asked = order()
     answer = _answer(asked)
     work: dict[str, Callable[[], object]] = {
-        "written and checked against the schema": lambda: iso20022.write_pain001(asked),
+        "written and checked against the schema": lambda: iso20022.render_pain001(asked),
         "a template that checks nothing": lambda: _template(asked),
         "the bank's answer about all of them read": lambda: iso20022.parse_pain002(answer),
     }
@@ -88,7 +88,7 @@ def measured() -> list[str]:
     for name, found in times.items():
         aim = f"{AIM:.0f}" if "written" in name else ""
         lines.append(f"| {name} | {statistics.median(found):.2f} ({min(found):.2f}-{max(found):.2f}) | {aim} |")
-    return [*lines, "", f"The file has {len(iso20022.write_pain001(asked)) / 2**20:.1f} MiB."]
+    return [*lines, "", f"The file has {len(iso20022.render_pain001(asked)) / 2**20:.1f} MiB."]
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from almoner.access.people.domain import build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
 from almoner.giving.accounting.monthly_reports import service as monthly_reports
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.database.transactions import Partner
 from almoner.validation.applications.configurations import service as configurations
 from bench.large_partner import donor
@@ -102,7 +102,7 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
             code = pyotp.TOTP(set_up.secret.replace(" ", "")).at(tx.real_now)
             await authenticators.confirm_setup(tx, person, code, audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
-            portal = build_member_portal(person.realm, tx.ids.text("partner", partner.id), "")
+            portal = build_member_portal(person.realm, tx.ids.encode("partner", partner.id), "")
         return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}")
     finally:
         await services.close()
@@ -110,14 +110,14 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
 
 async def looked_at(stage: Stage, partner: Partner) -> dict[str, list[str]]:
     """The IDs of some records, by record type."""
-    ids, found = Ids(sandbox=stage.settings.sandbox), {}
+    ids, found = RecordIdCodec(sandbox=stage.settings.sandbox), {}
     connection = await asyncpg.connect(stage.settings.owner_dsn)
     for table in _TABLES:
         rows = await connection.fetch(
             f"select id from {table} where partner_id = $1 order by id desc limit $2", partner.id, _LOOKED_AT
         )
         type_ = table.replace("_", "")
-        found[table] = [ids.text(type_, row["id"]) for row in rows]
+        found[table] = [ids.encode(type_, row["id"]) for row in rows]
     await connection.close()
     return found
 

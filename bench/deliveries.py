@@ -192,7 +192,7 @@ async def _emit(stage: Stage, partners: int, events: int) -> None:
 
 async def _gift(tx: Tx, stage: Stage) -> DonationResponse:
     """A donation as in its event: reactions read parts of it."""
-    gift_id = tx.ids.parse("donation", stage.donations[0])
+    gift_id = tx.ids.decode("donation", stage.donations[0])
     assert gift_id is not None
     return donations.serialise_for_api(tx, await donations.get(tx, ALL_PARTNERS, gift_id))
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.database.transactions import Partner
 from bench import console, dashboard, large_records, machine
 from bench.dashboard import AIM_MS, CALLS, SEARCH_MS, Ask, Signed
@@ -35,8 +35,8 @@ class Filled:
 def filled(donations: int, submissions: int, events: int) -> Iterator[Filled]:
     """Fill a database for as long as the block runs."""
     with staged(Scale(share=0.01)) as stage:
-        ids, partner = Ids(sandbox=stage.settings.sandbox), Partner(stage.partner_ids[1])
-        organisations = [found for name in stage.organisations if (found := ids.parse("organisation", name))]
+        ids, partner = RecordIdCodec(sandbox=stage.settings.sandbox), Partner(stage.partner_ids[1])
+        organisations = [found for name in stage.organisations if (found := ids.decode("organisation", name))]
         large = LargePartner(partner.id, organisations, ids, donations, submissions, events)
         owner = asyncio.run(dashboard.sign_in(stage, partner))
         seconds = asyncio.run(fill(stage.settings.owner_dsn, large))
@@ -63,10 +63,10 @@ def dashboard_report(given: Filled, calls: int) -> str:
 def console_report(given: Filled, calls: int) -> str:
     """Measure the console."""
     ids = given.large.ids
-    cases = [ids.text("validationrequest", one) for one in given.cases]
+    cases = [ids.encode("validationrequest", one) for one in given.cases]
     records = asyncio.run(dashboard.looked_at(given.stage, Partner(given.large.partner)))
     asked = console.pages(
-        records | {"review": cases}, given.stage.organisations, ids.text("partner", given.large.partner)
+        records | {"review": cases}, given.stage.organisations, ids.encode("partner", given.large.partner)
     )
     operator = asyncio.run(console.sign_in(given.stage))  # signed out after 30 minutes without a request
     return _report(given, operator, _with_aim(asked, AIM_MS), calls, "an operator with all roles")

@@ -19,7 +19,7 @@ import aiohttp
 import asyncpg
 
 from almoner.giving.checkout.donations.store_lists import REFRESH_TOTALS
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from bench import machine
 from bench.stage import Stage, server, staged
 
@@ -78,8 +78,8 @@ class World:
 async def fill(stage: Stage, rows: int) -> World:
     """Create a partner's donations of two years: a third of them for one nonprofit, the others for all."""
     connection = await asyncpg.connect(stage.settings.owner_dsn)
-    ids, partner = Ids(sandbox=stage.settings.sandbox), stage.partner_ids[1]
-    chosen = [ids.parse("organisation", name) for name in stage.organisations]
+    ids, partner = RecordIdCodec(sandbox=stage.settings.sandbox), stage.partner_ids[1]
+    chosen = [ids.decode("organisation", name) for name in stage.organisations]
     await connection.execute("create table bench_organisation (n int primary key, id uuid)")
     await connection.copy_records_to_table("bench_organisation", records=list(enumerate(chosen)))
     await connection.execute(
@@ -122,10 +122,11 @@ async def fill(stage: Stage, rows: int) -> World:
     for table in ("donation_tally", "donation_tally_change"):
         await connection.execute(f"vacuum analyze {table}", timeout=1200)
     users = [
-        ids.text("user", row["id"]) for row in await connection.fetch("select id from bench_user order by n limit 500")
+        ids.encode("user", row["id"])
+        for row in await connection.fetch("select id from bench_user order by n limit 500")
     ]
     requests = [
-        ids.text("donationrequest", row["id"]) for row in await connection.fetch("select id from bench_request")
+        ids.encode("donationrequest", row["id"]) for row in await connection.fetch("select id from bench_request")
     ]
     await connection.close()
     return World(stage.organisations, users, requests)

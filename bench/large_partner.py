@@ -23,7 +23,7 @@ import asyncpg
 
 from almoner.dashboard.search_terms import SearchableRecord, record_term_hashes
 from almoner.giving.checkout.donations.store_lists import REFRESH_TOTALS
-from almoner.kit.ids import Ids, new_id
+from almoner.kit.ids import RecordIdCodec, new_id
 from almoner.platform.events.event_blocks import BUILD_BLOCK, SIZE
 
 DONATIONS: Final = 1_000_000
@@ -117,7 +117,7 @@ class LargePartner:
 
     partner: UUID
     organisations: Sequence[UUID]
-    ids: Ids
+    ids: RecordIdCodec
     donations: int = DONATIONS
     submissions: int = SUBMISSIONS
     events: int = DONATIONS * EVENTS_OF_DONATION
@@ -397,13 +397,13 @@ def _event(large: LargePartner, number: int, sequence: int, pick: random.Random)
     gift = number // EVENTS_OF_DONATION
     first, last, email = donor(gift)
     record = (
-        f'{{"id":"{large.ids.text("donation", identifier)}","userId":null,"organisationId":null,"type":"direct",'
+        f'{{"id":"{large.ids.encode("donation", identifier)}","userId":null,"organisationId":null,"type":"direct",'
         f'"hosted":null,"amount":{pick.randrange(100, 10_000)},"currencyCode":"USD","status":"RECEIVED_PAYMENT",'
         f'"firstName":"{first}","lastName":"{last}","email":"{email}","metadata":{json.dumps(metadata(gift))},'
         f'"createdAt":"{at:%Y-%m-%dT%H:%M:%S.000Z}","cancelledAt":null,"settledAt":null,"disbursedAt":null}}'
     )
     payload = (
-        f'{{"object":"event","data":{{"id":"{large.ids.text("event", identifier)}",'
+        f'{{"object":"event","data":{{"id":"{large.ids.encode("event", identifier)}",'
         f'"createdAt":"{at:%Y-%m-%dT%H:%M:%S.000Z}","eventType":"{type_}","eventData":{record}}}}}'
     )
     return (identifier, large.partner, type_, payload.encode(), at, sequence)
@@ -441,14 +441,14 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, default=SUBMISSIONS)
     parser.add_argument("--events", type=int, default=DONATIONS * EVENTS_OF_DONATION)
     given = parser.parse_args()
-    ids = Ids(sandbox=given.partner.startswith("sandbox_"))
-    partner = ids.parse("partner", given.partner)
+    ids = RecordIdCodec(sandbox=given.partner.startswith("sandbox_"))
+    partner = ids.decode("partner", given.partner)
     if partner is None:
         parser.error("--partner must be the identifier of a partner")
     asyncio.run(_fill_given(given, ids, partner))
 
 
-async def _fill_given(given: argparse.Namespace, ids: Ids, partner: UUID) -> None:
+async def _fill_given(given: argparse.Namespace, ids: RecordIdCodec, partner: UUID) -> None:
     connection = await asyncpg.connect(given.owner_dsn)
     rows = await connection.fetch(
         "select id from organisation where partner_id is null and active order by id limit 2000"

@@ -94,7 +94,7 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     organisations = [row["id"] for row in await owner.fetch("select id from organisation limit $1", ACCOUNTS)]
     async with services.db.write() as tx:
         clearing = [ledger_domain.clearing_account(f"provider{number}", "USD") for number in range(PROVIDERS)]
-        owed = [ledger_domain.liability_account(organisation, "USD") for organisation in organisations]
+        owed = [ledger_domain.nonprofit_liability_account(organisation, "USD") for organisation in organisations]
         await ledger_store.create_missing_accounts(tx, [*clearing, *owed])
     lines = [
         f"| {WRITERS} writers, each posting in a transaction of its own | postings/s | of bare |",

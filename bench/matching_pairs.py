@@ -15,7 +15,7 @@ from almoner.screening.matching.domain import Party
 from almoner.screening.matching.service import (
     CERTAIN_SCORE,
     FLAG_SCORE,
-    best_name_likeness,
+    best_name_similarity,
     compare_names,
     compare_parties,
     prepare_name,
@@ -112,7 +112,7 @@ def _party(row: Row, side: str, most_names: int | None = None) -> Party:
     street, city, state, postcode = (row[f"{part}_{side}"] for part in ("street", "city", "state", "zip5"))
     if side == "bmf":
         second = row["name_bmf_raw_dba"] or None
-        return Party([row["name_bmf_raw_main"]], street, city, state, postcode, second_line=second)
+        return Party([row["name_bmf_raw_main"]], street, city, state, postcode, name_second_line=second)
     return Party(_names(row, side)[:most_names], street, city, state, postcode)
 
 
@@ -130,8 +130,8 @@ def registers(python: Path | None) -> list[str]:
         ],
         "almoner, first lines": [compare_names(prepare_name(one), prepare_name(other)).score for one, other in first],
         "almoner, all lines": [
-            best_name_likeness(
-                _names(row, "uss"), [row["name_bmf_raw_main"]], listed_second_line=row["name_bmf_raw_dba"] or None
+            best_name_similarity(
+                _names(row, "uss"), [row["name_bmf_raw_main"]], listed_name_second_line=row["name_bmf_raw_dba"] or None
             ).score
             for row in rows
         ],
@@ -150,9 +150,9 @@ def registers(python: Path | None) -> list[str]:
             _row(name, validated(part[0], [bool(one) for one in part[1]], [groups[one] for one in people]))
         )
     found = [compare_parties(_party(row, "uss"), _party(row, "bmf")) for row in rows]
-    certain = [one.score if one.located and one.likely else 0.0 for one in found]
+    certain = [one.score if one.both_have_street_or_box and one.is_likely_match else 0.0 for one in found]
     asked = [compare_parties(_party(row, "uss", 1), _party(row, "bmf")) for row in rows]
-    requests = [one.score if one.likely else 0.0 for one in asked]
+    requests = [one.score if one.is_likely_match else 0.0 for one in asked]
     return [
         *lines_out,
         "",

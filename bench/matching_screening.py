@@ -16,7 +16,7 @@ from typing import Final
 
 import psutil
 
-from almoner.adapters.watchlist_values import country_code_of
+from almoner.adapters.watchlist_values import parse_country_code
 from almoner.screening.matching.domain import Party
 from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.matching.watchlist_matcher import match_entry, prepare_subject
@@ -86,7 +86,7 @@ def recall(share: float) -> list[str]:
 
 def asked_of(row: Row) -> SubjectDetails:
     """An organisation of the master file as monitoring screens it: with its number, address and country."""
-    country = HOME if row["STATE"] else country_code_of(row["CITY"]) or HOME
+    country = HOME if row["STATE"] else parse_country_code(row["CITY"]) or HOME
     address = Party((), row["STREET"], row["CITY"], row["STATE"], row["ZIP"], country)
     return SubjectDetails("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
 
@@ -115,8 +115,8 @@ def register(count: int | None, *, short: bool = False) -> list[str]:
     """The organisations of the master file against all lists, or the short ones, on two cores."""
     rows = [{key: row[key] for key in _KEPT} for row in islice(master_file(), count)]
     texts = [listed.text for one in of("organisation", short=short) for listed in one.listed.names]
-    listed = {prepare_name(text).joined_all for text in texts}
-    bare = [row for row in rows if prepare_name(row["NAME"]).joined_all in listed]
+    listed = {prepare_name(text).joined_with_stop_words for text in texts}
+    bare = [row for row in rows if prepare_name(row["NAME"]).joined_with_stop_words in listed]
     context = multiprocessing.get_context("spawn")
     with context.Pool(CORES) as pool:
         parts = pool.map(partial(_flagged, short), _halves(rows))

@@ -12,7 +12,7 @@ from uuid import UUID
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Receipt
 from almoner.giving.receipts.pages import TEMPLATES
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
@@ -59,7 +59,7 @@ async def _milliseconds(make: Make, run: int, count: int) -> float:
 
 async def _rounds(empty: PdfRenderer, scale: Scale) -> list[str]:
     links = BaseUrls("https://give.example.org", "https://give.example.org")
-    deployment = Deployment("production", SystemClock(), Ids(sandbox=False), links, Vault(bytes(32)))
+    deployment = Deployment("production", SystemClock(), RecordIdCodec(sandbox=False), links, Vault(bytes(32)))
     papers = ReceiptDocuments(PageRenderer(deployment, TEMPLATES))
 
     def receipts(language: str) -> Make:

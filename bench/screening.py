@@ -29,7 +29,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
-from almoner.screening.screenings.indexing import ScreeningIndex, index_entry, prepare_subject
+from almoner.screening.screenings.indexing import ScreeningIndex, index_entry, prepare_subject_details
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists.domain import WatchlistImport
@@ -105,7 +105,7 @@ async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, fl
     services = await wiring.build_services(settings)
     try:
         for row in _bodies(min(_WARMED, count)):  # the tables of words are needed whatever is listed
-            prepare_subject(_asked(row))
+            prepare_subject_details(_asked(row))
         before = psutil.Process().memory_info().rss
         screener, begun = Screener(), time.perf_counter()
         lists = await screener.reload_index(services.db)
@@ -143,7 +143,7 @@ def _speed(settings: Settings, count: int) -> list[str]:
 def _memory(*, short: bool) -> list[str]:
     """The memory of the lists, read from their files as the service reads them from its database."""
     for row in _bodies(BEGINNING if short else _WARMED):
-        prepare_subject(_asked(row))
+        prepare_subject_details(_asked(row))
     gc.collect()
     tracemalloc.start()
     entries = entries_of_all(short=short)
@@ -183,10 +183,10 @@ async def _updated(db: Database, count: int, before: Sequence[Path], after: Sequ
     made, _ = await _load(db, "ofac-sdn", after)
     started = time.perf_counter()
     async with db.read() as tx:
-        found = list(await screenings.list_affected_subject_ids(tx, made.id))
+        found = list(await screenings.list_subject_ids_affected_by_import(tx, made.id))
         fresh, seen = await screenings.build_import_index(tx, made.id), UUID(int=0)
         while True:
-            some, last = await screenings.find_subjects_with_hits(tx, fresh, seen)
+            some, last = await screenings.find_subject_ids_with_hits(tx, fresh, seen)
             found += some
             if last is None:
                 break
@@ -198,7 +198,7 @@ async def _updated(db: Database, count: int, before: Sequence[Path], after: Sequ
 
 
 async def _look(screener: Screener, who: ScreenedSubject, asked: SubjectDetails, tx: Tx) -> None:
-    await matches.screen(tx, screener, who, asked, watch=True)
+    await matches.screen(tx, screener, who, asked, monitor=True)
 
 
 async def _partner(db: Database) -> UUID:

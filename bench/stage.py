@@ -159,7 +159,7 @@ async def _organisations(db: Database, stage: Stage, files: Sequence[Path]) -> N
     async with db.read() as tx:
         rows = await tx.fetch("select id, name from organisation where 'nonprofit' = any(types) order by id")
         for row in random.Random(20261121).sample(rows, min(ORGANISATIONS, len(rows))):
-            stage.organisations.append(tx.ids.text("organisation", row["id"]))
+            stage.organisations.append(tx.ids.encode("organisation", row["id"]))
             stage.names.append(row["name"])
 
 
@@ -168,7 +168,7 @@ async def _donations(db: Database, stage: Stage, rows: int) -> None:
     pick = random.Random(7)
     owner = stage.partner_ids[0]
     ids = db.deployment.ids
-    organisation = ids.parse("organisation", stage.organisations[0])
+    organisation = ids.decode("organisation", stage.organisations[0])
     start = SystemClock().now() - timedelta(hours=10)
     sessions, gifts = [], []
     for number in range(rows):
@@ -180,7 +180,7 @@ async def _donations(db: Database, stage: Stage, rows: int) -> None:
         amount = pick.randrange(100, 100_000)
         gifts.append((gift, *common, "hosted", session, "REQUESTED_PAYMENT", amount, "USD", *donor, at, at))
         if number % 100 == 0:
-            stage.donations.append(ids.text("donation", gift))
+            stage.donations.append(ids.encode("donation", gift))
     connection = await asyncpg.connect(stage.settings.dsn)  # COPY needs jsonb in its binary form
     columns = "id partner_id organisation_id status metadata created_at expires_at status_changed_at"
     await connection.copy_records_to_table("donation_session", records=sessions, columns=columns.split())

@@ -17,7 +17,7 @@ from almoner.giving.checkout.sessions.routes import session_creation_routes
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit import errors
 from almoner.kit.errors import Problem
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.endpoints import Endpoint, Routes
 from almoner.platform.http.errors import http_status_of_problem
@@ -92,7 +92,7 @@ the checks, and what to do if several fail at once, see the [runbook](../runbook
 def render() -> Mapping[str, str]:
     """All files: path below the project to text. The description is the sandbox's, with its identifiers and tools."""
     server = Settings.model_construct(port=Settings.model_fields["port"].default, api_url="").base_urls.api
-    description = serialise_api_description(_routes(), EVENT_TYPES.values(), Ids(sandbox=True), server)
+    description = serialise_api_description(_routes(), EVENT_TYPES.values(), RecordIdCodec(sandbox=True), server)
     return MappingProxyType(
         {
             "openapi.json": description.decode(),
@@ -178,7 +178,7 @@ def _events() -> Iterator[str]:
     yield _row("Event type", "`eventData`", "Sent when")
     yield _row("---", "---", "---")
     for event in EVENT_TYPES.values():
-        yield _row(f"`{event.name}`", f"`{event.record}`", event.when)
+        yield _row(f"`{event.name}`", f"`{event.record}`", event.sent_when)
 
 
 def _self_checks() -> Iterator[str]:

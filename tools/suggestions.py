@@ -57,7 +57,7 @@ def read(path: Path) -> list[Body]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         return [
             Body(
-                suggestions.extract_features(*(texts := (row["name"], row["activities"], row["objects"]))),
+                suggestions.extract_text_features(*(texts := (row["name"], row["activities"], row["objects"]))),
                 frozenset(row["UKCAT"].split(";")) & frozenset(SUB_TAGS),
                 frozenset(suggestions.matching_sub_tags(*texts)),
             )
@@ -102,7 +102,7 @@ def packed(learnt: ModelWeights) -> bytes:
     codes = list(learnt.intercepts)
     places = {code: place for place, code in enumerate(codes)}
     features = {}
-    for feature, row in learnt.of.items():
+    for feature, row in learnt.sub_tag_weights_by_feature.items():
         last, pairs = 0, []
         for code, weight in row.items():
             pairs += [places[code] - last, round(weight * SCALE)]
@@ -114,7 +114,7 @@ def packed(learnt: ModelWeights) -> bytes:
         "scale": SCALE,
         "codes": codes,
         "before": list(learnt.intercepts.values()),
-        "rarity": learnt.rarity,
+        "rarity": learnt.inverse_document_frequencies,
         "features": features,
     }
     return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0)
@@ -158,7 +158,7 @@ def tally(scores: Sequence[dict[str, float]], bodies: Sequence[Body], threshold:
 
 def scored(learnt: ModelWeights, bodies: Sequence[Body]) -> list[dict[str, float]]:
     """The scores of bodies."""
-    return [learnt.sub_tag_scores(learnt.weigh_features(body.found)) for body in bodies]
+    return [learnt.score_sub_tags(learnt.weigh_features(body.found)) for body in bodies]
 
 
 def folds(bodies: Sequence[Body], seed: int) -> list[list[int]]:

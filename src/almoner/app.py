@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.database.transactions import ALL_PARTNERS, REQUEST_SECONDS
 from almoner.platform.documentation.pages import DocumentationPages
 from almoner.platform.events.event_types import EventType
@@ -30,7 +30,7 @@ from almoner.wiring import Services
 
 
 def serialise_api_description(
-    routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server_url: str
+    routes: Iterable[Routes], events: Iterable[EventType], ids: RecordIdCodec, server_url: str
 ) -> bytes:
     """Serialise the API description as indented JSON."""
     endpoints = [endpoint for group in routes for endpoint in group.endpoints]

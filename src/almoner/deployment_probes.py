@@ -72,7 +72,7 @@ def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None 
     async def disk() -> CheckResult:
         free = disk_space.measure_free_space(postgres.possible_cluster_folders(settings.data_dir))
         low = disk_space.is_space_low(free, settings.disk_reserve_bytes, was_low=False)
-        megabytes = "not known" if free is None else f"{free.size // 2**20:,} MB"
+        megabytes = "not known" if free is None else f"{free.free_bytes // 2**20:,} MB"
         found = f"{megabytes} free for {settings.data_dir}"
         if low:
             needed = f"{disk_space.RESERVED_INODES:,} inodes and {settings.disk_reserve_mb:,} MB"

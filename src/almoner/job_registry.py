@@ -10,7 +10,7 @@ from almoner.access.accounts import jobs as accounts_jobs
 from almoner.access.credentials import jobs as credentials_jobs
 from almoner.access.keys import jobs as keys_jobs
 from almoner.access.notifications import jobs as notifications_jobs
-from almoner.access.notifications.service import Notification
+from almoner.access.notifications.service import NotificationDefinition
 from almoner.access.security_emails import jobs as security_emails_jobs
 from almoner.access.sign_ins import jobs as sign_ins_jobs
 from almoner.dashboard import exports as dashboard_exports
@@ -114,9 +114,9 @@ async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitC
 
 
 _PARTNERS_BY_ORGANISATION = (
-    categories.follower_ids_by_organisation,
-    donations.donation_partner_ids_by_organisation,
-    verifications.verification_partner_ids_by_organisation,
+    categories.follower_partner_ids_by_organisation,
+    donations.list_partner_ids_by_organisation,
+    verifications.list_partner_ids_by_organisation,
     monitoring.list_partner_ids_by_organisation,
     eligibility.list_partner_ids_by_organisation,
 )
@@ -142,19 +142,21 @@ class WatchlistScreening:
         """Run a function in a write transaction in which watch lists can be used."""
         return await self._screener.run_with_watchlists(db, operation)
 
-    async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
+    async def screen(
+        self, tx: Tx, organisations: Sequence[Organisation], partner_id: UUID
+    ) -> Sequence[ScreeningResult]:
         """Screen each record separately; a decision on one applies to the same question about the others."""
-        whos = [ScreenedSubject("organisation", record.id, partner_id) for record in records]
+        whos = [ScreenedSubject("organisation", record.id, partner_id) for record in organisations]
         return [
             await matches.screen(
                 tx,
                 self._screener,
                 who,
                 matches.subject_details_of(record),
-                watch=True,
+                monitor=True,
                 merged_subjects=[other for other in whos if other != who],
             )
-            for record, who in zip(records, whos, strict=True)
+            for record, who in zip(organisations, whos, strict=True)
         ]
 
 
@@ -191,9 +193,16 @@ class BackgroundDependencies:
     api: ApiApplication
 
 
-def build_background_tasks(parts: BackgroundDependencies) -> BackgroundTasks:
+def build_background_tasks(dependencies: BackgroundDependencies) -> BackgroundTasks:
     """The background tasks of all slices."""
-    return join_tasks([*_platform_tasks(parts), *_slice_tasks(parts), *_mail_tasks(parts), *_provider_tasks(parts)])
+    return join_tasks(
+        [
+            *_platform_tasks(dependencies),
+            *_slice_tasks(dependencies),
+            *_mail_tasks(dependencies),
+            *_provider_tasks(dependencies),
+        ]
+    )
 
 
 def _platform_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
@@ -290,7 +299,7 @@ def _slice_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     ]
 
 
-NOTIFICATIONS: tuple[Notification[Any], ...] = (
+NOTIFICATIONS: tuple[NotificationDefinition[Any], ...] = (
     *security_emails_jobs.notifications,
     *accounts_jobs.notifications,
     *receipts_jobs.notifications,
@@ -302,7 +311,7 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *card_testing_jobs.notifications,
     *dedications_jobs.notifications,
     *organisation_confirmations_jobs.notifications,
-    *account_notices_jobs.account_notifications(find_organisation_contact),
+    *account_notices_jobs.build_notifications(find_organisation_contact),
     *agents_jobs.notifications,
     *form_jobs.notifications,
     *dashboard_exports.notifications,
@@ -332,7 +341,7 @@ def _mail_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
         organisation_confirmations_jobs.request_tasks.bind(find_organisation_contact),
         account_notices_jobs.tasks.declared_tasks,
         account_notices_jobs.contact_tasks.bind(find_organisation_contact),
-        agents_jobs.review_tasks.bind(agents_jobs.JobDependencies(parts.mail_hosts, parts.screener)),
+        agents_jobs.review_tasks.bind(agents_jobs.AgentReviewDependencies(parts.mail_hosts, parts.screener)),
         form_jobs.tasks.declared_tasks,
     ]
 

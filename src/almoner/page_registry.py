@@ -33,7 +33,7 @@ from almoner.giving.disbursing.organisation_confirmations.pages import Confirmat
 from almoner.giving.donor_statements.pages import TEMPLATES as STATEMENT_TEMPLATES
 from almoner.giving.donor_statements.pages import StatementPages
 from almoner.giving.gift_aid.reminders.pages import TEMPLATES as GIFT_AID_TEMPLATES
-from almoner.giving.gift_aid.reminders.pages import GiftAidPages
+from almoner.giving.gift_aid.reminders.pages import GiftAidDeclarationPages
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import DonationStatusPages
 from almoner.giving.subscriptions.donor_pages import flows as donor_pages_flows
@@ -99,17 +99,24 @@ class PageDependencies:
     status: StatusRenderer
 
 
-def build_pages(parts: PageDependencies) -> list[BaseRoute]:
+def build_pages(dependencies: PageDependencies) -> list[BaseRoute]:
     """The routes of all pages, in matching order."""
-    db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
+    db, catalogues, limiter = dependencies.db, dependencies.catalogues, dependencies.limiter
     return [
         *assets.ROUTES,
-        *reports.csp_report_routes(parts.telemetry, db.deployment.clock),
-        *_giving_pages(parts.settings, parts.payment_context, parts.provider, catalogues, parts.rules, limiter),
-        *_sandbox_pages(parts.settings, db, catalogues),
-        *_validation_pages(db, catalogues, parts.intake, limiter, parts.blobs),
-        *StatusPage(parts.status).routes(),
-        *_people_pages(parts),
+        *reports.csp_report_routes(dependencies.telemetry, db.deployment.clock),
+        *_giving_pages(
+            dependencies.settings,
+            dependencies.payment_context,
+            dependencies.provider,
+            catalogues,
+            dependencies.rules,
+            limiter,
+        ),
+        *_sandbox_pages(dependencies.settings, db, catalogues),
+        *_validation_pages(db, catalogues, dependencies.intake, limiter, dependencies.blobs),
+        *StatusPage(dependencies.status).routes(),
+        *_people_pages(dependencies),
     ]
 
 
@@ -203,7 +210,7 @@ def _giving_pages(
         return []
     db = payment_context.db
     checkout = CheckoutFunctions(
-        payment_context.provider.page_origin,
+        payment_context.provider.hosted_page_origin,
         payment_context.provider.fee_schedule,
         partial(donations_flows.start_payment, payment_context),
         partial(donations_flows.handle_provider_return, payment_context),
@@ -239,14 +246,14 @@ def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCata
     """The pages on which donors change regular donations or cancel a Gift Aid declaration."""
     db, card = context.db, CardChangeContext(context.db, context.provider)
     payments = DonorPaymentFunctions(
-        context.provider.page_origin,
+        context.provider.hosted_page_origin,
         partial(donations_flows.create_later_donation_payment_page, context),
         partial(donations_flows.refresh_payment, context),
         partial(donor_pages_flows.start_card_change, card),
         partial(donor_pages_flows.finish_card_change, card),
     )
     regular = RegularDonationPages(db, PageRenderer(db.deployment, REGULAR_TEMPLATES, catalogues), payments)
-    gift_aid_pages = GiftAidPages(db, PageRenderer(db.deployment, GIFT_AID_TEMPLATES, catalogues))
+    gift_aid_pages = GiftAidDeclarationPages(db, PageRenderer(db.deployment, GIFT_AID_TEMPLATES, catalogues))
     return [*regular.routes(), *gift_aid_pages.routes()]
 
 

@@ -44,7 +44,7 @@ class ConnectedProvider(PaymentProvider, Protocol):
     def refund_status_reader(self) -> RefundStatusReader | None:
         """Reads the status of sent refunds, if they can still fail."""
 
-    def payout_report_reader(self) -> PayoutReportSource | None:
+    def payout_report_source(self) -> PayoutReportSource | None:
         """Fetches payout reports, if the provider publishes them by API."""
 
     async def close(self) -> None:
@@ -80,7 +80,7 @@ def build_provider(
     if (account := settings.stripe) is not None:
         tariff = FeeSchedule(account.basis_points, account.fixed_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url
-        mark = db.deployment.vault.sign("stripe", b"installation").hex()
+        mark = db.deployment.vault.compute_mac("stripe", b"installation").hex()
         return build_stripe_provider(
             account.key, account.webhook_secret, tariff, mark, *urls, db.deployment.identity
         ), None

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from almoner import settings_values
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.public_links import PublicLinks
 from almoner.kit.rates import Rate as Rate
 from almoner.kit.time import Clock
@@ -322,7 +322,7 @@ class Settings(BaseSettings):
     def _clean(cls, value: object, info: ValidationInfo) -> object:
         if not isinstance(value, str):
             return value
-        text = settings_values.clean_setting_text(value)
+        text = settings_values.strip_and_check_text(value)
         if info.field_name not in _FREE_TEXTS:
             settings_values.check_no_trailing_comment(text)
         return text or cls.model_fields[info.field_name or ""].get_default()
@@ -582,11 +582,11 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
     return Deployment(
         settings.environment,
         clock,
-        Ids(sandbox=settings.sandbox),
+        RecordIdCodec(sandbox=settings.sandbox),
         settings.base_urls,
         Vault(settings.master_key_bytes),
-        receivers=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
-        source_addresses=tuple(settings.webhook_source_addresses),
+        outbound_address_policy=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
+        webhook_source_addresses=tuple(settings.webhook_source_addresses),
         max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
         second_look_percent=settings.review_second_look_percent,
         public_links=settings.public_links,

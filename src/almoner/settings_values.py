@@ -57,7 +57,7 @@ class StripeAccount(NamedTuple):
     fixed_minor: Mapping[str, int]
 
 
-def clean_setting_text(value: str) -> str:
+def strip_and_check_text(value: str) -> str:
     """Remove surrounding spaces, and refuse what an environment file has added or left in the value.
 
     systemd, shells, Compose and Kubernetes differ on quotes, comments and ``~``.

@@ -119,11 +119,11 @@ def build_register_refresh_context(
 ) -> RegisterRefreshContext:
     """The context of scheduled register refreshes. Raises InvalidSettings for an invalid schedule."""
     return RegisterRefreshContext(
-        read_register_schedule(settings, policy), outbound, settings.registers_folder, telemetry
+        parse_register_schedule(settings, policy), outbound, settings.registers_folder, telemetry
     )
 
 
-def read_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[Refresh, ...]:
+def parse_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[Refresh, ...]:
     """The schedule in the settings; empty by default. Raises InvalidSettings."""
     return _read_schedule(
         "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, get_register_source, policy, ImportRefused
@@ -135,11 +135,11 @@ def build_watchlist_refresh_context(
 ) -> WatchlistRefreshContext:
     """The context of scheduled watch list refreshes. Raises InvalidSettings for an invalid schedule."""
     return WatchlistRefreshContext(
-        read_watchlist_schedule(settings, policy), outbound, settings.watchlists_folder, telemetry
+        parse_watchlist_schedule(settings, policy), outbound, settings.watchlists_folder, telemetry
     )
 
 
-def read_watchlist_schedule(
+def parse_watchlist_schedule(
     settings: Settings, policy: AddressPolicy
 ) -> tuple[refresh_schedule.ScheduledRefresh[WatchlistSource], ...]:
     """The schedule in the settings; empty by default. Raises InvalidSettings."""

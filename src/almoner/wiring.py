@@ -268,7 +268,7 @@ def _build_background_tasks(
             db=db,
             outbound=outbound,
             provider=provider,
-            payout_reports=None if provider is None else provider.payout_report_reader(),
+            payout_reports=None if provider is None else provider.payout_report_source(),
             refund_statuses=None if provider is None else provider.refund_status_reader(),
             mail_transport=build_mail_transport(settings, db),
             catalogues=catalogues,
@@ -276,8 +276,12 @@ def _build_background_tasks(
             disbursement_rules=DisbursementRules(settings.disbursement_min_donations),
             telemetry=telemetry,
             audit_heads=settings.audit_heads_folder,
-            registers=build_register_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
-            watchlists=build_watchlist_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
+            registers=build_register_refresh_context(
+                settings, db.deployment.outbound_address_policy, outbound, telemetry
+            ),
+            watchlists=build_watchlist_refresh_context(
+                settings, db.deployment.outbound_address_policy, outbound, telemetry
+            ),
             name_agreement=settings.name_match_threshold or CERTAIN_SCORE,
             mail_hosts=SandboxMailHosts() if settings.sandbox else build_mail_hosts(),
             blobs=blobs,
@@ -316,7 +320,7 @@ def _build_tracing(settings: Settings, clock: Clock) -> "Tracing | None":
 
 def _build_outbound(db: Database, tracing: "Tracing | None") -> OutboundClient:
     listeners = [] if tracing is None else [tracing.outbound_trace_config()]
-    return OutboundClient(db.deployment.receivers, identity=db.deployment.identity, listeners=listeners)
+    return OutboundClient(db.deployment.outbound_address_policy, identity=db.deployment.identity, listeners=listeners)
 
 
 def _traced(tracing: "Tracing | None", tasks: BackgroundTasks) -> BackgroundTasks:

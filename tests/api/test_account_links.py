@@ -44,7 +44,7 @@ def realm(tenant: Tenant) -> Realm:
 @pytest.fixture
 def home(service: Service, tenant: Tenant) -> str:
     """Where they are at home."""
-    return "/account/" + service.db.deployment.ids.text("partner", tenant.partner.id)
+    return "/account/" + service.db.deployment.ids.encode("partner", tenant.partner.id)
 
 
 async def token(service: Service, person: Person) -> str:

@@ -83,7 +83,7 @@ async def bank_account(service: Service, record: dict[str, Any]) -> PayeeAccount
     """The newest account of a verification's nonprofit."""
     async with service.db.read() as tx:
         named = await payee_bank_accounts.newest_accounts(tx, None, 50)
-        of = tx.ids.parse("organisation", record["organisationId"])
+        of = tx.ids.decode("organisation", record["organisationId"])
     return next(one for one in named if one.organisation_id == of)
 
 
@@ -105,7 +105,7 @@ async def test_a_proposed_account_that_is_denied_is_refused(service: Service, ap
     assert (await read(service, first)).status == "approved", "and the account before stands"
     async with service.db.read() as tx:
         written = "select count(*) from audit_entry where action = 'payee_bank_account.denied' and subject = $1"
-        assert await tx.fetchval(written, tx.ids.text("payeeaccount", changed.id)) == 1
+        assert await tx.fetchval(written, tx.ids.encode("payeeaccount", changed.id)) == 1
 
 
 async def test_payouts_to_an_account_that_is_denied_wait_for_two_people(
@@ -145,7 +145,7 @@ async def test_a_check_that_is_made_anew_sees_that_an_account_was_denied(
 
 
 def _text(service: Service, account: PayeeAccount) -> str:
-    return service.db.deployment.ids.text("payeeaccount", account.id).rpartition("_")[2]
+    return service.db.deployment.ids.encode("payeeaccount", account.id).rpartition("_")[2]
 
 
 async def test_h1_h2_programs_that_open_links_deny_nothing_and_links_end(

@@ -38,7 +38,7 @@ def realm(tenant: Tenant) -> Realm:
 @pytest.fixture
 def home(service: Service, tenant: Tenant) -> str:
     """Where they are at home."""
-    return "/account/" + service.db.deployment.ids.text("partner", tenant.partner.id)
+    return "/account/" + service.db.deployment.ids.encode("partner", tenant.partner.id)
 
 
 async def signed_in(browser: Browser, home: str, name: str = "amina@example.org") -> None:
@@ -161,7 +161,7 @@ async def test_a_cookie_of_another_realm_opens_nothing(
     service: Service, browser: Open, realm: Realm, home: str
 ) -> None:
     other = await service.tenant()
-    there = "/account/" + service.db.deployment.ids.text("partner", other.partner.id)
+    there = "/account/" + service.db.deployment.ids.encode("partner", other.partner.id)
     await people.person(service, realm, "amina@example.org", "owner")
     await people.person(service, member_realm(other.partner), "amina@example.org", "owner")
     one = browser()

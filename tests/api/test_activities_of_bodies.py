@@ -51,11 +51,11 @@ async def one(api: Client, ein: str) -> dict[str, Any]:
 
 
 def sub_tag(service: Service, code: str) -> str:
-    return service.db.deployment.ids.text("activitysubtag", SUB_TAGS[code].id)
+    return service.db.deployment.ids.encode("activitysubtag", SUB_TAGS[code].id)
 
 
 def tag(service: Service, code: str) -> str:
-    return service.db.deployment.ids.text("activitytag", SUB_TAGS[code].tag_id)
+    return service.db.deployment.ids.encode("activitytag", SUB_TAGS[code].tag_id)
 
 
 async def misread(service: Service, ein: str) -> None:
@@ -145,7 +145,7 @@ async def test_the_console_applies_the_rules_and_suggests_sub_tags(api: Client, 
     await misread(service, ORCHESTRA)
     assert await act(ada, f"{PAGE}/apply") == PAGE
     assert "A background worker is applying the rules" in words(ada)
-    name = service.db.deployment.ids.text("operator", who.id)
+    name = service.db.deployment.ids.encode("operator", who.id)
     assert await entries(service, "activities.apply_started", name) == 1
     await service.drain()
     assert [sub["name"] for sub in (await one(api, ORCHESTRA))["activitySubTags"]] == ["Orchestras"]

@@ -10,7 +10,7 @@ import pytest
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import Agent
+from almoner.validation.agents.domain import AgentVerificationInput
 from tests.support import factories
 from tests.support.agents import (
     PATH,
@@ -229,11 +229,11 @@ async def test_without_an_e_mail_check_nothing_is_mailed(service: Service, api: 
     ids = service.db.deployment.ids
     async with service.db.write() as tx:
         partner_id = await tx.fetchval(
-            "select partner_id from agent_verification where id = $1", ids.parse("agentverification", made["id"])
+            "select partner_id from agent_verification where id = $1", ids.decode("agentverification", made["id"])
         )
-        agent = Agent("Eve", "Byron", somebody(), organisation_id=organisation)
+        agent = AgentVerificationInput("Eve", "Byron", somebody(), organisation_id=organisation)
         unchecked = await agents.create(tx, Partner(partner_id), agent, email_check=False)
-    record = data(await api.get(f"{PATH}/{ids.text('agentverification', unchecked.id)}"))
+    record = data(await api.get(f"{PATH}/{ids.encode('agentverification', unchecked.id)}"))
     assert (record["status"], record["externalActionRequired"]) == ("pending_review", False)
     assert await told(service, api) == [("pending_review", record)]
     assert data(await api.get("/v1/sandbox/mailbox", to=record["email"])) == []

@@ -8,7 +8,7 @@ from almoner.platform.evidence import store as evidence_store
 from almoner.validation.agents import email_confirmation
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.confirmation_codes import EMAILS_PER_ADDRESS, SANDBOX_LIMIT_FACTOR
-from almoner.validation.agents.domain import Agent, AgentVerification
+from almoner.validation.agents.domain import AgentVerification, AgentVerificationInput
 from tests.support import factories
 from tests.support.agents import PATH, create, mail_to
 from tests.support.client import Client, data
@@ -31,7 +31,7 @@ async def unchecked(service: Service, tenant: Tenant, email: str) -> AgentVerifi
     """As a configuration without the e-mail check makes it, of a nonprofit on that very domain."""
     organisation = await factories.nonprofit(service, website=f"https://www.{TEST}")
     async with service.db.write() as tx:
-        agent = Agent("Eve", "Byron", email, organisation_id=organisation)
+        agent = AgentVerificationInput("Eve", "Byron", email, organisation_id=organisation)
         made = await agents.create(tx, tenant.partner, agent, email_check=False)
     await service.drain()
     return made
@@ -59,12 +59,12 @@ async def test_an_address_has_its_share_of_mails_whichever_verifications_send_th
     address = somebody()
     first = await create(service, api, email=address)
     share = EMAILS_PER_ADDRESS[0][1] * SANDBOX_LIMIT_FACTOR
-    first_id = service.db.deployment.ids.parse("agentverification", first["id"])
+    first_id = service.db.deployment.ids.decode("agentverification", first["id"])
     assert first_id is not None
     await mails(service, tenant.partner, first_id, share - 1)
     await mail_to(service, api, address)
     withheld = await create(service, api, email=address.upper())
-    withheld_id = service.db.deployment.ids.parse("agentverification", withheld["id"])
+    withheld_id = service.db.deployment.ids.decode("agentverification", withheld["id"])
     assert withheld_id is not None
     async with service.db.read() as tx:
         reported = [(step.name, step.verdict, step.code) for step in await evidence_steps(tx, withheld_id)]

@@ -243,7 +243,7 @@ async def test_an_agent_of_a_request_that_was_decided_follows_it(service: Servic
 
 async def test_requests_that_are_not_there_are_told(service: Service, api: Client, other: Client) -> None:
     theirs = await request_of(other)
-    for wrong in ("", "x", theirs["id"], service.db.deployment.ids.example("organisation")):
+    for wrong in ("", "x", theirs["id"], service.db.deployment.ids.example_id("organisation")):
         found = await refused(api, **ADA, validationRequestId=wrong)
         assert found == (400, "agent_verification/validation_request_not_found"), wrong
 

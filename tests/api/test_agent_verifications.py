@@ -32,7 +32,7 @@ async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
         "externalActionRequired": True,
         "createdAt": iso_timestamp(service.clock.now()),
     }
-    assert service.db.deployment.ids.parse("agentverification", made["id"])
+    assert service.db.deployment.ids.decode("agentverification", made["id"])
     assert await shown(api, made) == made
     assert data(await api.get(PATH)) == [made]
 
@@ -48,7 +48,7 @@ async def test_everything_wrong_is_told_at_once(service: Service, api: Client) -
     assert await refused(api) == (400, "bad_request")
     assert await refused(api, **ADA) == (400, "bad_request")
     ids = service.db.deployment.ids
-    both = {"organisationId": organisation, "validationRequestId": ids.example("validationrequest")}
+    both = {"organisationId": organisation, "validationRequestId": ids.example_id("validationrequest")}
     assert await refused(api, **ADA, **both) == (400, "bad_request")
     assert await listed(api) == ([], 0)
 
@@ -66,7 +66,7 @@ async def test_which_nonprofit_is_asked_for_with_all_the_rest(service: Service, 
     which = "body must have either organisationId or validationRequestId"
     required = [f"body.{name} is required" for name in ("firstName", "lastName", "email")]
     ids = service.db.deployment.ids
-    one, other = ids.example("organisation"), ids.example("validationrequest")
+    one, other = ids.example_id("organisation"), ids.example_id("validationrequest")
     for given, reported in (
         ({}, [*required, which]),
         ({"organisationId": one, "validationRequestId": other}, [*required, which]),
@@ -92,7 +92,7 @@ async def test_what_nobody_types_is_not_kept_and_a_website_is_one(service: Servi
 
 async def test_organisations_that_are_not_there_are_told(service: Service, api: Client, other: Client) -> None:
     ids = service.db.deployment.ids
-    for wrong in ("", "x", ids.example("organisation"), ids.example("donation")):
+    for wrong in ("", "x", ids.example_id("organisation"), ids.example_id("donation")):
         found = await refused(api, **ADA, organisationId=wrong)
         assert found == (400, "agent_verification/organisation_not_found"), wrong
 

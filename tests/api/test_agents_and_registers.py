@@ -46,7 +46,7 @@ async def test_a_website_counts_in_data_that_may_decide(
     finally:
         service.db.deployment = usual
     assert (await agents.shown(api, made))["status"] == ("pending_review" if reasons else "approved")
-    subject = service.db.deployment.ids.parse("agentverification", made["id"])
+    subject = service.db.deployment.ids.decode("agentverification", made["id"])
     async with service.db.read() as tx:
         queue = await reviews.list_open_reviews(tx, ReviewFilters(), 10_000)
     assert [one.reasons for one in queue if one.subject.id == subject] == ([reasons] if reasons else [])

@@ -108,7 +108,7 @@ async def test_whom_the_nonprofit_denied_no_rule_lets_through(service: Service, 
     agent = await applied(service, api)
     await agents.contact(service, agent["organisationId"])
     await service.drain()
-    verification = service.db.deployment.ids.parse("agentverification", agent["id"])
+    verification = service.db.deployment.ids.decode("agentverification", agent["id"])
     assert verification is not None
     async with service.db.write() as tx:
         await agent_review.record_representation_answer(tx, verification, "denied")
@@ -226,7 +226,7 @@ async def test_who_decided_at_the_address_before_a_correction_does_not_decide_th
     made = await submissions.applied(api, organisationId=nonprofit, configurationId=only, **BODY)
     await service.drain()
     match = (await waiting(service))["match"].subject.id
-    named = service.db.deployment.ids.parse("validationsubmission", made["id"])
+    named = service.db.deployment.ids.decode("validationsubmission", made["id"])
     assert named is not None
     async with service.db.write() as tx:
         await matches.decide_match(tx, ALL_PARTNERS, match, SAME)

@@ -205,7 +205,7 @@ async def test_u1_mails_are_limited_exactly(service: Service, api: Client) -> No
 async def test_u1_no_address_is_written_to_more_often_than_it_may_be(service: Service, api: Client) -> None:
     full, own = somebody(), somebody()
     form, made, home = await sent(service, api, own)
-    verification = service.db.deployment.ids.parse("agentverification", made["agentVerificationId"])
+    verification = service.db.deployment.ids.decode("agentverification", made["agentVerificationId"])
     async with service.db.write() as tx:  # the sandbox's share of an hour, of somebody else's applications
         other = await agents_service.correct_email(tx, ALL_PARTNERS, await _another(service, api), full)
         assert other is not None
@@ -214,12 +214,12 @@ async def test_u1_no_address_is_written_to_more_often_than_it_may_be(service: Se
     await form.browser.open(home)
     assert (await form.browser.post(f"{home}/email", {"email": full.upper()})).status_code == 429
     after = await shown(api, made)
-    assert service.db.deployment.ids.parse("agentverification", after["agentVerificationId"]) == verification
+    assert service.db.deployment.ids.decode("agentverification", after["agentVerificationId"]) == verification
 
 
 async def _another(service: Service, api: Client) -> Any:
     made = await agents.create(service, api, email=somebody())
-    return service.db.deployment.ids.parse("agentverification", made["id"])
+    return service.db.deployment.ids.decode("agentverification", made["id"])
 
 
 async def test_u1_what_was_reviewed_at_another_address_is_reviewed_anew(service: Service, api: Client) -> None:
@@ -266,7 +266,7 @@ async def test_u2_a_number_that_no_register_lists_is_corrected(service: Service,
     service.clock.advance(seconds=1)
     answer = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": "99-1234512"})
     assert (answer.status_code, answer.headers["location"]) == (303, f"{home}?did=corrected")
-    named = service.db.deployment.ids.parse("validationrequest", made["validationRequestId"])
+    named = service.db.deployment.ids.decode("validationrequest", made["validationRequestId"])
     async with service.db.read() as tx:  # nobody decides about this number on what was found of the other
         asked = await tx.fetch("select status from review where subject_id = $1", named)
     assert [row["status"] for row in asked] == ["withdrawn"]
@@ -278,7 +278,7 @@ async def test_u2_a_number_that_no_register_lists_is_corrected(service: Service,
     assert [one.occasion for one in await evidence(service, request)] == ["created", "corrected"]
     async with service.db.read() as tx:
         sql = "select registry_number from validation_request_correction where validation_request_id = $1"
-        named = service.db.deployment.ids.parse("validationrequest", request["id"])
+        named = service.db.deployment.ids.decode("validationrequest", request["id"])
         assert [row[0] for row in await tx.fetch(sql, named)] == ["99-1234511"]
         reviews = await tx.fetch("select status from review where subject_id = $1 order by id", named)
     assert [row["status"] for row in reviews] == ["withdrawn", "open"]  # who decides is shown the number of now

@@ -150,9 +150,9 @@ async def test_a_mailed_link_ends_after_90_days_with_every_visit_and_a_new_one_i
 
 async def test_a_link_without_an_end_is_over(service: Service, api: Client) -> None:
     made = await applied(api)
-    named = service.db.deployment.ids.parse("validationsubmission", made["id"])
+    named = service.db.deployment.ids.decode("validationsubmission", made["id"])
     assert named is not None
-    url = f"/application?token={service.db.deployment.vault.page_token('application', named)}"
+    url = f"/application?token={service.db.deployment.vault.create_page_token('application', named)}"
     assert "This link has expired" in (await browser(service).open(url)).text
 
 

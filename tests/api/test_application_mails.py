@@ -160,7 +160,7 @@ async def uploaded(service: Service, api: Client, submission: dict[str, Any]) ->
         "POST", "/v1/validation-submission-documents", data=fields, files={"file": ("a", HONEST[PNG], PNG)}
     )
     assert answer.status_code == 200, answer.text
-    named = service.db.deployment.ids.parse("validationsubmissiondocument", answer.json()["data"]["id"])
+    named = service.db.deployment.ids.decode("validationsubmissiondocument", answer.json()["data"]["id"])
     async with service.db.read() as tx:
         sql = "select document_id from validation_submission_document where id = $1"
         return UUID(str(await tx.fetchval(sql, named)))
@@ -212,7 +212,7 @@ async def test_what_the_registers_say_late_is_asked_for_later_and_once(service: 
     made = await applied(api, registryId="99-1234567")
     missing, request = "We need more information", made["validationRequestId"]
     async with service.db.write() as tx:
-        named = service.db.deployment.ids.parse("validationrequest", request)
+        named = service.db.deployment.ids.decode("validationrequest", request)
         held = "update job set due_at = due_at + interval '30 min' where kind ~ '^validation_r' and payload::text ~ $1"
         assert await tx.execute(held, str(named)) == "UPDATE 1"
     assert missing not in await subjects(service, api)

@@ -27,7 +27,7 @@ async def opened(service: Service, api: Client, **invite: Any) -> Form:
 async def drafts(service: Service, form: Form) -> int:
     """How many drafts of the form are kept: one or none."""
     async with service.db.read() as tx:
-        invite = tx.ids.parse("validationinvite", form.invite["id"])
+        invite = tx.ids.decode("validationinvite", form.invite["id"])
         return int(await tx.fetchval("select count(*) from application_draft where invite_id = $1", invite))
 
 
@@ -254,7 +254,7 @@ async def test_what_was_not_sent_is_forgotten_with_its_files(service: Service, a
     await service.drain()
     assert await drafts(service, form) == 0
     async with service.db.read() as tx:
-        invite = tx.ids.parse("validationinvite", form.invite["id"])
+        invite = tx.ids.decode("validationinvite", form.invite["id"])
         assert not await tx.fetchval("select exists (select from application_handover where invite_id = $1)", invite)
         left = await tx.fetchval(
             """
@@ -304,7 +304,7 @@ async def test_an_organisation_that_is_gone_is_told_at_the_end(service: Service,
     organisation = await factories.nonprofit(service)
     await form.fill(organisation)
     async with service.db.write() as tx:
-        named = tx.ids.parse("organisation", organisation)
+        named = tx.ids.decode("organisation", organisation)
         await tx.execute("update organisation set active = false where id = $1", named)
     await form.page("/review")
     answer = await form.browser.post(f"{form.home}/review", {})
@@ -342,7 +342,7 @@ async def test_a_register_that_is_gone_leads_back_to_the_nonprofit_and_is_logged
             update application_draft set answers = answers - 'organisation' || jsonb_build_object('unlisted', $2::jsonb)
             where invite_id = $1
             """,
-            tx.ids.parse("validationinvite", form.invite["id"]),
+            tx.ids.decode("validationinvite", form.invite["id"]),
             typed,
         )
     await form.page("/review")

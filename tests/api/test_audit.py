@@ -160,7 +160,7 @@ def audited(service: Service) -> list[Endpoint]:
 def test_v8_every_audited_call_has_words(service: Service) -> None:
     language = TranslationCatalogues().language("en")
     calls = {endpoint.operation_id for endpoint in audited(service)}
-    assert {call for call in calls if not language.has(f"audit_log.action.{call}")} == set()
+    assert {call for call in calls if not language.has_message(f"audit_log.action.{call}")} == set()
 
 
 async def test_v8_every_writing_route_and_every_secret_read_leaves_one_entry(world: World) -> None:
@@ -178,7 +178,7 @@ async def test_v8_every_writing_route_and_every_secret_read_leaves_one_entry(wor
         assert answer.status_code in {200, 204}, (endpoint.route, answer.content)
         [entry, *others] = await world.entries()
         assert len(others) == before, endpoint.route
-        assert entry.actor == Actor("key", ids.text("apikey", key.id)), endpoint.route
+        assert entry.actor == Actor("key", ids.encode("apikey", key.id)), endpoint.route
         assert (entry.scope, entry.action) == (world.tenant.partner.id, endpoint.operation_id)
         assert (entry.address, entry.request_id) == (ADDRESS, answer.headers["request-id"])
         assert entry.subject == subject(world, endpoint, answer), endpoint.route
@@ -195,7 +195,7 @@ def subject(world: World, endpoint: Endpoint, answer: Any) -> str:
 
 async def test_v8_calls_that_fail_leave_no_entry(world: World, publishable: Client) -> None:
     before = await world.entries()
-    stranger = world.service.db.deployment.ids.example
+    stranger = world.service.db.deployment.ids.example_id
     for endpoint in audited(world.service):
         path = endpoint.path
         for name, mark in endpoint.path_parameters.items():

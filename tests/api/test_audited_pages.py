@@ -96,7 +96,7 @@ async def test_v8_every_page_that_takes_a_form_leaves_an_entry(
     service: Service, tenant: Tenant, browser: Browser
 ) -> None:
     doing, ids = Doing(service), service.db.deployment.ids
-    home = f"/account/{ids.text('partner', tenant.partner.id)}"
+    home = f"/account/{ids.encode('partner', tenant.partner.id)}"
     realm = member_realm(tenant.partner)
     owner = await people.person(service, realm, "ann@example.org", "owner")
     secret = await people.authenticator(service, owner)
@@ -118,10 +118,10 @@ async def what_owners_do(doing: Doing, tenant: Tenant, browser: Browser, home: s
     person = await people.person(service, member_realm(tenant.partner), "bo@example.org", "developer")
     async with service.db.write() as tx:
         group = await members.create_group(tx, tenant.partner, {"displayName": "Bookkeepers"}, [person.id])
-    await doing.post(browser, home, "/groups", {"group": ids.text("group", group.id), "role": "finance"})
+    await doing.post(browser, home, "/groups", {"group": ids.encode("group", group.id), "role": "finance"})
     form = {"email": "cleo@example.org", "name": "Cleo", "user_name": "", "role": "developer"}
     await doing.post(browser, home, "/members/invite", form)
-    his = f"/members/{ids.text('member', person.id)}"
+    his = f"/members/{ids.encode('member', person.id)}"
     for do in ("deactivate", "activate"):
         await doing.post(browser, home, "/members/{id}", {"do": do}, his)
     await doing.post(browser, home, "/members/{id}", {"do": "roles", "role": "reviewer"}, his)
@@ -130,7 +130,7 @@ async def what_owners_do(doing: Doing, tenant: Tenant, browser: Browser, home: s
     assert "sk_" in shown or "secret" in shown
     async with service.db.read() as tx:
         key = await tx.fetchval("select id from api_key where name = 'till' and partner_id = $1", tenant.partner.id)
-    its = f"/keys/{ids.text('apikey', key)}"
+    its = f"/keys/{ids.encode('apikey', key)}"
     await doing.post(browser, home, "/keys/{id}", {"do": "rotate", "overlap": "2"}, its)
     await doing.post(browser, home, "/keys/{id}", {"do": "revoke", "sure": "yes"}, its)
     form = {"name": "Example ID", "issuer": ISSUER, "client_id": "almoner", "public": "yes", "subject_claim": "sub"}
@@ -184,7 +184,7 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
     await doing.post(browser, home, "/views", {"list": "/donations", "filter_status": "ACTIVE", "name": "Open"})
     async with doing.service.db.read() as tx:
         view = await tx.fetchval("select id from saved_view where partner_id = $1", tenant.partner.id)
-        named = f"/views/{tx.ids.text('savedview', view)}"
+        named = f"/views/{tx.ids.encode('savedview', view)}"
     await doing.post(browser, home, "/views/{id}", {"name": "Not asked for"}, named)
     await doing.post(browser, home, "/views/{id}/delete", {}, f"{named}/delete")
     await doing.post(browser, home, "/exports", {"list": "/donations", "query": ""})
@@ -308,7 +308,7 @@ async def what_administrators_do(doing: Doing) -> None:
     await doing.post(browser, "/operator", "/operators/invite", {"email": email, "name": "Bo", "role": "finance"})
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from person where user_name = $1", email)
-    his = f"/operators/{service.db.deployment.ids.text('operator', found)}"
+    his = f"/operators/{service.db.deployment.ids.encode('operator', found)}"
     for form in ({"do": "roles", "role": "reviewer"}, {"do": "deactivate"}):
         await doing.post(browser, "/operator", "/operators/{id}", form, his)
     await doing.post(browser, "/operator", "/tokens", {"do": "make", "name": "laptop", "days": "30"})

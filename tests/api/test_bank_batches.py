@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.batch_bookings import match_batch_total
+from almoner.giving.banking.bank_statements.batch_bookings import find_batch_transfers_by_total
 from almoner.giving.banking.payment_files.domain import PaymentFile, ReleasedFileTransfer
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
@@ -134,5 +134,5 @@ TWO = ordered(("m-sepa", "a", 100, False), ("m-sepa", "b", 200, True), ("m-other
     ],
 )
 def test_only_one_way_to_come_to_the_sum_is_certain(text: str, minor: int, found: Sequence[str]) -> None:
-    assert [one.end_to_end_id for one in match_batch_total(text, Money(minor, "EUR"), TWO)] == found
-    assert match_batch_total(text, Money(minor, "USD"), TWO) == []
+    assert [one.end_to_end_id for one in find_batch_transfers_by_total(text, Money(minor, "EUR"), TWO)] == found
+    assert find_batch_transfers_by_total(text, Money(minor, "USD"), TWO) == []

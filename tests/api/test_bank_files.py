@@ -66,7 +66,7 @@ async def test_m11_a_file_is_valid_and_its_sums_are_the_payouts(
     await given(service_alone, partner, homeless=True)
     made = await bank.made(service_alone, bank.own(tmp_path, "USD"))
     assert made.file is not None
-    assert [one.money.minor for one in made.without_account] == [2437]
+    assert [one.money.minor for one in made.disbursements_without_account] == [2437]
     content = await bank.released(service_alone, made.file)
     tree = etree.fromstring(content)
     etree.XMLSchema(etree.parse(str(SCHEMA))).assertValid(tree)
@@ -79,7 +79,7 @@ async def test_m11_a_file_is_valid_and_its_sums_are_the_payouts(
     assert {one.text for one in tree.iterfind(".//p:Cdtr/p:PstlAdr/p:TwnNm", SPACE)} == {"Berlin"}
     assert {one.text for one in tree.iterfind(".//p:Cdtr/p:PstlAdr/p:Ctry", SPACE)} == {"DE"}
     async with service_alone.db.read() as tx:
-        assert service.released_content(tx, await service.get(tx, made.file.id)) == content
+        assert service.decrypt_released_content(tx, await service.get(tx, made.file.id)) == content
     assert not (await selfcheck.run_selfcheck(service_alone.db, payment_files_checks.checks)).findings
 
 
@@ -194,7 +194,7 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
     paid, rejected, open_ = await ends(partner)
     content = answer(file, (paid, "ACSC"), (rejected, "RJCT"), (open_, "ACSP"), payments=3)
     reported = await bank.heard(service_alone, content)
-    assert (reported.confirmed, reported.returned) == (1, 1)
+    assert (reported.confirmed, reported.returned_count) == (1, 1)
     standing = {one["endToEndId"]: one["status"] for one in await payouts(partner)}
     assert {standing[paid], standing[open_]} == {"PAID", "SENT"}
     assert standing[rejected] == "RETURNED"
@@ -204,12 +204,14 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
         "RECEIVED_PAYMENT",
     ]
     again = await bank.heard(service_alone, content)
-    assert (again.counts, again.confirmed, again.returned) == ({}, 0, 0)
+    assert (again.counts, again.confirmed, again.returned_count) == ({}, 0, 0)
     late = await bank.heard(service_alone, answer(file, whole="ACCC", message="B2"))
-    assert (late.confirmed, late.returned) == (1, 0)
+    assert (late.confirmed, late.returned_count) == (1, 0)
     ids = service_alone.db.deployment.ids
     [other] = [one["id"] for one in await payouts(partner) if one["endToEndId"] == rejected]
-    assert [ids.text("disbursement", one) for one in late.contradicted] == [other], "it was told as paid, too"
+    assert [ids.encode("disbursement", one) for one in late.contradicted_disbursement_ids] == [other], (
+        "it was told as paid, too"
+    )
     async with service_alone.db.read() as tx:
         held = await disbursements.active_holds(tx)
     assert [(one.decided_by, other in one.note) for one in held] == [("rule", True)], "in the place of the return's"
@@ -225,7 +227,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     reported = await bank.heard(service_alone, answer(file, (end, "RJCT")))
     [payout] = await payouts(partner)
     name = uuid_of(service_alone, "disbursement", payout["id"])
-    assert (reported.returned, reported.contradicted, payout["status"]) == (0, [name], "PAID")
+    assert (reported.returned_count, reported.contradicted_disbursement_ids, payout["status"]) == (0, [name], "PAID")
     assert (await gift(partner, made))["status"] == "DISBURSED"
     async with service_alone.db.read() as tx:
         assert [(one.decided_by, payout["id"] in one.note) for one in await disbursements.active_holds(tx)] == [
@@ -294,7 +296,7 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
         with pytest.raises(PaymentFileError, match=why):
             await bank.heard(service_alone, content)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
-    assert (await bank.heard(service_alone, answer(file, whole="RJCT", version="03"))).returned == 1
+    assert (await bank.heard(service_alone, answer(file, whole="RJCT", version="03"))).returned_count == 1
 
 
 FAULTY = """
@@ -323,7 +325,7 @@ async def test_m11_what_cannot_be_done_keeps_none_of_the_others_back_and_is_done
     await owner.execute("drop function faulty cascade")
     await owner.close()
     reported = await bank.heard(service_alone, answer(file, whole="ACSC"))
-    assert (reported.confirmed, reported.refused, reported.contradicted) == (1, [], [])
+    assert (reported.confirmed, reported.refused, reported.contradicted_disbursement_ids) == (1, [], [])
     assert (await bank.heard(service_alone, answer(file, whole="ACSC"))).counts == {}
 
 

@@ -299,7 +299,7 @@ async def test_m7_what_the_bank_adds_under_a_reference_it_has_used_is_new_in_its
     entries = [came("BATCH1", 2500, one) for one in named]
     await imported(alone, camt.statement(entries[2], currency="USD"))
     found = await imported(alone, camt.statement(*entries, currency="USD"), 2)
-    assert sorted(one.movement.reference_text for one in found) == sorted(named)
+    assert sorted(one.movement.reference_search_text for one in found) == sorted(named)
     assert {one.matched_as for one in found} == {"donation"}
 
 

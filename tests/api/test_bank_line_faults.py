@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import LineKind
+from almoner.giving.accounting.settlements.domain import SettlementLineKind
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.checks import checks
@@ -236,7 +236,12 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
     await heard(alone, came("B1", 4800, "po_again"))
     async with alone.db.write() as tx:
         await settlements.dismiss_line(
-            tx, "test", "po_again", ("txn_failed", LineKind.PAYMENT, ""), dismissed_by="officer", note="po_failed again"
+            tx,
+            "test",
+            "po_again",
+            ("txn_failed", SettlementLineKind.PAYMENT, ""),
+            dismissed_by="officer",
+            note="po_failed again",
         )
 
     async def explain(reference: str, note: str = "the bank refused it, po_again has it") -> None:
@@ -276,7 +281,7 @@ async def test_m6_a_gift_that_was_accepted_goes_back_by_bank_under_its_reference
     async with alone.db.write() as tx:
         [held] = await suspense.lock_by_reference(tx, named)
         made = await bank_transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
-    gift = alone.db.deployment.ids.text("donation", made.id)
+    gift = alone.db.deployment.ids.encode("donation", made.id)
     data(await partner.post(f"/v1/donations/{gift}/refund", {}))
     await heard(alone, came("B2", -held.money.minor, f"back {named}"), name="S2", opening=held.money.minor)
     assert (await lines(alone))["B2"].matched_as == "donation_refund"

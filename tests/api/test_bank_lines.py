@@ -189,7 +189,7 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
     found = await lines(alone)
     assert {one.reason for one in found.values()} == {"unknown"}
     async with alone.db.write() as tx:
-        request_id = tx.ids.parse("donationrequest", request["id"])
+        request_id = tx.ids.decode("donationrequest", request["id"])
         assert request_id is not None
         await bank_statements.assign_line_to_request(tx, found["B1"].id, request_id, assigned_by="officer")
         await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", dismissed_by="officer")

@@ -171,7 +171,7 @@ async def provider(month: Month, number: int, kind: str | None) -> None:
     async with month.own.db.read() as tx:
         payment = await tx.fetchval(
             "select p.provider_payment from payment p join donation d on d.payment_id = p.id where d.id = $1",
-            tx.ids.parse("donation", made["id"]),
+            tx.ids.decode("donation", made["id"]),
         )
     name, on = f"po_{number:06}", month.chance.randrange(DAYS - 1)
     await imported(month.own, report(("payment", payment, 25.0, 1.0), reference=name), "test")

@@ -115,7 +115,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     async with giving.service.db.write() as tx:
         made = await bank_transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
     found = {one["id"]: one for one in await giving.donations()}
-    now = found.pop(giving.service.db.deployment.ids.text("donation", made.id))
+    now = found.pop(giving.service.db.deployment.ids.encode("donation", made.id))
     assert (now["status"], now["settledAmount"]["amount"], now["firstName"]) == ("RECEIVED_PAYMENT", 2500, "Ada")
     assert [one["status"] for one in found.values()] == ["CANCELLED"]
     session = data(await giving.api.get(f"/v1/donation-sessions/{giving.session['id']}"))
@@ -294,7 +294,7 @@ async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(givi
     async def unbanked() -> list[tuple[int, int]]:
         async with giving.service.db.read() as tx:
             found = await bank_statements.missing_provider_payouts(tx, 1000)
-        return [(one.payout.net_minor, one.candidate_lines) for one in found if one.payout.reference == name]
+        return [(one.payout.net_minor, one.candidate_line_count) for one in found if one.payout.reference == name]
 
     assert await unbanked() == [(2400, 0)]
     await stated(giving, came(f"U1-{payment}", 2300, name), reference=f"U1-{payment}"[:35])
@@ -311,7 +311,7 @@ async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Givin
     waiting = await line(giving, f"TC-{named}")
     assert waiting.reason == "unknown"
     async with giving.service.db.write() as tx:
-        donation_id = tx.ids.parse("donation", str((await donation(giving))["id"]))
+        donation_id = tx.ids.decode("donation", str((await donation(giving))["id"]))
         assert donation_id is not None
         await bank_statements.assign_line_to_donation(tx, waiting.id, donation_id, assigned_by="officer")
     assert await giving.events() == SETTLED
@@ -323,7 +323,7 @@ async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
     name = giving.provider.only()
     await stated(giving, came(f"TD-{name}", 2500, "a gift"), reference=f"SD-{name}"[:35])
     waiting = await line(giving, f"TD-{name}")
-    gift_id = giving.service.db.deployment.ids.parse("donation", str((await donation(giving))["id"]))
+    gift_id = giving.service.db.deployment.ids.decode("donation", str((await donation(giving))["id"]))
     assert gift_id is not None
     with pytest.raises(StatementError, match="by bank transfer"):
         async with giving.service.db.write() as tx:
@@ -351,7 +351,7 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
         came(
             f"M{rank}-{one}",
             amounts.get(rank, 2500),
-            chance.choice((iso11649.format_reference, str.lower, str))(spelt.get(rank, one)),
+            chance.choice((iso11649.format_creditor_reference, str.lower, str))(spelt.get(rank, one)),
         )
         for rank, one in enumerate(named)
     ]

@@ -297,7 +297,7 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     raised = await street.value("select raised_at from card_testing_alert")
     assert raised - started <= timedelta(minutes=10)
     async with street.service.db.read() as tx:
-        assert list(await card_testing.active_alerts(tx)) == [
+        assert list(await card_testing.active_alert_ends_by_partner(tx)) == [
             await tx.fetchval("select partner_id from donation_session limit 1")
         ]
     innocent, other = street.browser("192.0.2.60"), street.browser("192.0.2.61")
@@ -328,7 +328,7 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     listing = await asyncio.create_subprocess_exec(ALMONER, "partners", "list", env=given, stdout=PIPE)
     stated, _ = await listing.communicate()
     (line,) = [line for line in stated.decode().splitlines() if shown in line]
-    assert line.startswith(street.service.db.deployment.ids.text("partner", partner.id))
+    assert line.startswith(street.service.db.deployment.ids.encode("partner", partner.id))
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run_worker(street.service.services, "server", stop))

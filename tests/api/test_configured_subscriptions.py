@@ -24,7 +24,7 @@ DOGS, CATS, CHOIRS, PERFORMING = "AN102", "AN101", "AR301", "AR300"
 async def configured(service: Service, api: Client, **body: Any) -> UUID:
     """A new configuration of the partner."""
     made = data(await api.post(PATH, body))
-    found = service.db.deployment.ids.parse("hostedconfiguration", made["id"])
+    found = service.db.deployment.ids.decode("hostedconfiguration", made["id"])
     assert found is not None
     return found
 
@@ -45,7 +45,7 @@ async def monitored(service: Service, api: Client, tenant: Tenant, of: str, conf
     """A subscription with a configuration, looked at."""
     async with service.db.write() as tx:
         made = await monitoring.create(tx, tenant.partner, of, None, configuration)
-        text = tx.ids.text("monitoringsubscription", made.id)
+        text = tx.ids.encode("monitoringsubscription", made.id)
     await service.drain()
     return await watching.shown(api, {"id": text})
 
@@ -54,7 +54,7 @@ async def judged(service: Service, api: Client, tenant: Tenant, of: str, configu
     """The same for what an organisation does."""
     async with service.db.write() as tx:
         made = await eligibility.create(tx, tenant.partner, EligibilityInput(of, configuration_id=configuration))
-        text = tx.ids.text("eligibilitysubscription", made.id)
+        text = tx.ids.encode("eligibilitysubscription", made.id)
     await service.drain()
     return await activities.shown(api, {"id": text})
 
@@ -63,7 +63,7 @@ async def test_the_flags_of_the_configuration_fail_compliance(service: Service, 
     strict = await configured(service, api, complianceFlags=["adverseMedia"])
     of = await factories.nonprofit(service)
     record = await monitored(service, api, tenant, of, strict)
-    assert record["configurationId"] == service.db.deployment.ids.text("hostedconfiguration", strict)
+    assert record["configurationId"] == service.db.deployment.ids.encode("hostedconfiguration", strict)
     media = await watching.set_results(api, record, adverseMedia={"status": "flag"})
     assert media["results"]["complianceStatus"] == "fail"
     media = await watching.set_results(api, record, adverseMedia={"status": "clear"}, sanction={"status": "flag"})
@@ -108,7 +108,7 @@ async def test_changed_flags_judge_live_subscriptions_anew_and_tell_only_changes
     assert await watching.shown(api, waiting) == waiting
     await change(service, api, await default_of(api), complianceFlags=["sanction", "commercial", "warning"])
     assert len(await watching.told(service, api)) == len(before) + 1
-    named = service.db.deployment.ids.text("hostedconfiguration", other)
+    named = service.db.deployment.ids.encode("hostedconfiguration", other)
     await change(service, api, named, complianceFlags=["commercial"])
     assert (await watching.shown(api, apart))["results"]["complianceStatus"] == "fail"
     assert len(await watching.told(service, api)) == len(before) + 2
@@ -168,7 +168,7 @@ async def test_a_configuration_concerns_its_own_subscriptions_alone(
     narrow = await configured(service, api, allowedActivitySubTags=[activities.tag(service, CATS)])
     record = await judged(service, api, tenant, dogs, narrow)
     assert activities.summary(record) == ("fail", ["d"], ["d"])
-    text = service.db.deployment.ids.text("hostedconfiguration", narrow)
+    text = service.db.deployment.ids.encode("hostedconfiguration", narrow)
     assert record["configurationId"] == text
     await change(service, api, text, allowedActivitySubTags=[activities.tag(service, DOGS)])
     assert activities.summary(await activities.shown(api, record)) == ("pass", ["d"], [])
@@ -184,6 +184,6 @@ async def test_many_are_judged_in_batches(service: Service, tenant: Tenant) -> N
         seen: list[UUID] = []
         after: UUID | None = None
         await configurations.update(tx, tenant.partner, own.id, ConfigurationInput(compliance_flags=("commercial",)))
-        while after := await monitoring.reevaluate_batch(tx, tenant.partner, own.id, after, batch_size=2):
+        while after := await monitoring.enqueue_evaluation_batch(tx, tenant.partner, own.id, after, batch_size=2):
             seen.append(after)
     assert seen == [made[1].id, made[3].id]

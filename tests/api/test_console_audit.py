@@ -31,7 +31,7 @@ async def recorded(service: Service, action: str) -> str:
 
 
 async def test_entries_are_found_by_partner_person_and_action(service: Service, tenant: Tenant, admin: Browser) -> None:
-    name = service.db.deployment.ids.text("partner", tenant.partner.id)
+    name = service.db.deployment.ids.encode("partner", tenant.partner.id)
     scim = f"/operator/partners/{name}/scim"
     await admin.open(scim)
     assert (await admin.post(scim, {"allowed": "yes"})).status_code == 303
@@ -46,7 +46,7 @@ async def test_entries_are_found_by_partner_person_and_action(service: Service, 
     assert "192.0.2.9" in shown
     assert entry not in (await admin.open(f"{LOG}?of={name}&action=key.created")).text
     assert entry not in (await admin.open(LOG)).text, "the deployment's own alone"
-    other = service.db.deployment.ids.text("partner", (await service.tenant()).partner.id)
+    other = service.db.deployment.ids.encode("partner", (await service.tenant()).partner.id)
     assert (await admin.get(f"{LOG}/{other}/{entry}")).status_code == 404
     assert (await admin.get(f"{LOG}?of=nobody")).status_code == 422
     lines = (await admin.get(f"{LOG}.csv?of={name}&action=partner.scim_set")).text.splitlines()
@@ -66,7 +66,7 @@ async def test_who_is_signed_in_stays_so_at_an_address_that_is_none(service: Ser
 
 
 async def test_the_chain_is_proved_by_a_worker(service: Service, tenant: Tenant, admin: Browser) -> None:
-    name = service.db.deployment.ids.text("partner", tenant.partner.id)
+    name = service.db.deployment.ids.encode("partner", tenant.partner.id)
     own = f"/operator/audit-chains/{name}"
     assert "Never" in (await admin.open(own)).text
     await service.drain()
@@ -87,7 +87,7 @@ async def test_an_operator_is_signed_out_elsewhere(service: Service, admin: Brow
     assert sessions.count("/end") >= 2
     async with service.db.read() as tx:
         session = await tx.fetchval("select id from sign_in where person_id = $1", person.id)
-    own = f"/operator/sessions/{service.db.deployment.ids.text('signin', session)}/end"
+    own = f"/operator/sessions/{service.db.deployment.ids.encode('signin', session)}/end"
     await admin.open(own)
     assert (await admin.post(own, {"sure": "yes"})).status_code == 303
     assert own.split("/")[-2] in await recorded(service, "sign_in.revoked")

@@ -226,7 +226,7 @@ async def test_what_is_missing_is_explained(service: Service, api: Client, olive
             service, camt.statement(opening=opening, account=of, day=day, reference=f"{account}{day}", currency="CHF")
         )
     async with service.db.read() as tx:
-        gap = ids.text(
+        gap = ids.encode(
             "bankstatement", await tx.fetchval("select id from bank_statement_gap where account = $1", account)
         )
     await olive.does("bank_statement.explained", f"/bank-statements/{gap}/explain", note="the bank changed systems")
@@ -269,7 +269,7 @@ async def test_a_disbursement_comes_back_and_has_its_statement(service: Service,
     async with service.db.read() as tx:
         own = "select disbursement_id from donation where id = $1"
         found = await tx.fetchval(own, uuid_of(service, "donation", made["id"]))
-    path = f"/disbursements/{service.db.deployment.ids.text('disbursement', found)}"
+    path = f"/disbursements/{service.db.deployment.ids.encode('disbursement', found)}"
     before = await olive.entries("disbursement.remittance_created")
     await olive.browser.get(f"{HOME}{path}/remittance")
     assert (await olive.browser.post(f"{HOME}{path}/remittance", {})).content.startswith(b"%PDF")
@@ -282,8 +282,10 @@ async def test_a_dispute_is_looked_up_and_won(service: Service, api: Client, oli
     made = await settled(service, api, await factories.nonprofit(service))
     await simulate(api, made["id"], "dispute")
     async with service.db.read() as tx:
-        found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
-    path = f"/disputes/{service.db.deployment.ids.text('dispute', found)}"
+        found = await tx.fetchval(
+            "select id from dispute where donation_id = $1", tx.ids.decode("donation", made["id"])
+        )
+    path = f"/disputes/{service.db.deployment.ids.encode('dispute', found)}"
     await olive.does("dispute.refreshed", f"{path}/refresh")
     await olive.does("dispute.won", f"{path}/mark-won", note="their letter")
     assert "Dispute recorded as won." in words(olive.browser)
@@ -293,9 +295,9 @@ async def test_a_claim_is_withdrawn_and_one_is_rejected(service: Service, api: C
     charity = await cause(service, api)
     await charity.gift(1000)
     ids = service.db.deployment.ids
-    first = ids.text("giftaidclaim", (await charity.drafted()).id)
+    first = ids.encode("giftaidclaim", (await charity.drafted()).id)
     await olive.does("gift_aid_claim.withdrawn", f"/gift-aid-claims/{first}/withdraw", note="a typing error")
-    second = ids.text("giftaidclaim", (await charity.submitted()).id)
+    second = ids.encode("giftaidclaim", (await charity.submitted()).id)
     await olive.does("gift_aid_claim.rejected", f"/gift-aid-claims/{second}/mark-rejected", note="their letter")
 
 
@@ -304,21 +306,21 @@ async def test_a_refund_is_asked_for_again_and_a_failed_one_handled(
 ) -> None:
     made = await settled(service, api, await factories.nonprofit(service))
     ids = service.db.deployment.ids
-    pending = ids.text("refund", (await refunds.begun(service, made, 100)).id)
+    pending = ids.encode("refund", (await refunds.begun(service, made, 100)).id)
     await olive.does("refund.retried", f"/refunds/{pending}/retry")
     other = await settled(service, api, await factories.nonprofit(service))
     sent = (await refunds.begun(service, other, 100)).id
     await refunds.by_hand(service, sent, factories.unique("tpr"))
     async with service.db.write() as tx:
         await tx.execute("insert into refund_failure values ($1, 'closed', $2)", sent, tx.now)
-    await olive.does("refund.resolved", f"/refunds/{ids.text('refund', sent)}/resolve", note="they gave it again")
+    await olive.does("refund.resolved", f"/refunds/{ids.encode('refund', sent)}/resolve", note="they gave it again")
 
 
 async def test_an_unallocated_payment_is_applied_and_its_refund_recorded(
     service: Service, api: Client, olive: Doing
 ) -> None:
     ids, called = service.db.deployment.ids, factories.unique("wire")
-    held = ids.text("heldpayment", (await held_for(await support.open_session(service, api), "other_reference")).id)
+    held = ids.encode("heldpayment", (await held_for(await support.open_session(service, api), "other_reference")).id)
     await olive.does(
         "unallocated_payment.refunded",
         f"/unallocated-payments/{held}/record-refund",
@@ -331,12 +333,12 @@ async def test_an_unallocated_payment_is_applied_and_its_refund_recorded(
     await transfers.stated(giving, transfers.came(name, 2400, named), reference=name)
     async with service.db.write() as tx:
         [short] = await suspense.lock_by_reference(tx, named)
-    path = f"/unallocated-payments/{ids.text('heldpayment', short.id)}/apply"
+    path = f"/unallocated-payments/{ids.encode('heldpayment', short.id)}/apply"
     await olive.does("unallocated_payment.applied", path, note="they meant it")
 
 
 async def test_an_invitation_is_sent_again(service: Service, tenant: Tenant, ada: Doing) -> None:
-    own = f"/partners/{service.db.deployment.ids.text('partner', tenant.partner.id)}"
+    own = f"/partners/{service.db.deployment.ids.encode('partner', tenant.partner.id)}"
     await ada.does("member.invited", f"{own}/members/invite", email="bo@example.org", name="Bo", owner="yes")
     page = (await ada.browser.open(HOME + own)).text
     [resend] = re.findall(r'"/operator(/partners/[^"]+/resend)"', page)

@@ -84,12 +84,12 @@ async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, 
     await gave_up(service)
     await admin.open(f"{HEALTH}/jobs/retry")
     assert (await admin.post(f"{HEALTH}/jobs/retry", {"kind": "selfcheck.run"})).status_code == 303
-    assert await entries(service, "job.kind_retried", service.db.deployment.ids.text("operator", person.id)) == 1
+    assert await entries(service, "job.kind_retried", service.db.deployment.ids.encode("operator", person.id)) == 1
     assert (await admin.get(f"{HEALTH}/jobs/99999999999999999999")).status_code == 404
 
 
 async def test_a_periodic_job_is_seen_and_run_now(service: Service, admin: Browser, person: Person) -> None:
-    name, own = selfcheck.NIGHTLY, service.db.deployment.ids.text("operator", person.id)
+    name, own = selfcheck.NIGHTLY, service.db.deployment.ids.encode("operator", person.id)
     await service.drain()
     async with service.db.write() as tx:
         await tx.execute(
@@ -130,7 +130,7 @@ async def test_an_email_is_sent_again(service: Service, admin: Browser, tenant: 
             tx.new_id(), tenant.partner.id, "receipts.send", "ada@nowhere.example", "550 unknown", True, tx.now
         )
         await notifications_store.insert(tx, one, {"id": str(one.id)})
-    text = service.db.deployment.ids.text("email", one.id)
+    text = service.db.deployment.ids.encode("email", one.id)
     await admin.open(f"{HEALTH}/emails?answer=rejected")
     assert "ada@nowhere.example" in words(admin)
     await admin.open(f"{HEALTH}/emails/{text}")
@@ -154,7 +154,7 @@ async def test_a_failing_receiver_is_seen_across_partners(service: Service, api:
                 last_failing_day = current_date
             where subscription_id = $1
             """,
-            tx.ids.parse("webhooksubscription", text),
+            tx.ids.decode("webhooksubscription", text),
             tx.now,
         )
     assert await listed(admin, f"{HEALTH}/receivers?status=failing", text)
@@ -168,7 +168,7 @@ async def test_the_self_check_is_run_and_says_what_to_do(service: Service, admin
     await gave_up(service)
     await admin.open(f"{HEALTH}/findings/run")
     assert (await admin.post(f"{HEALTH}/findings/run", {"sure": "yes"})).status_code == 303
-    assert await entries(service, "selfcheck.started", service.db.deployment.ids.text("operator", person.id)) == 1
+    assert await entries(service, "selfcheck.started", service.db.deployment.ids.encode("operator", person.id)) == 1
     await service.drain()
     await admin.open(f"{HEALTH}/findings")
     said = words(admin)

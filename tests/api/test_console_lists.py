@@ -138,7 +138,7 @@ async def test_statements_and_reports_lead_on(service: Service, olive: Browser) 
 
 async def test_holds_lead_on(service: Service, api: Client, olive: Browser) -> None:
     nonprofits = [uuid_of(service, "organisation", await factories.nonprofit(service)) for _ in range(MANY)]
-    names = [service.db.deployment.ids.text("organisation", one) for one in nonprofits]
+    names = [service.db.deployment.ids.encode("organisation", one) for one in nonprofits]
     for held in (True, False):
         async with service.db.write() as tx:
             await tx.execute(
@@ -168,7 +168,7 @@ async def test_failed_refunds_lead_on(service: Service, api: Client, olive: Brow
             sent,
             tx.now,
         )
-        names = [tx.ids.text("refund", one) for one in sent]
+        names = [tx.ids.encode("refund", one) for one in sent]
     await is_whole(olive, "/refunds/failed", names)
 
 

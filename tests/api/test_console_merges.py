@@ -103,7 +103,7 @@ async def test_what_the_first_person_saw_must_still_hold(
     await act(ada, f"{PATH}/{one}/merge/{other}", **NOTE)
     async with service.db.write() as tx:
         sql = "update organisation set name = 'Redshank Trust' where id = $1"
-        await tx.execute(sql, tx.ids.parse("organisation", other))
+        await tx.execute(sql, tx.ids.decode("organisation", other))
     await act(bob, f"{PATH}/{one}/merge/{other}", **NOTE)
     assert "recorded (1 of 2)" in words(bob), "a new first approval"
     assert await answering(publishable, one, other) == {one, other}

@@ -50,7 +50,7 @@ async def audited(service: Service, person: Person) -> list[str]:
     """What the audit log has of what the operator did once they were signed in, oldest first."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select action from audit_entry where actor_id = $1 order by position", tx.ids.text("operator", person.id)
+            "select action from audit_entry where actor_id = $1 order by position", tx.ids.encode("operator", person.id)
         )
     actions = [row[0] for row in rows]
     return actions[actions.index("signed_in") + 1 :]
@@ -62,7 +62,7 @@ async def test_unallocated_payments_are_refunded_or_written_off(
     short, strange = [
         await held_for(await support.open_session(service, api), reason) for reason in ("other_reference", "short")
     ]
-    ids = [service.db.deployment.ids.text("heldpayment", one.id) for one in (short, strange)]
+    ids = [service.db.deployment.ids.encode("heldpayment", one.id) for one in (short, strange)]
     for one in ids:
         assert await listed(olive, f"{HOME}/unallocated-payments?status=held", one)
     await act(olive, f"{HOME}/unallocated-payments/{ids[0]}/refund", note="they wrote")
@@ -82,14 +82,14 @@ async def test_a_refund_by_bank_transfer_names_its_reference(service: Service, a
     await bank.stated(service, camt.statement(came, reference=factories.unique("S"), currency="USD"))
     async with service.db.write() as tx:
         [held] = await suspense.lock_by_reference(tx, named)
-    path = f"{HOME}/unallocated-payments/{service.db.deployment.ids.text('heldpayment', held.id)}"
+    path = f"{HOME}/unallocated-payments/{service.db.deployment.ids.encode('heldpayment', held.id)}"
     await olive.open(f"{HOME}/unallocated-payments?status=held&reason=short")
     for part in (payer, f"Reference: {named}"):
         assert part in words(olive), part
     await olive.open(f"{path}/refund")
     for part in (f"Payer {payer}", f"Message on the transfer {named}", "Amount of the donation $25.00"):
         assert part in words(olive), part
-    assert f"Enter {held.provider_payment} as the reference of your transfer" in words(olive)
+    assert f"Enter {held.provider_payment_id} as the reference of your transfer" in words(olive)
 
 
 async def test_a_provider_payout_is_not_the_payer_of_a_card_payment(
@@ -98,7 +98,7 @@ async def test_a_provider_payout_is_not_the_payer_of_a_card_payment(
     giving = await support.open_session(service, api)
     held = await held_for(giving, "short")
     reference, payer = factories.unique("po"), factories.unique("Provider Payouts")
-    report_ = await imported(service, report(("payment", held.provider_payment, 24.99, 0.5), reference=reference))
+    report_ = await imported(service, report(("payment", held.provider_payment_id, 24.99, 0.5), reference=reference))
     assert report_.matched == 1
     name = factories.unique("B")
     came = camt.entry(name, 2449, words="Payout of the week", name=payer, currency="USD")  # matched by hand alone
@@ -109,7 +109,7 @@ async def test_a_provider_payout_is_not_the_payer_of_a_card_payment(
     async with service.db.read() as tx:
         assert (await bank_statements.get_details(tx, line)).line.matched_as == "settlement"
         assert await bank_statements.find_unallocated_reason(tx, line) is None
-    await olive.open(f"{HOME}/unallocated-payments/{service.db.deployment.ids.text('heldpayment', held.id)}/refund")
+    await olive.open(f"{HOME}/unallocated-payments/{service.db.deployment.ids.encode('heldpayment', held.id)}/refund")
     assert payer not in words(olive)
 
 
@@ -125,7 +125,7 @@ async def test_a_refund_is_begun_and_a_failed_one_is_handled(
     await act(olive, f"{refund}/mark-failed", note="the provider does not")
     assert "only a failed" in (await closed(olive, f"{refund}/resolve")).lower(), "who ended it by hand knows"
     other = await settled(service, api, await factories.nonprofit(service))
-    sent = service.db.deployment.ids.text("refund", (await begun(service, other)).id)
+    sent = service.db.deployment.ids.encode("refund", (await begun(service, other)).id)
     await act(olive, f"{HOME}/refunds/{sent}/mark-sent", reference=factories.unique("wire"), note="sent by bank")
     assert (await gift(api, other))["refundedAmount"] == 2500
     assert "This refund is sent" in await closed(olive, f"{HOME}/refunds/{sent}/mark-failed")
@@ -142,8 +142,10 @@ async def test_a_dispute_ends_as_the_bank_decided(
     await olive.open(f"{HOME}/disputes?status=open")
     assert ", oldest first" in words(olive)
     async with service.db.read() as tx:
-        found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
-        dispute = tx.ids.text("dispute", found)
+        found = await tx.fetchval(
+            "select id from dispute where donation_id = $1", tx.ids.decode("donation", made["id"])
+        )
+        dispute = tx.ids.encode("dispute", found)
     assert await listed(olive, f"{HOME}/disputes?status=open", dispute)
     assert "enter a value" in (await refused(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="")).lower()
     await act(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="their letter")
@@ -156,8 +158,10 @@ async def disputed(service: Service, api: Client) -> tuple[dict[str, Any], str]:
     made = await settled(service, api, await factories.nonprofit(service))
     await simulate(api, made["id"], "dispute")
     async with service.db.read() as tx:
-        found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
-        return made, f"{HOME}/disputes/{tx.ids.text('dispute', found)}"
+        found = await tx.fetchval(
+            "select id from dispute where donation_id = $1", tx.ids.decode("donation", made["id"])
+        )
+        return made, f"{HOME}/disputes/{tx.ids.encode('dispute', found)}"
 
 
 async def test_evidence_is_collected_submitted_once_and_decides(
@@ -394,7 +398,7 @@ async def test_a_line_with_two_references_shows_the_donors(service: Service, api
     await bank.stated(service, camt.statement(both, currency="USD", reference=name))
     async with service.db.read() as tx:
         line = await tx.fetchval("select id from bank_statement_line where bank_reference = $1", name)
-    await olive.open(f"{HOME}/bank-statement-lines/{service.db.deployment.ids.text('bankline', line)}")
+    await olive.open(f"{HOME}/bank-statement-lines/{service.db.deployment.ids.encode('bankline', line)}")
     assert "Ada Lovelace" in words(olive)
     assert "Ada Byron" in words(olive)
 

@@ -87,7 +87,7 @@ def typed(service: Service, tmp_path: Path, pia_operator: Operator, accounts: Pa
 
 
 async def browser_of(service: Service, known: Operator) -> Browser:
-    operator_id = service.db.deployment.ids.parse("operator", known.id)
+    operator_id = service.db.deployment.ids.decode("operator", known.id)
     assert operator_id is not None
     async with service.db.read() as tx:
         person = await people.get(tx, OPERATORS, operator_id)
@@ -98,9 +98,9 @@ async def browser_of(service: Service, known: Operator) -> Browser:
 async def disbursement_of(service: Service, donation: dict[str, str]) -> str:
     """Which one pays a donation."""
     async with service.db.read() as tx:
-        donation_id = tx.ids.parse("donation", donation["id"])
+        donation_id = tx.ids.decode("donation", donation["id"])
         found = await tx.fetchval("select disbursement_id from donation where id = $1", donation_id)
-        return tx.ids.text("disbursement", found)
+        return tx.ids.encode("disbursement", found)
 
 
 async def sent(service: Service, api: Client, olive: Browser, pia: Browser) -> dict[str, str]:

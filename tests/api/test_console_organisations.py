@@ -71,7 +71,7 @@ async def test_it_is_found_by_its_id_and_by_filters(service: Service, admin: Bro
     own = await known(publishable)
     await admin.open(f"{PATH}?query={own}")
     assert "1, best matches first" in words(admin)
-    await admin.open(f"{PATH}?query={service.db.deployment.ids.example('organisation')}")
+    await admin.open(f"{PATH}?query={service.db.deployment.ids.example_id('organisation')}")
     assert "Saltgrass" not in words(admin)
     await admin.open(f"{PATH}?query=saltgrass&country=USA&registry=IRS&status=active")
     assert "Saltgrass" in words(admin)

@@ -12,7 +12,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import service as keys
 from almoner.access.members import service as members
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import ProviderSettings
+from almoner.access.sso.domain import IdentityProviderSettings
 from almoner.platform.audit.log import Actor
 from tests.support import factories
 from tests.support.browsing import Browser
@@ -43,7 +43,7 @@ async def admin(service: Service) -> AsyncIterator[Browser]:
 @pytest.fixture
 def name(service: Service, tenant: Tenant) -> str:
     """The partner's identifier."""
-    return service.db.deployment.ids.text("partner", tenant.partner.id)
+    return service.db.deployment.ids.encode("partner", tenant.partner.id)
 
 
 async def act(browser: Browser, path: str, form: dict[str, str]) -> str:
@@ -223,13 +223,13 @@ async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser
     assert (await admin.post(f"{own}/keys/new", {"name": "x", "kind": "secret", "scopes": "no"})).status_code == 422
     async with service.db.read() as tx:
         till = next(one for one in await keys.list_by_partner(tx, tenant.partner) if one.name == "till")
-    key = service.db.deployment.ids.text("apikey", till.id)
+    key = service.db.deployment.ids.encode("apikey", till.id)
     await admin.open(f"{own}/keys/{key}/rotate")
     assert "sk_sandbox_" in (await admin.post(f"{own}/keys/{key}/rotate", {"overlap": "1"})).text
     await act(admin, f"{own}/keys/{key}/revoke", {})
     await act(admin, f"{own}/members/invite", {"email": "ann@example.org", "name": "Ann", "owner": "yes"})
     person = await member(service, tenant, "developer")
-    his = f"{own}/members/{service.db.deployment.ids.text('member', person.id)}"
+    his = f"{own}/members/{service.db.deployment.ids.encode('member', person.id)}"
     await act(admin, f"{his}/roles", {"finance": "yes"})
     await act(admin, f"{his}/deactivate", {})
     await act(admin, f"{his}/activate", {})
@@ -257,18 +257,18 @@ async def test_details_groups_and_sso(service: Service, tenant: Tenant, admin: B
     person = await member(service, tenant, "developer")
     async with service.db.write() as tx:
         group = await members.create_group(tx, tenant.partner, {"displayName": "Tills"}, [person.id])
-        settings = ProviderSettings(
+        settings = IdentityProviderSettings(
             "Example ID", ISSUER, "client-7", "hidden-words", groups_claim="groups", roles={"staff": "finance"}
         )
         await sso.save_provider(tx, AuditContext(Actor("system", "tests"), None), tenant.partner, settings)
         await tx.execute(BOUND, tenant.partner.id, person.id, ISSUER)
-    theirs = f"{own}/members/{ids.text('member', person.id)}"
+    theirs = f"{own}/members/{ids.encode('member', person.id)}"
     await admin.open(own)
     assert "Tills no role; members: 1" in words(admin)
     assert f"Issuer {ISSUER} Client ID client-7 Client secret stored Yes" in words(admin)
     assert "Role of staff finance" in words(admin)
     assert "hidden-words" not in admin.page.text if admin.page else False
-    await act(admin, f"{own}/groups/{ids.text('group', group.id)}/role", {"role": "support"})
+    await act(admin, f"{own}/groups/{ids.encode('group', group.id)}/role", {"role": "support"})
     await act(admin, f"{theirs}/details", {"name": "Ann Other", "email": "ann.other@example.org"})
     await admin.open(own)
     assert "Tills support; members: 1" in words(admin)
@@ -289,7 +289,7 @@ async def test_the_last_owner_stays(service: Service, tenant: Tenant, admin: Bro
     owner = await desk(service, tenant, "owner")
     async with service.db.read() as tx:
         [only] = await members.list_page(tx, tenant.partner)
-        text = tx.ids.text("member", only.person.id)
+        text = tx.ids.encode("member", only.person.id)
     await admin.open(f"{PARTNERS}/{name}/members/{text}/remove")
     refused = await admin.post(f"{PARTNERS}/{name}/members/{text}/remove")
     assert (refused.status_code, "owner" in words(admin)) == (422, True)
@@ -300,13 +300,13 @@ async def test_another_partners_keys_and_members_are_not_found(
     service: Service, tenant: Tenant, admin: Browser, name: str
 ) -> None:
     other = await service.tenant()
-    theirs = service.db.deployment.ids.text("partner", other.partner.id)
+    theirs = service.db.deployment.ids.encode("partner", other.partner.id)
     person = await member(service, tenant, "developer")
-    text = service.db.deployment.ids.text("member", person.id)
+    text = service.db.deployment.ids.encode("member", person.id)
     assert (await admin.get(f"{PARTNERS}/{name}/members/{text}/roles")).status_code == 200
     assert (await admin.get(f"{PARTNERS}/{theirs}/members/{text}/roles")).status_code == 404
     async with service.db.write() as tx:
-        group = tx.ids.text("group", (await members.create_group(tx, tenant.partner, {"displayName": "Tills"})).id)
+        group = tx.ids.encode("group", (await members.create_group(tx, tenant.partner, {"displayName": "Tills"})).id)
     assert (await admin.get(f"{PARTNERS}/{name}/groups/{group}/role")).status_code == 200
     assert (await admin.get(f"{PARTNERS}/{theirs}/groups/{group}/role")).status_code == 404
 
@@ -356,7 +356,7 @@ async def test_a_look_ends_by_itself_and_is_the_administrators_alone(
     ):
         assert (await other.get(home)).status_code == 303
         await other.close()
-    theirs = service.db.deployment.ids.text("partner", (await service.tenant()).partner.id)
+    theirs = service.db.deployment.ids.encode("partner", (await service.tenant()).partner.id)
     assert (await admin.get(f"/account/{theirs}/home")).status_code == 303, "of this partner alone"
     async with service.db.write() as tx:
         refused = "update partner_view set expires_at = expires_at + interval '1 hour' where partner_id = $1"

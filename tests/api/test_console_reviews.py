@@ -105,7 +105,7 @@ async def test_who_holds_a_case_hands_it_over(service: Service, reviewer: Browse
     await other.get(case)
     assert (await other.post(case, do="claim")).headers["location"] == f"{case}?done=busy"
     await reviewer.get(f"{case}/hand-over")
-    to = service.db.deployment.ids.text("operator", second.id)
+    to = service.db.deployment.ids.encode("operator", second.id)
     assert (await reviewer.post(f"{case}/hand-over", to=to)).status_code == 303
     assert (await reviewer.post(case, do="prolong")).headers["location"] == f"{case}?done=busy"
     assert "has handed it over to you" in (await other.get(case)).text
@@ -176,7 +176,7 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
             select count(*) from job
             where kind = 'applications.notify' and payload ->> 'kind' = 'failed' and payload ->> 'submission' = $1
         """
-        assert await tx.fetchval(sent, str(tx.ids.parse("validationsubmission", made["id"]))) == 0
+        assert await tx.fetchval(sent, str(tx.ids.decode("validationsubmission", made["id"]))) == 0
     assert (await reviewer.post(f"{case}/reject", reason="not_eligible", note="No purpose")).status_code == 303
     await service.drain()
     assert (await submissions.shown(api, made))["status"] == "failed"
@@ -186,7 +186,9 @@ async def test_an_appeal_is_due_when_it_was_promised(service: Service, api: Clie
     failed = await submissions.ended(service, api, await submissions.applied(api, organisationName="test_reject_other"))
     appeal = await appeals.made(api, failed)
     async with service.db.read() as tx:
-        due = await tx.fetchval("select due_at from review where subject_id = $1", tx.ids.parse("appeal", appeal["id"]))
+        due = await tx.fetchval(
+            "select due_at from review where subject_id = $1", tx.ids.decode("appeal", appeal["id"])
+        )
     assert iso_timestamp(due) == appeal["dueAt"]
     assert "rejectionReasonCode" not in (await reviewer.get(f"/operator/reviews/{appeal['id']}")).text
     assert appeal["id"] not in (await reviewer.get("/operator/reviews.csv?kind=appeal&due=within+a+day")).text
@@ -195,7 +197,7 @@ async def test_an_appeal_is_due_when_it_was_promised(service: Service, api: Clie
 
 
 async def test_the_queue_is_filtered(service: Service, reviewer: Browser, case: str, tenant: Tenant) -> None:
-    name, partner = case.rpartition("/")[2], service.db.deployment.ids.text("partner", tenant.partner.id)
+    name, partner = case.rpartition("/")[2], service.db.deployment.ids.encode("partner", tenant.partner.id)
     page = (await reviewer.get(f"/operator/reviews?kind=validation_request&partner={partner}")).text
     assert ">Watch list match<" in page, "kinds have the words of their views"
     assert tenant.name in page
@@ -209,7 +211,7 @@ async def test_a_second_look_is_blind_and_changes_nothing(service: Service, revi
     every_case = replace(service.db.deployment, second_look_percent=100)
     name = case.rpartition("/")[2]
     async with service.db.write() as tx:
-        subject_id = tx.ids.parse("validationrequest", name)
+        subject_id = tx.ids.decode("validationrequest", name)
         assert subject_id is not None
         case_handler = REVIEW_HANDLERS["validation_request"]
         await reviews.claim_for_review(tx, case_handler, subject_id, "operator_first")
@@ -324,7 +326,7 @@ async def test_why_a_document_was_rejected_is_said(service: Service, api: Client
     shown = (await reviewer.get(case)).text
     assert "The virus scanner found Sandbox.Test.Value. The content was deleted" in shown
     async with service.db.read() as tx:
-        view = await reviews.view_review(
+        view = await reviews.load_review_details(
             tx, REVIEW_HANDLERS["validation_request"], uuid_of(service, "validationrequest", name)
         )
     unreadable = {
@@ -372,7 +374,7 @@ async def test_an_applicant_is_asked_instead_of_rejected(
     asked = await reviewer.post(f"{case}/request", evidence="governing_document")
     assert asked.headers["location"] == f"{case}?done=requested"
     await service.drain()
-    queue = f"/operator/reviews?partner={service.db.deployment.ids.text('partner', tenant.partner.id)}"
+    queue = f"/operator/reviews?partner={service.db.deployment.ids.encode('partner', tenant.partner.id)}"
     for part in (made["organisationName"], "Missing: Governing document", "Kind: Validation request", "Country: "):
         await reviewer.get(queue)
         assert part in words(reviewer), part

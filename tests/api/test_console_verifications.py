@@ -42,7 +42,7 @@ async def flag(service: Service, api: Client) -> str:
     await bank.account(service, made["organisationId"], holder="Any name")
     async with service.db.read() as tx:
         [found] = await verifications.list_flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
-        return f"{HOME}/flags/{tx.ids.text('verificationflag', found.id)}"
+        return f"{HOME}/flags/{tx.ids.encode('verificationflag', found.id)}"
 
 
 async def clear(browser: Browser, flag: str) -> int:
@@ -89,7 +89,7 @@ async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(
     assert sorted(one.status_code for one in answers) == [303, 409, 409, 409]
     assert await looks_at(service, flag) == ("open", 1)
     flag_id = uuid_of(service, "verificationflag", flag.rpartition("/")[2])
-    by = service.db.deployment.ids.text("operator", person.id)
+    by = service.db.deployment.ids.encode("operator", person.id)
     with pytest.raises(InvalidState):
         async with service.db.write() as tx:
             await verifications.review_flag(tx, flag_id, note="The command beside", reviewed_by=by)

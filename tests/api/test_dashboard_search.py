@@ -27,7 +27,7 @@ async def receipt_number(service: Service, donation: str) -> str:
     """As it is printed, without a prefix."""
     async with service.db.read() as tx:
         number = await tx.fetchval(
-            "select number from receipt where donation_id = $1", tx.ids.parse("donation", donation)
+            "select number from receipt where donation_id = $1", tx.ids.decode("donation", donation)
         )
     return f"{number:06d}"
 
@@ -101,7 +101,7 @@ async def test_what_is_changed_erased_or_of_another_partner_is_not_found(
     async with service.db.write() as tx:
         await tx.execute(
             "update donation set cancelled_at = cancelled_at - interval '31 days' where id = $1",
-            tx.ids.parse("donation", gift["id"]),
+            tx.ids.decode("donation", gift["id"]),
         )
         await donations.erase_donors(tx)
     await service.drain()
@@ -127,7 +127,7 @@ async def test_a_hit_that_names_a_donor_is_kept_as_a_look(service: Service, api:
     await found(owner, "looked@example.org", "/search/hits")
     async with service.db.read() as tx:
         views = await tx.fetchval(
-            "select count(*) from donor_view where record_id = $1", tx.ids.parse("donation", gift["id"])
+            "select count(*) from donor_view where record_id = $1", tx.ids.decode("donation", gift["id"])
         )
     assert views == 1
 

@@ -42,7 +42,7 @@ async def written(service: Service, donation: dict[str, Any]) -> tuple[str | Non
     async with service.db.read() as tx:
         row = await tx.fetchrow(
             "select status, email, message, dedication from donation where id = $1",
-            tx.ids.parse("donation", donation["id"]),
+            tx.ids.decode("donation", donation["id"]),
         )
     assert row is not None
     return tuple(row)

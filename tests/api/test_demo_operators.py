@@ -5,7 +5,7 @@ import pyotp
 from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
-from almoner.access.sign_ins.domain import Browser, SecondFactorRequired
+from almoner.access.sign_ins.domain import Browser, PendingSecondFactor
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.cli.demo_people import Login, ensure_operator_logins
 from tests.support.service import Service
@@ -19,9 +19,11 @@ async def enter(service: Service, login: Login) -> str:
     entered = await sign_in_methods.sign_in_by_password(
         service.db, OPERATORS, login["userName"], login["password"], HOME
     )
-    assert isinstance(entered, SecondFactorRequired)
+    assert isinstance(entered, PendingSecondFactor)
     code = pyotp.TOTP(login["totpSecret"]).at(service.clock.real_now())
-    return (await sign_in_methods.sign_in_by_code(service.db, OPERATORS, entered.ticket, code, HOME)).sign_in.method
+    return (
+        await sign_in_methods.sign_in_by_second_factor_code(service.db, OPERATORS, entered.ticket, code, HOME)
+    ).sign_in.method
 
 
 async def test_two_operators_can_do_what_takes_two(service: Service) -> None:

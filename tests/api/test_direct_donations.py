@@ -86,12 +86,12 @@ async def test_every_refusal_has_its_code(
     service: Service, api: Client, other: Client, tenant: Tenant, nonprofit: str
 ) -> None:
     body = {"amount": 500, "currencyCode": "USD", "organisationId": nonprofit}
-    unknown = service.db.deployment.ids.example("organisation")
+    unknown = service.db.deployment.ids.example_id("organisation")
     foreign = await factories.nonprofit(service, partner=(await service.tenant()).partner)
     for named in ({"organisationId": unknown}, {"organisationId": "x"}, {"organisationId": foreign}):
         assert (await refusal(api, {**body, **named}))[0] == "donation/missing_organisation"
     assert (await refusal(api, {"amount": 5, "currencyCode": "USD"}))[0] == "donation/missing_organisation"
-    for user in (service.db.deployment.ids.example("user"), "x", (await factories.user(other))["id"]):
+    for user in (service.db.deployment.ids.example_id("user"), "x", (await factories.user(other))["id"]):
         assert (await refusal(api, {**body, "userId": user}))[0] == "donation/user_not_found"
     assert (await refusal(api, {**body, "metadata": {"k" * 41: "x"}}))[0] == "donation/invalid_metadata"
     removed = await factories.nonprofit(service, active=False)
@@ -147,7 +147,7 @@ async def test_the_organisation_changes_only_while_direct_and_active(service: Se
         return str(answer.json()["error"]["code"])
 
     unknown, inactive = (
-        service.db.deployment.ids.example("organisation"),
+        service.db.deployment.ids.example_id("organisation"),
         await factories.nonprofit(service, active=False),
     )
     assert await code(path, {"organisationId": unknown}) == "donation/missing_organisation"
@@ -173,7 +173,7 @@ async def test_the_organisation_changes_only_while_direct_and_active(service: Se
 
 async def _partner(service: Service, donation: dict[str, Any]) -> Partner:
     async with service.db.read() as tx:
-        found = tx.ids.parse("donation", donation["id"])
+        found = tx.ids.decode("donation", donation["id"])
         return Partner(await tx.fetchval("select partner_id from donation where id = $1", found))
 
 

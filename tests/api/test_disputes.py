@@ -251,7 +251,7 @@ async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: G
     await paid.notify(payment, "dispute.opened")
     decided = DisputeOutcome(outcome, "operator_1", "a letter of the bank")
     async with paid.service.db.write() as tx:
-        (found,) = [one for one in await disputes.list_newest(tx, ["open"], 100) if one.provider_payment == payment]
+        (found,) = [one for one in await disputes.list_newest(tx, ["open"], 100) if one.provider_payment_id == payment]
         ended = await disputes.record_outcome(tx, found.id, decided, DisbursementRules())
     assert (ended.status, ended.decided_by, ended.note) == (outcome, "operator_1", "a letter of the bank")
     refunded = ["donation.refunded"] if outcome == "lost" else []

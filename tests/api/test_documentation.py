@@ -87,7 +87,10 @@ async def sandbox(session_database: TestDatabase, tmp_path: Path) -> AsyncIterat
     """A service whose sandbox.json names a partner and its key."""
     async with serving(session_database, data_dir=str(tmp_path)) as service:
         tenant = await service.tenant()
-        known = {"partnerId": service.db.deployment.ids.text("partner", tenant.partner.id), "secretKey": tenant.secret}
+        known = {
+            "partnerId": service.db.deployment.ids.encode("partner", tenant.partner.id),
+            "secretKey": tenant.secret,
+        }
         (tmp_path / "sandbox.json").write_text(json.dumps(known))
         yield service, tenant
 

@@ -54,7 +54,7 @@ async def test_u6_a_document_is_downloaded_as_a_file_by_its_link(
     answer = data(await hand_in(api, made))
     (shown,) = answer["documents"]
     assert set(shown) == {"id", "validationRequestId", "status", "url", "createdAt", "deletedAt"}
-    assert service.db.deployment.ids.parse("validationrequestdocument", shown["id"])
+    assert service.db.deployment.ids.decode("validationrequestdocument", shown["id"])
     assert data(await api.get(f"/v1/validation-requests/{made['id']}"))["documents"][0]["id"] == shown["id"]
     got = await anonymous.get(shown["url"])
     assert (got.status_code, got.content) == (200, HONEST[PDF])
@@ -163,7 +163,7 @@ async def test_u2_other_files_are_refused(
 async def test_u3_a_pdf_that_acts_is_flagged(service: Service, api: Client) -> None:
     (_, content), *_ = hostile_pdfs.active()
     shown = data(await hand_in(api, await requested(api), content))["documents"][0]
-    document_id = service.db.deployment.ids.parse("validationrequestdocument", shown["id"])
+    document_id = service.db.deployment.ids.decode("validationrequestdocument", shown["id"])
     (row,) = await rows(service, "select flags from document where id = $1", document_id)
     assert row["flags"] == ["pdf_active", "pdf_javascript"]
 
@@ -195,7 +195,7 @@ async def test_u7_an_account_has_a_gigabyte_a_day(service: Service, api: Client)
                    flags, status, created_at, created_at, next_check_at
             from document where partner_id = (select partner_id from validation_request where id = $1)
             """,
-            service.db.deployment.ids.parse("validationrequest", made["id"]),
+            service.db.deployment.ids.decode("validationrequest", made["id"]),
         )
     answer = await hand_in(api, made)
     assert code(answer) == (429, "rate_exceeded")
@@ -205,7 +205,7 @@ async def test_u7_an_account_has_a_gigabyte_a_day(service: Service, api: Client)
 
 
 async def test_an_upload_to_nothing_leaves_nothing(service: Service, api: Client) -> None:
-    nothing = {"id": service.db.deployment.ids.text("validationrequest", (await a_uuid(service)))}
+    nothing = {"id": service.db.deployment.ids.encode("validationrequest", (await a_uuid(service)))}
     before = len(blobs(service))
     assert code(await hand_in(api, nothing)) == (404, "not_found")
     assert len(blobs(service)) == before

@@ -12,7 +12,7 @@ from almoner.giving.checkout.donation_requests import service as donation_reques
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestError,
     DonationRequestPayment,
-    UninvoicedGroup,
+    UninvoicedPartnerCurrency,
 )
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import iso_timestamp
@@ -239,7 +239,7 @@ async def test_many_runs_at_once_ask_once(service: Service, api: Client) -> None
 async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Client, tenant: Tenant) -> None:
     made = [await factories.direct(service, api, amount=amount) for amount in (5, 6, 7)]
     service.clock.advance(days=NEXT_PERIOD)
-    of = UninvoicedGroup(tenant.partner.id, "USD")
+    of = UninvoicedPartnerCurrency(tenant.partner.id, "USD")
     async with service.db.write() as tx:
         _, more = await donation_requests.add_due_donations_to_request(tx, of, limit=2)
     assert more
@@ -398,9 +398,9 @@ async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service,
     for amount in (MAX_MINOR - 1, 1, 2, 3):
         await factories.direct(service, api, amount=amount)
     service.clock.advance(days=NEXT_PERIOD)
-    of, more, finished = UninvoicedGroup(tenant.partner.id, "USD"), True, []
+    of, more, finished = UninvoicedPartnerCurrency(tenant.partner.id, "USD"), True, []
     while more:
         async with service.db.write() as tx:
             made, more = await donation_requests.add_due_donations_to_request(tx, of, limit=2)
-        finished += [made.money.minor] if made and not made.collecting else []
+        finished += [made.money.minor] if made and not made.adding_donations else []
     assert finished == [MAX_MINOR, 5]

@@ -115,7 +115,7 @@ async def test_h1_the_address_holds_a_token_of_this_session_and_never_changes(se
     assert address == service.db.deployment.base_urls.pages + "/give"
     opened = service.db.deployment.vault.read_page_token(PAGE_PURPOSE, token)
     assert opened is not None
-    assert service.db.deployment.ids.text("donationsession", opened) == made["id"]
+    assert service.db.deployment.ids.encode("donationsession", opened) == made["id"]
     assert second["url"] != made["url"]
     assert data(await api.get(f"/v1/donation-sessions/{made['id']}"))["url"] == made["url"]
 
@@ -137,7 +137,7 @@ async def test_s3_expiry_is_true_on_read_to_the_millisecond_with_the_sweeper_sto
     assert data(await api.get("/v1/donation-sessions"))[0]["status"] == status
     async with service.db.read() as tx:
         stored = await tx.fetchval(
-            "select status from donation_session where id = $1", tx.ids.parse("donationsession", made["id"])
+            "select status from donation_session where id = $1", tx.ids.decode("donationsession", made["id"])
         )
     assert stored == "open"
 
@@ -157,7 +157,7 @@ async def test_s4_the_sweep_records_what_has_expired_in_batches(service: Service
 
         async def stored(session: dict[str, Any]) -> str:
             found: str = await tx.fetchval(
-                "select status from donation_session where id = $1", tx.ids.parse("donationsession", session["id"])
+                "select status from donation_session where id = $1", tx.ids.decode("donationsession", session["id"])
             )
             return found
 
@@ -187,7 +187,7 @@ async def test_an_unknown_or_foreign_organisation_is_not_found(service: Service,
     own = await factories.nonprofit(service, partner=(await service.tenant()).partner)
     for organisation in (
         own,
-        service.db.deployment.ids.example("organisation"),
+        service.db.deployment.ids.example_id("organisation"),
         "organisation_01h",
         "",
         (await factories.user(api))["id"],
@@ -210,7 +210,7 @@ async def test_only_active_nonprofits_can_be_given_to(service: Service, api: Cli
 async def test_users_are_the_partners_own(service: Service, api: Client, other: Client) -> None:
     organisation = await factories.nonprofit(service)
     foreign = (await factories.user(other))["id"]
-    for user in (foreign, service.db.deployment.ids.example("user"), "nobody"):
+    for user in (foreign, service.db.deployment.ids.example_id("user"), "nobody"):
         reasons = await refused(api, "donation_session/user_not_found", organisationId=organisation, userId=user)
         assert "body.userId" in reasons[0]
 
@@ -402,7 +402,7 @@ async def test_i7_a_key_counts_as_new_after_21_days(service: Service, api: Clien
 
 async def test_what_nobody_chose_is_settled_once(service: Service, api: Client) -> None:
     made = await factories.session(service, api, language="ar")
-    session_id: UUID | None = service.db.deployment.ids.parse("donationsession", made["id"])
+    session_id: UUID | None = service.db.deployment.ids.decode("donationsession", made["id"])
     assert session_id is not None
     for language, currency in (("en", "EUR"), ("de", "GBP")):
         async with service.db.write() as tx:

@@ -196,7 +196,7 @@ async def test_a_nonprofit_that_may_no_longer_receive_is_charged_nothing(service
     organisation = await factories.nonprofit(service)
     plan = await begin_plan(service, api, organisation=organisation)
     async with service.db.write() as tx:
-        found = tx.ids.parse("organisation", organisation)
+        found = tx.ids.decode("organisation", organisation)
         await tx.execute("update organisation set active = false where id = $1", found)
     await reach(service, (await plan.record())["nextDonationAt"])
     record = await plan.record()

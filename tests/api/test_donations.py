@@ -47,7 +47,7 @@ async def test_every_filter_narrows_list_and_total(service: Service, api: Client
     assert await listed(api, endDate=moment) == ([first["id"]], 1)
     assert await listed(api, startDate=moment, endDate=moment) == ([], 0)
     assert await listed(api, direction="ASC") == (everything[::-1], 3)
-    assert await listed(api, userId=service.db.deployment.ids.example("user")) == ([], 0)
+    assert await listed(api, userId=service.db.deployment.ids.example_id("user")) == ([], 0)
 
 
 async def test_a_session_leads_to_its_donation(service: Service, api: Client, other: Client) -> None:

@@ -193,7 +193,7 @@ async def test_e3_what_can_be_refused(service: Service, api: Client, other: Clie
     foreign = await requested(other)
     ids = service.db.deployment.ids
     for body, code in (
-        ({"organisationId": ids.example("organisation")}, "entity_not_found"),
+        ({"organisationId": ids.example_id("organisation")}, "entity_not_found"),
         ({"organisationId": "mine"}, "entity_not_found"),
         ({"organisationId": foreign["id"]}, "entity_not_found"),
         ({"validationRequestId": foreign["id"]}, "entity_not_found"),
@@ -210,8 +210,8 @@ async def test_e3_what_can_be_refused(service: Service, api: Client, other: Clie
         ["test_pass", "test_fail"],
         ["test_pass", "test_pass"],
         ["test_other"],
-        [ids.example("activitysubtag")],
-        [ids.example("activitytag"), "animals"],
+        [ids.example_id("activitysubtag")],
+        [ids.example_id("activitytag"), "animals"],
     ):
         body = {"organisationId": organisation, "suggestedActivitySubTags": suggested}
         status, stated, reasons = await refused(api, body)
@@ -278,7 +278,7 @@ async def test_lists_are_the_partners_own_and_narrow_by_status(
     assert [row["id"] for row in data(await api.get(following))] == [ids[1]]
     assert await listed(other) == ([], 0)
     assert (await api.get(PATH, status="odd")).status_code == 400
-    for path in (f"{PATH}/{ids[0]}", f"{PATH}/{service.db.deployment.ids.example('eligibilitysubscription')}"):
+    for path in (f"{PATH}/{ids[0]}", f"{PATH}/{service.db.deployment.ids.example_id('eligibilitysubscription')}"):
         assert (await other.get(path)).status_code == 404
         assert (await other.patch(path, {"metadata": {"a": "b"}})).status_code == 404
         assert (await other.post(f"{path}/cancel")).status_code == 404
@@ -346,7 +346,7 @@ async def test_a_list_narrows_by_name_dates_and_organisation_and_sorts_by_name(
             "update organisation set name = 'AARDVARK HOME', display_name = 'Aardvark Home' where id = $1",
             uuid(service, zoo["organisationId"], "organisation"),
         )
-        await eligibility.reevaluate_all(tx)
+        await eligibility.reevaluate_all_subscriptions(tx)
     await service.drain()
     assert await shown_names(query="aardvark") == ["zoo"]
     assert await shown_names(sort="name", direction="ASC") == ["zoo", "choir", "waiting"]

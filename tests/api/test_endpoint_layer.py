@@ -91,7 +91,7 @@ async def make_tea(call: ApiCall, body: TeaBody) -> TeaResponse:
     return TeaResponse(name=body.name, sugar=body.sugar)
 
 
-@routes.patch("/v1/tea/{teaId}", key=SECRET, scope="tea:write", retirement=RETIRED)
+@routes.patch("/v1/tea/{teaId}", key=SECRET, scope="tea:write", deprecation=RETIRED)
 async def change_tea(call: ApiCall, tea_id: Annotated[UUID, PathId("category")], body: TeaPatch) -> TeaResponse:
     """Change tea."""
     return TeaResponse(name=str(body.name), sugar=None if body.sugar is UNSET else body.sugar)
@@ -309,7 +309,7 @@ async def test_a_json_body_over_a_mebibyte_is_413(tea: Client) -> None:
 
 
 async def test_a_patch_tells_absent_from_null(tea: Client, service: support.Service, tenant: support.Tenant) -> None:
-    path = "/v1/tea/" + service.db.deployment.ids.example("category")
+    path = "/v1/tea/" + service.db.deployment.ids.example_id("category")
     headers = {"Authorization": await service.key(tenant.partner, "secret", "tea:write")}
     absent = await tea.request("PATCH", path, json={"sugar": None}, headers=headers)
     assert data(absent) == {"name": "Unset.UNSET", "sugar": None}
@@ -318,7 +318,7 @@ async def test_a_patch_tells_absent_from_null(tea: Client, service: support.Serv
 
 
 async def test_a_retired_route_says_so(tea: Client, service: support.Service, tenant: support.Tenant) -> None:
-    path = "/v1/tea/" + service.db.deployment.ids.example("category")
+    path = "/v1/tea/" + service.db.deployment.ids.example_id("category")
     answer = await tea.patch(path, {})
     assert answer.headers["deprecation"] == "@1767225600"
     assert answer.headers["sunset"] == "Fri, 01 Jan 2027 00:00:00 GMT"

@@ -13,7 +13,7 @@ from tests.support.service import Service, Tenant
 async def _happen(service: Service, tenant: Tenant, *types: str) -> list[str]:
     async with service.db.write() as tx:
         made = [await outbox.emit_event(tx, tenant.partner.id, name, {"id": "x", "note": "Zoë"}) for name in types]
-        ids = [tx.ids.text("event", event_id) for event_id in made]
+        ids = [tx.ids.encode("event", event_id) for event_id in made]
     while await service.services.background.dispatcher.run_batch():
         """Numbers are given in batches."""
     return ids
@@ -49,7 +49,7 @@ async def test_settled_7_an_event_is_there_once_it_has_its_number(
 ) -> None:
     async with service.db.write() as tx:
         event_id = await outbox.emit_event(tx, tenant.partner.id, "donation.created", {"id": "x"})
-        path = f"/v1/events/{tx.ids.text('event', event_id)}"
+        path = f"/v1/events/{tx.ids.encode('event', event_id)}"
     assert (await api.get(path)).status_code == 404
     assert data(await api.get("/v1/events")) == []
     await _happen(service, tenant)
@@ -141,5 +141,5 @@ async def test_w15_source_addresses_need_no_key(service: Service, anonymous: Cli
     assert (answer.status_code, answer.json()["object"]) == (200, "webhook_source_addresses")
     assert answer.json()["data"] == {
         "environment": "sandbox",
-        "addresses": list(service.db.deployment.source_addresses),
+        "addresses": list(service.db.deployment.webhook_source_addresses),
     }

@@ -64,7 +64,7 @@ async def test_there_is_none_for_a_user_without_one(service: Service, api: Clien
     assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
     await declared(api, userId=user)
     assert (await other.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
-    assert (await api.get(f"/v1/users/{service.db.deployment.ids.example('user')}/has-gift-aid")).status_code == 404
+    assert (await api.get(f"/v1/users/{service.db.deployment.ids.example_id('user')}/has-gift-aid")).status_code == 404
 
 
 async def test_m10_m11_a_declaration_that_no_claim_takes_is_refused(api: Client) -> None:
@@ -84,7 +84,7 @@ async def test_all_problems_of_a_declaration_are_named_at_once(service: Service,
     reasons = answer.json()["error"]["reasons"]
     named = ["title", "firstName", "lastName", "buildingNameNumber", "roadName", "city", "country", "postcode"]
     assert [reason.split()[0] for reason in reasons] == [f"body.{name}" for name in [*named, "coversFrom"]]
-    for user in (service.db.deployment.ids.example("user"), "x", (await factories.user(other))["id"]):
+    for user in (service.db.deployment.ids.example_id("user"), "x", (await factories.user(other))["id"]):
         answer = await api.post("/v1/gift-aid", {**PERSON, "userId": user})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "gift_aid/user_not_found")
     answer = await api.post("/v1/gift-aid", {**PERSON, "coversFrom": "2020-01-01", "coversTo": "2019-01-01"})
@@ -102,7 +102,7 @@ async def test_k7_a_publishable_key_is_told_id_and_moment_alone(
     assert set(data(answer)) == {"id", "createdAt"}
     again = await publishable.post("/v1/gift-aid", {**PERSON, "userId": user}, idempotency_key="declared")
     assert again.content == answer.content
-    for name in ("nobody", service.db.deployment.ids.example("user")):
+    for name in ("nobody", service.db.deployment.ids.example_id("user")):
         reported = await publishable.post("/v1/gift-aid", {**PERSON, "userId": name})
         assert set(data(reported)) == {"id", "createdAt"}, "nobody learns which users there are"
     assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404, "no session of the user is open"
@@ -159,7 +159,7 @@ async def test_a_named_declaration_must_be_there_and_cover_the_gift(
     assert (await given(api, cause, giftAidId=loose["id"]))["giftAidId"] == loose["id"]
     assert (await given(api, cause, giftAidId=loose["id"], userId=mine))["giftAidId"] == loose["id"]
     assert (await given(api, cause, giftAidId=of_user["id"], userId=mine))["giftAidId"] == of_user["id"]
-    for named in ("x", service.db.deployment.ids.example("giftaid"), (await declared(other))["id"]):
+    for named in ("x", service.db.deployment.ids.example_id("giftaid"), (await declared(other))["id"]):
         assert await missing(api, cause, giftAidId=named) == [f"body.giftAidId '{named}' names no declaration"]
     assert await missing(api, cause, giftAidId=of_user["id"]) == ["body.giftAidId names a declaration of another user"]
     later = await declared(api, coversFrom=iso_timestamp(service.clock.now() + timedelta(days=9)))

@@ -41,7 +41,7 @@ async def test_what_was_received_with_gift_aid_is_claimed_once(charity_: Cause) 
     claim = (await charity_.draft()).claim
     assert claim is not None
     assert (claim.donations, claim.lines, claim.minor, claim.tax_minor) == (2, 2, 2234, 558)
-    assert (claim.deducted_minor, claim.due_minor, claim.status) == (0, 558, "drafted")
+    assert (claim.deducted_minor, claim.hmrc_payment_minor, claim.status) == (0, 558, "drafted")
     today = f"{charity_.service.clock.now().astimezone(LONDON):%d/%m/%y}"
     assert await charity_.written(claim) == [
         f"Ms,Ada,Byron,12,SW1Y 4JH,,,{today},10.00",
@@ -82,7 +82,7 @@ async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(
     drafted = await charity_.draft()
     assert drafted.claim is not None
     assert drafted.claim.minor == good["amount"]
-    [left] = drafted.left_out
+    [left] = drafted.excluded_donations
     assert left.donation_id == uuid_of(charity_.service, "donation", wrong["id"])
     assert left.problems == (
         "the first name is missing, and needed to claim Gift Aid",
@@ -90,7 +90,7 @@ async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(
         "the postcode must be a full UK postcode such as SW1A 1AA, or the country must not be the United Kingdom",
     )
     again = await charity_.draft()
-    assert (again.claim, len(again.left_out)) == (None, 1)
+    assert (again.claim, len(again.excluded_donations)) == (None, 1)
 
 
 async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
@@ -137,7 +137,7 @@ async def test_only_charities_of_the_united_kingdom_claim(service: Service, api:
     with pytest.raises(GiftAidClaimError, match="is not a UK charity"):
         await abroad.draft()
     with pytest.raises(NotFound):
-        await Cause(service, api, service.db.deployment.ids.example("organisation")).draft()
+        await Cause(service, api, service.db.deployment.ids.example_id("organisation")).draft()
     with pytest.raises(GiftAidClaimError, match="future"):
         await (await cause(service, api)).draft(service.clock.now() + timedelta(days=1))
 
@@ -155,12 +155,12 @@ async def test_a_reassigned_gift_goes_back_off_the_next_claim(charity_: Cause) -
     assert await charity_.adjusted() == [("reassigned", 1000, 1000)], "once"
     await charity_.gift(600)
     second = await charity_.paid()
-    assert (second.minor, second.deducted_minor, second.due_minor) == (600, 600, 0)
+    assert (second.minor, second.deducted_minor, second.hmrc_payment_minor) == (600, 600, 0)
     assert await charity_.adjusted() == [("reassigned", 1000, 400)], "no claim is less than nothing"
     await charity_.gift(2002)
     third = await charity_.drafted()
-    assert (third.tax_minor, third.adjustment_minor, third.due_minor) == (500, 100, 400)
-    assert first.due_minor == 1000
+    assert (third.tax_minor, third.adjustment_minor, third.hmrc_payment_minor) == (500, 100, 400)
+    assert first.hmrc_payment_minor == 1000
     assert await charity_.adjusted() == [("reassigned", 1000, 0)]
     async with service.db.write() as tx:
         await gift_aid_claims.withdraw_draft(tx, third.id, "anew", recorded_by=BY)
@@ -316,7 +316,7 @@ async def test_gifts_that_are_too_old_are_counted_and_stand_in_nobodys_way(chari
     charity_.service.clock.advance(days=366 * 5)
     await charity_.gift(2000)
     drafted = await charity_.draft()
-    assert (drafted.expired, drafted.left_out) == (1, ())
+    assert (drafted.expired_count, drafted.excluded_donations) == (1, ())
     assert drafted.claim is not None
     assert drafted.claim.minor == 2000
 

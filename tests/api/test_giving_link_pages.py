@@ -131,7 +131,7 @@ async def test_a_paused_partner_accepts_no_donation_and_the_page_says_that_nothi
         assert answer.status_code == 409
         assert "Donations are paused" in answer.text
         assert "You have not been charged" in answer.text
-    begun_id = service.db.deployment.ids.parse("donationsession", begun["id"])
+    begun_id = service.db.deployment.ids.decode("donationsession", begun["id"])
     assert begun_id is not None
     gift = DonationDetails(Money(2600, "USD"), "Amina", "K", FORM["email"], consented=True, anonymous=False)
     with pytest.raises(AccountPaused):  # the form was read before the pause
@@ -264,7 +264,7 @@ async def test_a_nonprofit_that_cannot_be_given_to_is_not_shown(service: Service
         await factories.giving_link(service, api, organisationIds=[gone]),
         await factories.giving_link(service, api, organisationIds=[gone, left]),
     )
-    identifier = service.db.deployment.ids.parse("organisation", gone)
+    identifier = service.db.deployment.ids.decode("organisation", gone)
     browser, _ = await opened(service, alone)
     form = browser.page
     if why == "flagged":
@@ -303,7 +303,7 @@ async def _flag(service: Service, api: Client, organisation: str) -> None:
                 (id, verification_id, finding_id, kind, status, raised_at, status_changed_at)
             select gen_random_uuid(), verification_id, id, 'payee_changed', 'open', now(), now() from finding
             """,
-            service.db.deployment.ids.parse("organisation", organisation),
+            service.db.deployment.ids.decode("organisation", organisation),
         )
 
 
@@ -386,7 +386,7 @@ def test_notices_are_read_from_the_operators_file(tmp_path: Path) -> None:
     assert load_notices(file) == (LegalNotice("USA", "CA", "Of California"), LegalNotice("GBR", None, "UK"))
     regular = '[[notice]]\ncountry = "USA"\ntext = "a"\nregular = '
     file.write_text(f"{regular}true")
-    assert load_notices(file) == (LegalNotice("USA", None, "a", regular=True),)
+    assert load_notices(file) == (LegalNotice("USA", None, "a", for_regular_donations=True),)
     for wrong in (
         f'{regular}"yes"',
         "x = 1",

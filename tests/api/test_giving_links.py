@@ -126,7 +126,7 @@ async def test_nobody_is_asked_to_give_where_it_cannot_be_received(service: Serv
     async with service.db.write() as tx:
         await tx.execute(
             "insert into giving_link_refusal values ($1, 'a letter', 'operator', now())",
-            service.db.deployment.ids.parse("organisation", unwilling),
+            service.db.deployment.ids.decode("organisation", unwilling),
         )
     assert "does not want donations" in (await refused(api, code, organisationIds=[unwilling]))[0]
     american = await factories.nonprofit(service)
@@ -176,7 +176,7 @@ async def test_a_picture_takes_the_place_of_the_one_before(service: Service, api
 
 async def test_the_database_keeps_slugs_and_rows(service: Service, api: Client) -> None:
     made = await factories.giving_link(service, api)
-    identifier = service.db.deployment.ids.parse("givinglink", made["id"])
+    identifier = service.db.deployment.ids.decode("givinglink", made["id"])
     for statement in (
         "update giving_link set slug = 'other-one' where id = $1",
         "delete from giving_link where id = $1",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner
 from almoner.platform.idempotency import build_claim
@@ -32,7 +32,7 @@ async def test_i2_a_replay_is_byte_equal_and_says_so(api: Client) -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "1e999"])
 async def test_i2_a_number_that_is_none_is_refused_with_a_key_too(api: Client, number: str) -> None:
-    named = Ids(sandbox=True).example("monitoringsubscription")
+    named = RecordIdCodec(sandbox=True).example_id("monitoringsubscription")
     body = f'{{"id": "{named}", "action": "set_results", "results": {{"unread": {number}}}}}'.encode()
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
     reported = [await api.request("POST", "/v1/sandbox/simulate", content=body, headers=headers) for _ in range(2)]

@@ -50,7 +50,7 @@ async def test_what_was_answered_in_the_form_is_forgotten_when_another_way_was_t
 
     async def left(one: Form) -> int:
         async with service.db.read() as tx:
-            invite_id = tx.ids.parse("validationinvite", one.invite["id"])
+            invite_id = tx.ids.decode("validationinvite", one.invite["id"])
             return int(await tx.fetchval("select count(*) from application_draft where invite_id = $1", invite_id))
 
     assert (await left(form), await left(other)) == (0, 1)

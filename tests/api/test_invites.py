@@ -38,7 +38,7 @@ async def refused(api: Client, **body: Any) -> tuple[int, str, list[str]]:
 
 def id_of(service: Service, made: dict[str, Any]) -> UUID:
     """The id of an invite."""
-    found = service.db.deployment.ids.parse("validationinvite", made["id"])
+    found = service.db.deployment.ids.decode("validationinvite", made["id"])
     assert found is not None
     return found
 

@@ -123,7 +123,7 @@ async def test_v6_documents_of_decided_submissions_go_and_what_is_known_of_them_
 
 async def test_v6_the_bytes_are_gone_and_the_row_says_what_they_were(service: Service, api: Client) -> None:
     refused, document = await decided(service, api, "reject")
-    named = service.db.deployment.ids.parse("validationsubmissiondocument", document["id"])
+    named = service.db.deployment.ids.decode("validationsubmissiondocument", document["id"])
     async with service.db.read() as tx:
         file = await tx.fetchval("select document_id from validation_submission_document where id = $1", named)
     await later(service, days=41)

@@ -31,7 +31,7 @@ async def letter(service: Service, api: Client, **owner: str) -> UUID:
     """The file of a letter of authority that was handed in."""
     fields = {"type": "agent_verification", **owner}
     made = data(await api.request("POST", FILES, data=fields, files={"file": ("letter", HONEST[PNG], PNG)}))
-    named = service.db.deployment.ids.parse("validationsubmissiondocument", made["id"])
+    named = service.db.deployment.ids.decode("validationsubmissiondocument", made["id"])
     async with service.db.read() as tx:
         sql = "select document_id from validation_submission_document where id = $1"
         return UUID(str(await tx.fetchval(sql, named)))
@@ -39,7 +39,7 @@ async def letter(service: Service, api: Client, **owner: str) -> UUID:
 
 async def shown_to_reviewers(service: Service, kind: Kind, type_: str, record_id: str) -> list[UUID]:
     """The documents that they see of a record."""
-    named = service.db.deployment.ids.parse(type_, record_id)
+    named = service.db.deployment.ids.decode(type_, record_id)
     assert named is not None
     async with service.db.read() as tx:
         return list((await REVIEW_HANDLERS[kind].load_evidence(tx, named)).documents)

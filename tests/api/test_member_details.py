@@ -11,7 +11,7 @@ from almoner.access.members.domain import MAX_DAILY_ADDRESSES
 from almoner.access.members.service import member_details
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, build_profile, member_realm
-from almoner.access.sign_ins.domain import EmailLinkClosed
+from almoner.access.sign_ins.domain import InvalidEmailLink
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, AuditEntry
@@ -42,7 +42,7 @@ async def known(service: Service, person: Person) -> Person:
 
 async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Service, tenant: Tenant) -> None:
     person, token = await invited(service, tenant, "typo@example.org")
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     for wrong in ("", "nobody", "a@b"):
         await owner.get(page)
         answer = await owner.post(page, do="change", name="Bo", email=wrong)
@@ -57,15 +57,15 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     after = await known(service, person)
     assert (after.user_name, after.email, after.display_name) == ("Bo@example.org", "Bo@example.org", "Bo Builder")
     async with service.db.read() as tx:
-        with pytest.raises(EmailLinkClosed):
-            await links.get_open_link(tx, token, "invitation")
+        with pytest.raises(InvalidEmailLink):
+            await links.get_valid_link(tx, token, "invitation")
     for form in ({"name": "Bo Builder", "email": "Bo@example.org"}, {"name": "Bo B.", "email": "Bo@example.org"}):
         await owner.get(page)
         assert (await owner.post(page, {"do": "change", **form})).status_code == 303
     reported = await changes(service, tenant)
     assert [entry.details for entry in reported] == [{"changed": ["name", "email"]}, {"changed": ["name"]}]
     assert owner.person is not None
-    name = service.db.deployment.ids.text("member", owner.person.id)
+    name = service.db.deployment.ids.encode("member", owner.person.id)
     assert (reported[0].actor, reported[0].address) == (Actor("member", name), ADDRESS)
     await service.drain()
     mails = (await service.client(tenant.secret).get("/v1/sandbox/mailbox")).json()["data"]
@@ -74,7 +74,7 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     # Whoever reads a mistyped mailbox learns nothing of the right one.
     assert [word in json.dumps(moved) for word in ("Bo", "bo@", "typo@example.org")] == [False, False, True]
     taken, _ = await invited(service, tenant, "ann@example.org")
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', taken.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', taken.id)}"
     await owner.get(page)
     answer = await owner.post(page, do="change", name="", email="BO@example.org")
     assert (answer.status_code, "This username is already taken" in owner.text()) == (422, True)
@@ -107,7 +107,7 @@ async def test_a_partner_writes_to_so_many_new_addresses_a_day(owner: Desk, serv
     answer = await owner.post(page, email="one@example.org", name="", user_name="")
     assert (answer.status_code, "ou can invite up to 100 new email addresses a day" in owner.text()) == (422, True)
     assert 'id="email-problem"' in answer.text
-    own = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
+    own = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     await owner.get(own)
     assert (await owner.post(own, do="change", name="", email="two@example.org")).status_code == 422
     await invited(service, tenant, "three@example.org")  # by an administrator of the deployment
@@ -125,7 +125,7 @@ async def test_who_is_in_a_group_is_listed_page_by_page(owner: Desk, service: Se
         ]
         group = await members.create_group(tx, tenant.partner, {"displayName": "All"}, [one.id for one in made])
         await members.map_group_to_role(tx, tenant.partner, group.id, "read_only", BY)
-    page = f"{owner.home}/groups/{service.db.deployment.ids.text('group', group.id)}"
+    page = f"{owner.home}/groups/{service.db.deployment.ids.encode('group', group.id)}"
     await owner.get(f"{owner.home}/groups")
     assert owner.page is not None
     assert f'href="{page}">60 members<' in owner.page.text
@@ -180,7 +180,7 @@ async def test_what_no_database_can_hold_is_refused_by_every_form(
     path: str, form: dict[str, str], owner: Desk, service: Service, tenant: Tenant
 ) -> None:
     person = await member(service, tenant)
-    page = owner.home + path.replace("{id}", service.db.deployment.ids.text("member", person.id))
+    page = owner.home + path.replace("{id}", service.db.deployment.ids.encode("member", person.id))
     await owner.get(page)
     async with service.db.read() as tx:
         before = len(await audit.list_entries(tx, tenant.partner.id))
@@ -191,7 +191,7 @@ async def test_what_no_database_can_hold_is_refused_by_every_form(
 
 async def test_a_change_without_a_fresh_proof_is_not_done(owner: Desk, service: Service, tenant: Tenant) -> None:
     person = await member(service, tenant)
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     await owner.get(page)
     await owner.wait()
     answer = await owner.post(page, do="change", name="Eve", email="eve@example.org")

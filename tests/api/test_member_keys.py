@@ -70,7 +70,8 @@ async def test_k1_a_developer_makes_a_key_and_sees_its_secret_this_once(
     ids = service.db.deployment.ids
     assert developer.person is not None
     assert (made.actor, made.action, made.subject, made.address, made.details) == (
-        Actor("member", ids.text("member", developer.person.id)), "key.created", ids.text("apikey", newest.id), ADDRESS,
+        Actor("member", ids.encode("member", developer.person.id)), "key.created", ids.encode("apikey", newest.id),
+        ADDRESS,
         {"kind": "secret", "scopes": ["categories:read", "users:write"]},
     )  # fmt: skip
     assert (await make(developer, kind="publishable")).startswith("pk_")
@@ -97,7 +98,7 @@ async def test_a_key_that_expires_is_followed_by_one_that_lives_as_long(
 ) -> None:
     await make(developer, kind="secret", expires="90")
     old = (await stored(service, tenant))[0]
-    page = f"{developer.home}/keys/{service.db.deployment.ids.text('apikey', old.id)}"
+    page = f"{developer.home}/keys/{service.db.deployment.ids.encode('apikey', old.id)}"
     await developer.get(page)
     await developer.post(page, do="rotate", overlap="2")
     new = (await stored(service, tenant))[0]
@@ -148,7 +149,7 @@ async def test_k4_a_key_is_replaced_with_an_overlap_and_ended(
 ) -> None:
     secret = await make(developer, kind="secret")
     old, ids = (await stored(service, tenant))[0], service.db.deployment.ids
-    page = f"{developer.home}/keys/{ids.text('apikey', old.id)}"
+    page = f"{developer.home}/keys/{ids.encode('apikey', old.id)}"
     for wrong in ("x", "-1", "169", "9999999999999999999"):
         await developer.get(page)
         assert (await developer.post(page, do="rotate", overlap=wrong)).status_code == 422, wrong
@@ -159,7 +160,7 @@ async def test_k4_a_key_is_replaced_with_an_overlap_and_ended(
     assert (await stored(service, tenant))[1].expires_at == new.created_at + timedelta(hours=2)
     for works in (secret, found[0]):
         assert (await service.client(works).get("/v1/categories")).status_code == 200
-    page = f"{developer.home}/keys/{ids.text('apikey', new.id)}"
+    page = f"{developer.home}/keys/{ids.encode('apikey', new.id)}"
     await developer.get(page)
     assert (await developer.post(page, do="revoke")).status_code == 422
     await developer.get(page)
@@ -169,7 +170,7 @@ async def test_k4_a_key_is_replaced_with_an_overlap_and_ended(
     entries = await of_keys(service, tenant)
     assert [entry.action for entry in entries] == ["key.created", "key.rotated", "key.revoked"]
     assert entries[1].details is not None
-    assert entries[1].details["successor"] == ids.text("apikey", new.id)
+    assert entries[1].details["successor"] == ids.encode("apikey", new.id)
     await developer.get(page)
     assert (await developer.post(page, do="rotate", overlap="2")).status_code == 422  # what has ended has no successor
 
@@ -179,7 +180,7 @@ async def test_directory_keys_are_for_owners(owner: Desk, developer: Desk, servi
     answer = await service.client(secret).get("/scim/v2/Users")
     assert answer.status_code == 200
     key = (await stored(service, tenant))[0]
-    page = f"{owner.home}/keys/{service.db.deployment.ids.text('apikey', key.id)}"
+    page = f"{owner.home}/keys/{service.db.deployment.ids.encode('apikey', key.id)}"
     await developer.get(f"{developer.home}/keys/new")
     assert "Directory key" not in developer.text()
     assert (await developer.post(page, do="rotate", overlap="2")).status_code == 403
@@ -204,7 +205,7 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
     assert onward
     await owner.get(onward[1].replace("&amp;", "&"))
     assert ": API key created ( “shop” )" in owner.text()
-    name = service.db.deployment.ids.text("member", other.id)
+    name = service.db.deployment.ids.encode("member", other.id)
     await owner.get(f"{owner.home}/audit?who={name}&action=key.created")
     assert owner.text().count("Bo: API key created ( “shop” )") == 1
     assert f'<option value="{name}" selected>Bo</option>' in owner.page.text

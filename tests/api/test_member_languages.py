@@ -76,7 +76,7 @@ async def named(service: Service, tenant: Tenant, owner: Desk) -> dict[str, str]
             tx, tenant.partner, "secret", "QQ", frozenset({"users:read"}), expires_at=tx.real_now
         )
     assert owner.person is not None
-    text = service.db.deployment.ids.text
+    text = service.db.deployment.ids.encode
     return {
         "own": text("member", owner.person.id),
         "group": text("group", group.id),
@@ -137,7 +137,7 @@ async def test_the_roles_of_groups_are_named_in_the_language_of_the_browser(serv
 
 def test_every_reason_of_a_refused_sign_on_has_words() -> None:
     language = TranslationCatalogues().language("en")
-    assert [reason for reason in SsoRefusalReason if not language.has(f"sso.refused.{reason}")] == []
+    assert [reason for reason in SsoRefusalReason if not language.has_message(f"sso.refused.{reason}")] == []
 
 
 async def test_members_are_listed_in_the_language_of_the_browser(service: Service, tenant: Tenant) -> None:

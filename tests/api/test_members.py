@@ -15,7 +15,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES, OPERATORS, MemberRole, build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
-from almoner.access.sign_ins.domain import EmailLinkClosed
+from almoner.access.sign_ins.domain import InvalidEmailLink
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, AuditEntry
@@ -47,16 +47,16 @@ async def address(service: Service, tenant: Tenant, path: str) -> str:
     """A page of the partner; ``{id}`` is something that there is."""
     ids = service.db.deployment.ids
     if path.startswith("/members/{"):
-        path = path.replace("{id}", ids.text("member", (await member(service, tenant)).id))
+        path = path.replace("{id}", ids.encode("member", (await member(service, tenant)).id))
     elif path.startswith("/groups/{"):
         async with service.db.write() as tx:
             group = await members.create_group(tx, tenant.partner, {"displayName": "Theirs"})
-        path = path.replace("{id}", ids.text("group", group.id))
+        path = path.replace("{id}", ids.encode("group", group.id))
     elif "{id}" in path:
         async with service.db.write() as tx:
             key, _ = await keys.create(tx, tenant.partner, "secret", "for the page")
-        path = path.replace("{id}", ids.text("apikey", key.id))
-    return f"/account/{ids.text('partner', tenant.partner.id)}{path}"
+        path = path.replace("{id}", ids.encode("apikey", key.id))
+    return f"/account/{ids.encode('partner', tenant.partner.id)}{path}"
 
 
 async def recorded(service: Service, tenant: Tenant) -> list[AuditEntry]:
@@ -124,17 +124,17 @@ async def test_another_partners_records_are_404(owner: Desk, service: Service) -
         group = await members.create_group(tx, other.partner, {"displayName": "Theirs"})
     await owner.get(f"{owner.home}/groups")
     for path in (
-        f"/members/{ids.text('member', theirs.id)}", f"/keys/{ids.text('apikey', key.id)}", "/members/nobody",
-        "/keys/nothing", f"/groups/{ids.text('group', group.id)}", "/groups/x",
-        f"/members/{ids.text('apikey', key.id)}", "/members?after=nobody", "/audit?before=x",
+        f"/members/{ids.encode('member', theirs.id)}", f"/keys/{ids.encode('apikey', key.id)}", "/members/nobody",
+        "/keys/nothing", f"/groups/{ids.encode('group', group.id)}", "/groups/x",
+        f"/members/{ids.encode('apikey', key.id)}", "/members?after=nobody", "/audit?before=x",
     ):  # fmt: skip
         assert (await owner.get(f"{owner.home}{path}")).status_code == 404, path
     await owner.get(f"{owner.home}/groups")
     token = owner.csrf
     for path, form in (
-        (f"/members/{ids.text('member', theirs.id)}", {"do": "deactivate"}),
-        (f"/keys/{ids.text('apikey', key.id)}", {"do": "revoke", "sure": "yes"}),
-        ("/groups", {"group": ids.text("group", group.id), "role": "owner"}),
+        (f"/members/{ids.encode('member', theirs.id)}", {"do": "deactivate"}),
+        (f"/keys/{ids.encode('apikey', key.id)}", {"do": "revoke", "sure": "yes"}),
+        ("/groups", {"group": ids.encode("group", group.id), "role": "owner"}),
     ):
         assert (await owner.post(f"{owner.home}{path}", {"csrf": token, **form})).status_code == 404, path
     async with service.db.read() as tx:
@@ -147,7 +147,7 @@ async def test_h2_a_form_that_this_browser_was_not_given_does_nothing(
     owner: Desk, service: Service, tenant: Tenant
 ) -> None:
     person = await member(service, tenant)
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     before = len(await recorded(service, tenant))
     for given in ({"csrf": "wrong"}, {"csrf": ""}):
         assert (await owner.post(page, {"do": "deactivate", **given})).status_code == 403
@@ -182,7 +182,8 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
     ids = service.db.deployment.ids
     assert owner.person is not None
     assert (invited.actor, invited.action, invited.subject, invited.address, invited.details) == (
-        Actor("member", ids.text("member", owner.person.id)), "member.invited", ids.text("member", person.id), ADDRESS,
+        Actor("member", ids.encode("member", owner.person.id)), "member.invited", ids.encode("member", person.id),
+        ADDRESS,
         {"roles": ["developer"]},
     )  # fmt: skip
     await owner.get(page)
@@ -198,7 +199,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
         first = await links.find_invitation_link(tx, person)
         assert first is not None
         old = links.link_token(tx, first)
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     statuses = []
     for _ in range(5):
         await owner.get(page)
@@ -206,12 +207,12 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
     assert statuses == [303, 303, 303, 303, 422]
     assert "You can send a member up to 5 invitations a day. Try again tomorrow" in owner.text()
     async with service.db.read() as tx:
-        with pytest.raises(EmailLinkClosed):
-            await links.get_open_link(tx, old, "invitation")
+        with pytest.raises(InvalidEmailLink):
+            await links.get_valid_link(tx, old, "invitation")
     joined = await member(service, tenant)
     async with service.db.write() as tx:
         await sign_ins.begin_sign_in(tx, joined, "passkey", Device(ADDRESS))
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', joined.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', joined.id)}"
     await owner.get(page)
     assert "Resend invitation" not in owner.text()
     assert (await owner.post(page, do="invite")).status_code == 422
@@ -219,13 +220,13 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
 
 async def test_an_owner_changes_roles_and_the_last_owner_stays(owner: Desk, service: Service, tenant: Tenant) -> None:
     assert owner.person is not None
-    own = f"{owner.home}/members/{service.db.deployment.ids.text('member', owner.person.id)}"
+    own = f"{owner.home}/members/{service.db.deployment.ids.encode('member', owner.person.id)}"
     for form in ({"do": "roles", "role": "finance"}, {"do": "deactivate"}, {"do": "remove", "sure": "yes"}):
         await owner.get(own)
         answer = await owner.post(own, form)
         assert (answer.status_code, "This is the only active owner" in owner.text()) == (422, True), form
     person = await member(service, tenant, "read_only")
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     await owner.get(page)
     assert (await owner.post(page, do="roles", role="owner")).headers["location"] == f"{page}?done=roles"
     async with service.db.read() as tx:
@@ -241,7 +242,7 @@ async def test_an_owner_changes_roles_and_the_last_owner_stays(owner: Desk, serv
 async def test_deactivation_ends_the_members_sign_in_at_once(owner: Desk, service: Service, tenant: Tenant) -> None:
     person = await member(service, tenant, "finance")
     other = await desk(service, tenant, person=person)
-    page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     assert (await other.get(f"{owner.home}/members")).status_code == 200
     await owner.get(page)
     assert (await owner.post(page, do="deactivate")).status_code == 303
@@ -270,16 +271,16 @@ async def test_what_a_group_may_do_is_said_by_an_owner(owner: Desk, service: Ser
     assert (await other.get(f"{owner.home}/keys")).status_code == 403  # a name gives nothing
     await owner.get(f"{owner.home}/groups")
     assert "owner 1 member" in owner.text()
-    answer = await owner.post(f"{owner.home}/groups", group=ids.text("group", group.id), role="developer")
+    answer = await owner.post(f"{owner.home}/groups", group=ids.encode("group", group.id), role="developer")
     assert answer.status_code == 303
     assert (await other.get(f"{owner.home}/keys")).status_code == 200
-    await owner.get(f"{owner.home}/members/{ids.text('member', person.id)}")
+    await owner.get(f"{owner.home}/members/{ids.encode('member', person.id)}")
     assert "Roles from groups and SSO developer" in owner.text()
     await owner.get(f"{owner.home}/groups")
-    answer = await owner.post(f"{owner.home}/groups", group=ids.text("group", group.id), role="administrator")
+    answer = await owner.post(f"{owner.home}/groups", group=ids.encode("group", group.id), role="administrator")
     assert answer.status_code == 422
     await owner.get(f"{owner.home}/groups")
-    assert (await owner.post(f"{owner.home}/groups", group=ids.text("group", group.id), role="")).status_code == 303
+    assert (await owner.post(f"{owner.home}/groups", group=ids.encode("group", group.id), role="")).status_code == 303
     assert (await other.get(f"{owner.home}/keys")).status_code == 403
     mapped = [entry.details for entry in await recorded(service, tenant) if entry.action == "group.mapped"]
     assert mapped == [{"was": None, "role": "developer"}, {"was": "developer", "role": None}]

@@ -176,7 +176,7 @@ async def test_the_body_has_one_name_in_answers_events_and_lists(alone: Service,
     async with alone.db.write() as tx:
         await tx.execute(
             "insert into organisation_branding (organisation_id, display_name, images) values ($1, 'Shelter!', '{}')",
-            tx.ids.parse("organisation", theirs),
+            tx.ids.decode("organisation", theirs),
         )
     made = await looked(alone, api, organisationId=ours)
     assert made["organisation"] == {"name": "Shelter Fund Scotland"}

@@ -155,7 +155,7 @@ async def test_what_is_renamed_into_letters_that_are_read_is_compared(
     async with alone.db.write() as tx:
         await tx.execute(
             "update organisation set name = 'Ye Itiopia Key Mesqel' where id = $1",
-            tx.ids.parse("organisation", unscreened["organisationId"]),
+            tx.ids.decode("organisation", unscreened["organisationId"]),
         )
         await monitoring.evaluate_after_organisation_changes(
             tx, [await tx.fetchval("select organisation_id from monitoring_subscription")], "register_changed"
@@ -282,7 +282,7 @@ async def test_an_update_tells_whom_it_concerns_and_names_its_version(
 async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Service, api: Client) -> None:
     organisation = await factories.nonprofit(alone)
     live = await looked(alone, api, organisationId=organisation)
-    found = alone.db.deployment.ids.parse("organisation", organisation)
+    found = alone.db.deployment.ids.decode("organisation", organisation)
     assert found is not None
     async with alone.db.write() as tx:
         assert set(await monitoring.list_partner_ids_by_organisation(tx, [found])) == {found}
@@ -300,7 +300,7 @@ async def test_who_was_renamed_to_a_listed_name_is_looked_at_again(alone: Servic
     await lists.load(listing(1, AQSA))
     organisation = await factories.nonprofit(alone, name="Casper Relief Fund")
     live = await looked(alone, api, organisationId=organisation)
-    found = alone.db.deployment.ids.parse("organisation", organisation)
+    found = alone.db.deployment.ids.decode("organisation", organisation)
     assert found is not None
     async with alone.db.write() as tx:
         await tx.execute("update organisation set name = $2 where id = $1", found, AQSA)

@@ -44,7 +44,7 @@ async def test_the_record_of_a_new_one_and_of_a_live_one(service: Service, api: 
         "matches": [],
         "createdAt": iso_timestamp(service.clock.now()),
     }
-    assert service.db.deployment.ids.parse("monitoringsubscription", made["id"])
+    assert service.db.deployment.ids.decode("monitoringsubscription", made["id"])
     [event] = await told(service, api)
     live = await shown(api, made)
     assert live == event == {**made, "status": "live", "results": {**UNKNOWN, "complianceStatus": "pass"}}
@@ -132,7 +132,7 @@ async def test_with_a_request_that_was_accepted_it_is_live_at_once(service: Serv
     async with service.db.write() as tx:
         await tx.execute(
             "update organisation set active = false where id = $1",
-            tx.ids.parse("organisation", request["organisationId"]),
+            tx.ids.decode("organisation", request["organisationId"]),
         )
     assert (await refused(api, validationRequestId=request["id"]))[1] == f"{AREA}/organisation_not_active"
 

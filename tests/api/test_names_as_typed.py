@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from almoner.kit.scripts import scripts_in_text
+from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.postgres import PostgresServer
 from almoner.sources import get_register_source
@@ -87,7 +87,7 @@ async def accepted(world: Service, partner: Client, asked: list[tuple[str, str]]
 
 def test_they_are_of_many_countries_and_scripts() -> None:
     found = rows()
-    scripts = Counter(script for _, _, listed, *_ in found for script in scripts_in_text(listed))
+    scripts = Counter(script for _, _, listed, *_ in found for script in unicode_scripts_in_text(listed))
     assert len(found) == 60
     assert len({country for _, country, *_ in found}) >= 27
     assert len(scripts) >= 10, scripts

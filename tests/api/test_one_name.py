@@ -40,7 +40,7 @@ def names_in(record: Any, parent: str = "") -> Iterator[tuple[str, str]]:
 
 async def test_every_record_and_event_has_the_own_name(service: Service, api: Client) -> None:
     organisation = await factories.nonprofit(service, name=NAME)
-    known = service.db.deployment.ids.parse("organisation", organisation)
+    known = service.db.deployment.ids.decode("organisation", organisation)
     async with service.db.write() as tx:
         await tx.execute("update organisation set display_name = $2 where id = $1", known, SHOWN)
         await tx.execute(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import TokenRefused
+from almoner.access.operators.domain import InvalidOperatorToken
 from almoner.access.people.domain import OPERATOR_ROLES, OperatorRole, Person
 from tests.support.browsing import Browser
 from tests.support.factories import unique
@@ -40,7 +40,7 @@ async def hers(service: Service, ada: Person) -> AsyncIterator[Browser]:
 
 
 def address(service: Service, person: Person) -> str:
-    return f"{START}/{service.db.deployment.ids.text('operator', person.id)}"
+    return f"{START}/{service.db.deployment.ids.encode('operator', person.id)}"
 
 
 def words(browser: Browser) -> str:
@@ -106,12 +106,12 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
     assert (await hers.post(his, do="roles")).status_code == 422
     assert (await hers.post(his, do="deactivate")).status_code == 303
     async with service.db.write() as tx:
-        with pytest.raises(TokenRefused):
+        with pytest.raises(InvalidOperatorToken):
             await operators.authenticate(tx, secret)
         rows = await tx.fetch(
             "select action from audit_entry where subject = $1 and actor_id = $2 order by position",
-            tx.ids.text("operator", bo.id),
-            tx.ids.text("operator", ada.id),
+            tx.ids.encode("operator", bo.id),
+            tx.ids.encode("operator", ada.id),
         )
     assert [row[0] for row in rows] == [
         "operator.invited", "operator.invited_again", "operator.roles_changed", "operator.deactivated",
@@ -120,7 +120,7 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
     assert "Deactivated" in words(hers)
     assert (await hers.post(his, do="invite")).status_code == 422
     assert (await hers.get(f"{START}/nobody")).status_code == 404
-    assert (await hers.get(f"{START}/{service.db.deployment.ids.example('operator')}")).status_code == 404
+    assert (await hers.get(f"{START}/{service.db.deployment.ids.example_id('operator')}")).status_code == 404
 
 
 async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(service: Service, hers: Browser) -> None:
@@ -136,7 +136,7 @@ async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(serv
     assert found is not None
     async with service.db.write() as tx:
         person, token = await operators.authenticate(tx, found[1])
-        named = tx.ids.text("operatortoken", token.id)
+        named = tx.ids.encode("operatortoken", token.id)
     assert (person.id, token.name) == (bo.id, "laptop")
     assert found[1] not in (await his.get(page)).text
     await hers.get(page)
@@ -145,7 +145,7 @@ async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(serv
     assert (await his.post(page, {"csrf": "wrong", "do": "revoke", "token": named})).status_code == 403
     assert (await his.post(page, do="revoke", token=named)).headers["location"] == f"{page}?done=revoked"
     async with service.db.write() as tx:
-        with pytest.raises(TokenRefused, match="revoked"):
+        with pytest.raises(InvalidOperatorToken, match="revoked"):
             await operators.authenticate(tx, found[1])
     await his.close()
 
@@ -163,7 +163,7 @@ async def test_all_tokens_are_revoked_at_once_by_their_operator_or_an_administra
         assert "Revoke all tokens" not in (await browser.get(page)).text
         for secret in made:
             async with service.db.write() as tx:
-                with pytest.raises(TokenRefused, match="revoked"):
+                with pytest.raises(InvalidOperatorToken, match="revoked"):
                     await operators.authenticate(tx, secret)
     await his.close()
 

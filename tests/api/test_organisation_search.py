@@ -137,7 +137,7 @@ async def test_the_second_line_of_a_name_is_found(api: Client) -> None:
 
 async def test_what_a_body_says_of_itself_is_found(alone: Service, api: Client) -> None:
     row = (await search(api, "harbour kitchens"))["data"][0]
-    shown = alone.db.deployment.ids.parse("organisation", row["id"])
+    shown = alone.db.deployment.ids.decode("organisation", row["id"])
     assert shown is not None
     async with alone.db.write() as tx:
         own = BrandingChange(display_name="Supper Club Nantucket", description="Warm dinners for lighthouse keepers")

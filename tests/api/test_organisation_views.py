@@ -46,7 +46,7 @@ async def test_branding_falls_back_to_the_record(api: Client, publishable: Clien
             insert into organisation_branding (organisation_id, display_name, description, logo, images, primary_color)
             values ($1, 'Marram', 'Holds dunes.', 'a_logo', '{an_image}', '#0a3d2e')
             """,
-            tx.ids.parse("organisation", own),
+            tx.ids.decode("organisation", own),
         )
     shown = data(await api.get(path))
     assert shown == {
@@ -72,7 +72,7 @@ async def test_milestones_are_listed(api: Client, service: Service) -> None:
                 "insert into organisation_milestone (id, organisation_id, amount_minor, currency, reward) "
                 "values ($1, $2, $3, 'USD', 'A postcard')",
                 tx.new_id(),
-                tx.ids.parse("organisation", own),
+                tx.ids.decode("organisation", own),
                 amount,
             )
     answer = (await api.get(path, pageSize=2, direction="ASC")).json()
@@ -95,7 +95,7 @@ async def test_only_listed_nonprofits_are_receivable(service: Service, tenant: T
     async with service.db.read() as tx:
 
         async def currencies(id_: str) -> tuple[str, ...]:
-            parsed = tx.ids.parse("organisation", id_)
+            parsed = tx.ids.decode("organisation", id_)
             assert parsed is not None
             return (await organisations.get(tx, tenant.partner, parsed)).donation_currencies
 

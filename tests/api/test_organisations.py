@@ -170,7 +170,7 @@ async def test_the_second_line_of_a_name_and_the_description_are_searched(api: C
     async with service.db.write() as tx:
         await tx.execute(
             "update organisation set description = $2, search_description = $3 where id = $1",
-            tx.ids.parse("organisation", own),
+            tx.ids.decode("organisation", own),
             "Mends umbrellas: a brolligraphic workshop",
             "mends umbrellas a brolligraphic workshop",
         )
@@ -374,10 +374,10 @@ async def test_tags_filter(api: Client, service: Service) -> None:
     plain = await factories.nonprofit(service, name="Tanglewrack Aid")
     async with service.db.write() as tx:
         await tx.execute(
-            "update organisation set tag_ids = $2 where id = $1", tx.ids.parse("organisation", tagged), [tag, sub_tag]
+            "update organisation set tag_ids = $2 where id = $1", tx.ids.decode("organisation", tagged), [tag, sub_tag]
         )
         one, two, unknown = [
-            tx.ids.text(type_, id_)
+            tx.ids.encode(type_, id_)
             for type_, id_ in (("activitytag", tag), ("activitysubtag", sub_tag), ("activitytag", UUID(int=3)))
         ]
 

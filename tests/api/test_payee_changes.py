@@ -57,7 +57,7 @@ async def test_an_account_in_another_currency_after_a_check_takes_two_others(ser
     made = await verified(service, api, nonprofit)
     await settled(service, api, nonprofit)
     account = await propose(service, nonprofit, "EUR")
-    assert account.is_change
+    assert account.requires_second_approval
     assert await waits(service, api, nonprofit) == "on_hold"
     assert await approve(service, account, "two") == "proposed"
     assert await waits(service, api, nonprofit) == "on_hold"
@@ -69,7 +69,7 @@ async def test_an_account_in_another_currency_after_a_check_takes_two_others(ser
 async def test_accounts_of_several_currencies_before_any_check_are_no_change(service: Service, api: Client) -> None:
     nonprofit = await factories.nonprofit(service)
     for currency in ("USD", "EUR"):
-        assert not (await bank.account(service, nonprofit, currency)).is_change
+        assert not (await bank.account(service, nonprofit, currency)).requires_second_approval
     made = await factories.verification(service, api, organisation=nonprofit)
     await service.drain()
     assert (await shown(api, made))["checks"] == checks(registration="succeeded", bank_details="succeeded")
@@ -80,7 +80,7 @@ async def test_a_check_that_ends_between_proposal_and_approval_makes_it_a_change
     nonprofit = await factories.nonprofit(service)
     await bank.account(service, nonprofit)
     account = await propose(service, nonprofit, "EUR")
-    assert not account.is_change
+    assert not account.requires_second_approval
     made = await verified(service, api, nonprofit)
     assert await approve(service, account, "two") == "proposed"
     assert [(flag.kind, flag.status) for flag in await flags(service, made)] == [("payee_changed", "open")]
@@ -141,7 +141,7 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
         made = await bank.made(service, ours)
         if made.file is not None:  # also of what other tests have sent
             await bank.withdrawn(service, made.file)
-        ids = [service.db.deployment.ids.text("disbursement", one.id) for one in made.held]
+        ids = [service.db.deployment.ids.encode("disbursement", one.id) for one in made.held]
         return payout["id"] in ids
 
     assert not await left_out()

@@ -38,7 +38,7 @@ def pages(service: Service) -> str:
 
 @pytest.fixture
 def home(here: Setup) -> str:
-    return "/account/" + here.service.db.deployment.ids.text("partner", here.partner.id)
+    return "/account/" + here.service.db.deployment.ids.encode("partner", here.partner.id)
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ async def test_v8_an_owner_sees_and_disconnects_a_members_account(
     await connected(await at(ada), home, pages)
     there = entered(await here.sign_in())
     boss = await at(owner)
-    page = f"{home}/members/" + here.service.db.deployment.ids.text("member", ada.person.id)
+    page = f"{home}/members/" + here.service.db.deployment.ids.encode("member", ada.person.id)
     shown = await boss.get(page)
     assert f"<bdi>{evil.url}</bdi>, connected" in shown.text
     gone = await boss.post(page, do="disconnect")
@@ -159,7 +159,7 @@ async def test_v8_who_came_only_by_the_provider_can_be_invited_again_without_it(
     await here.change(ada.person, externalId="ada")
     await here.sign_in()
     boss = await at(owner)
-    page = f"{home}/members/" + here.service.db.deployment.ids.text("member", ada.person.id)
+    page = f"{home}/members/" + here.service.db.deployment.ids.encode("member", ada.person.id)
     assert "Resend invitation" not in (await boss.get(page)).text
     await boss.post(page, do="disconnect")
     assert "Resend invitation" in (await boss.get(page)).text
@@ -170,7 +170,7 @@ async def test_v8_the_last_owner_who_can_sign_in_stays_connected(here: Setup, at
     one = await at(only)
     await only.add_app()
     assert await connected(one, home, pages) == f"{home}/provider-account?done=connected"
-    page = f"{home}/members/" + here.service.db.deployment.ids.text("member", only.person.id)
+    page = f"{home}/members/" + here.service.db.deployment.ids.encode("member", only.person.id)
     await one.get(page)
     answer = await one.post(page, do="disconnect")
     assert answer.status_code == 422

@@ -150,7 +150,7 @@ async def test_an_error_is_of_the_class_of_its_code_and_names_its_reasons(
     assert tells_all(refused.value)
     assert f"{refused.value.request_id}]" in str(refused.value)
     with pytest.raises(errors.NotFoundError):
-        await client.donations.get(service.db.deployment.ids.example("donation"))
+        await client.donations.get(service.db.deployment.ids.example_id("donation"))
     async with connected(service, "nobody") as stranger:
         with pytest.raises(errors.AuthenticationError):
             await stranger.donations.list()

@@ -65,7 +65,7 @@ async def test_a_gift_goes_to_who_can_receive_it_only(service: Service, api: Cli
         "itself": first,
         "inactive": await factories.nonprofit(service, active=False),
         "not a nonprofit": await factories.nonprofit(service, types=("social_impact",)),
-        "nothing": service.db.deployment.ids.example("organisation"),
+        "nothing": service.db.deployment.ids.example_id("organisation"),
         "no id": "user_1",
         "other currency": await factories.nonprofit(service, country="USA"),
     }

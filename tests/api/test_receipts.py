@@ -17,7 +17,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import jobs as receipts_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts import store as receipts_store
-from almoner.giving.receipts.domain import Donee, DoneeProblem, Receipt
+from almoner.giving.receipts.domain import Donee, DoneeError, Receipt
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
@@ -36,7 +36,7 @@ from tests.support.service import Service, Tenant
 async def paid(service: Service, api: Client, **gift: Any) -> UUID:
     """A donation that is paid and has no receipt yet."""
     record = await factories.donation(service, api, **gift)
-    found = service.db.deployment.ids.parse("donation", record["id"])
+    found = service.db.deployment.ids.decode("donation", record["id"])
     assert found is not None
     return found
 
@@ -157,9 +157,9 @@ async def test_a_receipt_is_for_us_taxes_only_under_a_donee_of_two_operators(
             proposed_by="operator_a",
         )
         for ein, operator_ in (("123456780", "operator_b"), ("123456789", "operator_a")):
-            with pytest.raises(DoneeProblem):
+            with pytest.raises(DoneeError):
                 await receipts.approve_donee(tx, proposed, entered_ein=ein, note="n", approved_by=operator_)
-        with pytest.raises(DoneeProblem, match="proposed already"):
+        with pytest.raises(DoneeError, match="proposed already"):
             await receipts.propose_donee(
                 tx, tenant.partner, legal_name="F", ein="123456789", address="1", note="n", proposed_by="operator_c"
             )
@@ -254,7 +254,7 @@ async def test_a_gift_that_is_not_paid_gets_none(service: Service, api: Client, 
     gift = {"amount": 2500, "currencyCode": "USD", "firstName": "A", "lastName": "B", "email": "a@example.org"}
     await api.post("/v1/sandbox/simulate", {"id": opened["id"], "action": "donate", "card": "4000000000000002", **gift})
     [unpaid] = data(await api.get("/v1/donations"))
-    donation_id = service.db.deployment.ids.parse("donation", unpaid["id"])
+    donation_id = service.db.deployment.ids.decode("donation", unpaid["id"])
     assert donation_id is not None
     async with service.db.write() as tx:
         assert await receipts.issue_receipt(tx, tenant.partner, donation_id, tx.now) is None
@@ -386,7 +386,7 @@ class TestFollowing:
         received = service.clock.now()
         await service.drain()
         assert await followed(service, donation_id) == (1, "gift.next.settled", False)
-        named = service.db.deployment.ids.text("donation", donation_id)
+        named = service.db.deployment.ids.encode("donation", donation_id)
         service.clock.advance(days=2)
         await support.simulate(api, named, "settle")
         assert await followed(service, donation_id) == (2, "gift.wait.verification", False)
@@ -405,17 +405,17 @@ class TestFollowing:
         await support.simulate(api, named, "disburse")
         assert await followed(service, donation_id) == (3, None, False)
         async with service.db.read() as tx:
-            now = await receipts.load_progress(tx, donation_id, DisbursementRules())
+            now = await receipts.load_status_page_content(tx, donation_id, DisbursementRules())
         assert [step.at and (step.at - received).days for step in now.steps] == [0, 2, 3]
 
     async def test_a_gift_that_is_passed_on_names_both(self, service: Service, api: Client, tenant: Tenant) -> None:
         first, second = [await factories.nonprofit(service, name=name) for name in ("First Fund", "Second Fund")]
         donation_id = await paid(service, api, organisation=first)
         await service.drain()
-        named = service.db.deployment.ids.text("donation", donation_id)
+        named = service.db.deployment.ids.encode("donation", donation_id)
         await support.simulate(api, named, "reassign", organisationId=second)
         async with service.db.read() as tx:
-            now = await receipts.load_progress(tx, donation_id, DisbursementRules())
+            now = await receipts.load_status_page_content(tx, donation_id, DisbursementRules())
         assert (now.receipt.organisation, now.organisation.name) == ("First Fund", "Second Fund")
         assert now.organisation.number != now.receipt.register_number
         assert now.donation.reassigned_at is not None
@@ -424,11 +424,11 @@ class TestFollowing:
         donation_id = await paid(service, api)
         async with service.db.read() as tx:
             with pytest.raises(NotFound):
-                await receipts.load_progress(tx, donation_id, DisbursementRules())
+                await receipts.load_status_page_content(tx, donation_id, DisbursementRules())
 
 
 async def followed(service: Service, donation_id: UUID) -> tuple[int, str | None, bool]:
     """How many stages were reached, what is waited for, whether a payout came back."""
     async with service.db.read() as tx:
-        now = await receipts.load_progress(tx, donation_id, DisbursementRules())
+        now = await receipts.load_status_page_content(tx, donation_id, DisbursementRules())
     return sum(step.at is not None for step in now.steps), now.waiting, now.returned_at is not None

@@ -147,7 +147,9 @@ async def test_a_gift_on_its_way_to_its_nonprofit_stays(service: Service, api: C
     await verified(service, api, nonprofit)
     (payout,) = await payouts(api)
     async with service.db.write() as tx:
-        await disbursements.send_batch(tx, support.uuid_of(service, "disbursement", payout["id"]), DisbursementRules())
+        await disbursements.send_disbursement(
+            tx, support.uuid_of(service, "disbursement", payout["id"]), DisbursementRules()
+        )
     code, reasons = await back.refused(api, one)
     assert code == "donation/invalid_state"
     assert reasons == [f"the donation is in {payout['id']}, which is SENT"]
@@ -206,7 +208,7 @@ async def test_what_an_officer_has_sent_is_noted_and_nobody_is_asked(service: Se
         with suppress(RefundError):  # one name ends one refund
             async with service.db.write() as tx:
                 donation = support.uuid_of(service, "donation", gift_["id"])
-                by = {"started_by": "officer", "note": "in the dashboard", "sent_reference": called}
+                by = {"started_by": "officer", "note": "in the dashboard", "manual_refund_reference": called}
                 await refunds.begin_refund(tx, ALL_PARTNERS, donation, 100, DisbursementRules(), **by)
         assert [refund.status for refund in await back.of(service, gift_)] == ([expected] if expected else [])
     assert await asked_for(service) == before
@@ -228,7 +230,7 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
     (stored,) = await back.of(service, one)
     assert (stored.status, stored.ended_note) == ("refused", "the card is closed")
     async with service.db.write() as tx:
-        await refunds.record_sent(tx, refund.id, "tpr_late")  # has no effect any more
+        await refunds.record_refund_sent(tx, refund.id, "tpr_late")  # has no effect any more
     assert (await gift(api, one))["refundedAt"] is None
     assert (await simulate(api, one["id"], "refund", amount=10_000))["refundedAmount"] == 10_000
     assert await books.balanced(service)

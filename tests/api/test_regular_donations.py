@@ -179,7 +179,7 @@ async def test_an_agreement_names_the_day_on_which_it_is_charged_first(plan: Pla
 async def test_a_plan_is_resumed_when_its_nonprofit_can_receive_again(plan: Plan, browser: Browser) -> None:
     async def receives(active: bool) -> str:
         async with plan.service.db.write() as tx:
-            found = tx.ids.parse("organisation", plan.organisation)
+            found = tx.ids.decode("organisation", plan.organisation)
             await tx.execute("update organisation set active = $2 where id = $1", found, active)
         return text_of((await browser.open(path)).text)
 

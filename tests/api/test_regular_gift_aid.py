@@ -36,7 +36,7 @@ async def plan(service: Service, api: Client) -> Plan:
     """A plan in pounds for a British charity, with a declaration."""
     charity = await giftaid.charity(service, name=factories.unique("Thames Trust"))
     session = await factories.session(service, api, organisation=charity, currency="GBP")
-    session_id = service.db.deployment.ids.parse("donationsession", session["id"])
+    session_id = service.db.deployment.ids.decode("donationsession", session["id"])
     assert session_id is not None
     gift = DonationDetails(
         Money(2500, "GBP"),
@@ -56,7 +56,7 @@ async def plan(service: Service, api: Client) -> Plan:
         payment = await donations.unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
         assert await provider_test.pay_with_card(tx, payment, Card(CARD))
     await donations_flows.handle_provider_return(context(service), session_id)
-    name = service.db.deployment.ids.text("donationsubscription", donation.subscription_id)
+    name = service.db.deployment.ids.encode("donationsubscription", donation.subscription_id)
     return Plan(service, api, name, charity)
 
 
@@ -122,8 +122,8 @@ async def test_another_charity_needs_the_donors_word_and_has_no_declaration(
     async with service.db.write() as tx:
         await tx.execute(
             "update organisation set status_override = 'merged', active = false, succeeded_by = $2 where id = $1",
-            ids.parse("organisation", plan.organisation),
-            ids.parse("organisation", successor),
+            ids.decode("organisation", plan.organisation),
+            ids.decode("organisation", successor),
         )
     await reach(service, (await plan.record())["nextDonationAt"])
     record = await plan.record()
@@ -163,5 +163,5 @@ async def test_the_database_refuses_a_declaration_of_another_charity(service: Se
                     """,
                     plan.uuid,
                     tx.new_id(),
-                    service.db.deployment.ids.parse("organisation", other),
+                    service.db.deployment.ids.decode("organisation", other),
                 )

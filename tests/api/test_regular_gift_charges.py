@@ -130,7 +130,7 @@ async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Ser
     assert len(await plan.gifts()) == 2
     assert (await plan.events()).count("payment_failed") == 1
     work, gift = context(service), (await plan.gifts())[1]
-    donation_id = service.db.deployment.ids.parse("donation", gift["id"])
+    donation_id = service.db.deployment.ids.decode("donation", gift["id"])
     assert donation_id is not None
     before = await plan.method()
     url = await donations_flows.create_later_donation_payment_page(work, donation_id)
@@ -138,8 +138,8 @@ async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Ser
     async with service.db.write() as tx:
         attempt = await payments.current_attempt(tx, donation_id)
         assert attempt is not None
-        assert attempt.provider_payment is not None
-        assert await provider_test.pay_with_card(tx, attempt.provider_payment, Card(CARD))
+        assert attempt.provider_payment_id is not None
+        assert await provider_test.pay_with_card(tx, attempt.provider_payment_id, Card(CARD))
     await donations_flows.refresh_payment(work, attempt.id)
     assert await donations_flows.create_later_donation_payment_page(work, donation_id) is None
     record = await plan.record()
@@ -200,7 +200,7 @@ async def test_a_plan_moves_to_the_successor_when_its_donor_agrees(
     organisation, successor = await factories.nonprofit(service), await factories.nonprofit(service)
     plan = await begin_plan(service, api, organisation=organisation)
     async with service.db.write() as tx:
-        ids = [tx.ids.parse("organisation", one) for one in (organisation, successor)]
+        ids = [tx.ids.decode("organisation", one) for one in (organisation, successor)]
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
@@ -219,7 +219,7 @@ async def test_an_erased_user_is_charged_nothing_and_forgotten(service: Service,
     user = data(await api.post("/v1/users"))["id"]
     plan = await begin_plan(service, api, userId=user)
     async with service.db.write() as tx:
-        await tx.execute("update giving_user set deleted_at = $2 where id = $1", tx.ids.parse("user", user), tx.now)
+        await tx.execute("update giving_user set deleted_at = $2 where id = $1", tx.ids.decode("user", user), tx.now)
     await reach(service, (await plan.record())["nextDonationAt"])
     record = await plan.record()
     assert (record["status"], record["cancellationReason"]) == ("cancelled", "donor_erased")
@@ -233,7 +233,7 @@ async def test_an_erased_user_is_forgotten_at_once_in_every_state(service: Servi
     plan = await begin_plan(service, api, userId=user)
     await plan.does("pause" if state == "paused" else "cancel")
     async with service.db.write() as tx:
-        await tx.execute("update giving_user set deleted_at = $2 where id = $1", tx.ids.parse("user", user), tx.now)
+        await tx.execute("update giving_user set deleted_at = $2 where id = $1", tx.ids.decode("user", user), tx.now)
     await service.drain()
     record = await plan.record()
     reason = "donor_erased" if state == "paused" else "partner"
@@ -246,7 +246,7 @@ async def test_a_plan_of_a_merged_nonprofit_is_proposed_when_the_register_change
     other = await begin_plan(service, plan.api, organisation=plan.organisation)
     await other.does("pause")
     async with service.db.write() as tx:
-        ids = [tx.ids.parse("organisation", name) for name in (plan.organisation, successor)]
+        ids = [tx.ids.decode("organisation", name) for name in (plan.organisation, successor)]
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
@@ -266,7 +266,7 @@ async def test_a_plan_that_fails_keeps_no_other_from_being_proposed(service: Ser
     successor = await factories.nonprofit(service)
     other = await begin_plan(service, plan.api, organisation=plan.organisation)
     async with service.db.write() as tx:
-        ids = [tx.ids.parse("organisation", name) for name in (plan.organisation, successor)]
+        ids = [tx.ids.decode("organisation", name) for name in (plan.organisation, successor)]
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
@@ -328,7 +328,7 @@ async def test_a_due_charge_costs_few_statements(service: Service, plan: Plan) -
             assert await charging.process_due_subscriptions(tx) == 1
             [payment] = await tx.fetch("select id from payment where status = 'starting' and off_session")
         opened = len(asked)
-        await donations_flows.finish_payment(PaymentContext(db, provider), payment["id"])
+        await donations_flows.charge_or_recover_payment(PaymentContext(db, provider), payment["id"])
     finally:
         await db.close()
     assert len(await plan.paid_on()) == 2

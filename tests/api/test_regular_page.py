@@ -86,7 +86,7 @@ async def test_the_first_gift_begins_a_plan_with_what_the_donor_saw_and_agreed_t
     }
     (gift,) = await gifts(street)
     assert gift["subscription"] == {"initial": True, "id": plan["id"]}
-    uuid = street.service.db.deployment.ids.parse("donationsubscription", plan["id"])
+    uuid = street.service.db.deployment.ids.decode("donationsubscription", plan["id"])
     assert uuid is not None
     async with street.service.db.read() as tx:
         found = await donation_subscriptions.find_agreement(tx, uuid)

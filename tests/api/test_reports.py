@@ -68,7 +68,7 @@ async def live_a_month(service: Service, tenant: Tenant) -> None:
     other = await factories.nonprofit(service)
     await service.drain()
     async with service.db.write() as tx:
-        donation, to = tx.ids.parse("donation", moved["id"]), tx.ids.parse("organisation", other)
+        donation, to = tx.ids.decode("donation", moved["id"]), tx.ids.decode("organisation", other)
         assert donation is not None
         assert to is not None
         await reassignments.reassign_donation(

@@ -169,8 +169,8 @@ async def test_where_others_reach_the_sandbox_the_mailbox_opens_by_a_partners_li
         assert "Mine" in page.text
         assert "Theirs" not in page.text
         other = address.replace(
-            service.db.deployment.ids.text("partner", tenant.partner.id),
-            service.db.deployment.ids.text("partner", stranger.partner.id),
+            service.db.deployment.ids.encode("partner", tenant.partner.id),
+            service.db.deployment.ids.encode("partner", stranger.partner.id),
         )
         assert (await browser.get(other, headers={"Cookie": cookie})).status_code == 404
         await browser.close()

@@ -62,7 +62,7 @@ async def test_k6_a_key_without_the_scope_opens_nothing(service: Service, tenant
 
 async def test_k6_keys_work_while_the_partner_may_use_scim(service: Service, tenant: Tenant, tmp_path: Path) -> None:
     almoner = in_process(service, tmp_path, await operator(service, "administrator"))
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     async with ScimClient.of(service, await service.key(tenant.partner, "scim")) as client:
         assert (await client.get("/Users")).status_code == 200
     assert await almoner("partners", "scim", partner, "--off") == (0, f"SCIM is off for {tenant.name}\n")

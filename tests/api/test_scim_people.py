@@ -21,7 +21,7 @@ OFF = {"op": "Replace", "path": "active", "value": "False"}
 async def person_of(service: Service, tenant: Tenant, record: dict[str, Any]) -> Person:
     """The member behind a user."""
     async with service.db.read() as tx:
-        id_ = tx.ids.parse("member", record["id"])
+        id_ = tx.ids.decode("member", record["id"])
         assert id_ is not None
         return await people.get(tx, member_realm(tenant.partner), id_)
 
@@ -75,7 +75,7 @@ async def test_a_group_gives_its_role_to_those_in_it_alone(service: Service, ten
 
     assert await roles(ada) == set()  # a group gives nothing by its name
     async with service.db.write() as tx:
-        id_ = tx.ids.parse("group", team["id"])
+        id_ = tx.ids.decode("group", team["id"])
         assert id_ is not None
         await members.map_group_to_role(tx, tenant.partner, id_, "finance", OPERATOR)
     assert (await roles(ada), await roles(grace)) == ({"finance"}, set())

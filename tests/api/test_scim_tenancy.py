@@ -121,11 +121,11 @@ async def test_k10_operators_are_nobodys_members(service: Service, tenant: Tenan
         await tx.execute(
             "insert into person (id, realm, profile, version, created_at, updated_at) values ($1, $2, $3, 1, $4, $4)",
             operator,
-            tx.ids.parse("partner", tx.ids.text("partner", type(operator)(int=0))),
+            tx.ids.decode("partner", tx.ids.encode("partner", type(operator)(int=0))),
             {"userName": f"operator-{operator}"},
             tx.now,
         )
-        text = tx.ids.text("member", operator)
+        text = tx.ids.encode("member", operator)
     refused(await scim.get(f"/Users/{text}"), 404)
     refused(await scim.delete(f"/Users/{text}"), 404)
     assert await scim.names() == []

@@ -50,7 +50,7 @@ async def test_v8_who_comes_into_a_group_and_who_goes_is_told(
     team = await scim.new_group("Owners", a)
     path = f"/Groups/{team['id']}"
     async with service.db.write() as tx:
-        id_ = tx.ids.parse("group", team["id"])
+        id_ = tx.ids.decode("group", team["id"])
         assert id_ is not None
         await members.map_group_to_role(tx, tenant.partner, id_, "owner", BY)
     for operations in (

@@ -11,8 +11,13 @@ from starlette.responses import JSONResponse
 from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import InvalidProviderSettings, NoSuchProvider, SsoRefusalReason, SsoRefused
-from almoner.access.sso.service.oidc_flow import SignInResult
+from almoner.access.sso.domain import (
+    InvalidIdentityProviderSettings,
+    NoSuchIdentityProvider,
+    SsoRefusalReason,
+    SsoRefused,
+)
+from almoner.access.sso.service.oidc_flow import CallbackResult
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -181,13 +186,13 @@ async def test_who_comes_six_times_at_once_becomes_one_member(here: Setup, evil:
     await here.set_up(evil.url, creates_members=True)
     evil.person |= {"preferred_username": "ada", "groups": ["staff"]}
     outcomes = await asyncio.gather(*(here.sign_in() for _ in range(6)), return_exceptions=True)
-    arrivals = [one for one in outcomes if isinstance(one, SignInResult)]
+    arrivals = [one for one in outcomes if isinstance(one, CallbackResult)]
     assert len({entered(one).person.id for one in arrivals}) == 1
     assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} <= {
         SsoRefusalReason.NAME_TAKEN,
         SsoRefusalReason.USED,
     }
-    assert {type(one) for one in outcomes} <= {SignInResult, SsoRefused}
+    assert {type(one) for one in outcomes} <= {CallbackResult, SsoRefused}
     assert (await here.count("person"), await here.count("sign_on_identity")) == (1, 1)
     assert await here.count("sign_in") == len(arrivals)
 
@@ -294,7 +299,7 @@ async def test_what_an_owner_cannot_set_up(
 ) -> None:
     async with here.service.db.write() as tx:
         await sso.remove_provider(tx, BY, here.partner)
-    with pytest.raises(InvalidProviderSettings) as caught:
+    with pytest.raises(InvalidIdentityProviderSettings) as caught:
         await here.set_up(**{"issuer": evil.url, **wrong})
     assert any(told in reason for reason in caught.value.reasons)
 
@@ -304,7 +309,7 @@ async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: 
     assert sealed is not None
     assert forged.SECRET.encode() not in sealed
     assert (await here.set_up(evil.url, secret=None)).sealed_secret == sealed
-    with pytest.raises(InvalidProviderSettings, match="secret again"):
+    with pytest.raises(InvalidIdentityProviderSettings, match="secret again"):
         await here.set_up("http://localhost:9", secret=None)
     changes = [details for action, details in await here.actions() if action == "provider.changed"]
     assert [change["secretChanged"] for change in changes] == [True, False]
@@ -315,5 +320,5 @@ async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: 
         assert offer.name == "Example ID"
         await sso.remove_provider(tx, BY, here.partner)
         assert await sso.find_sso_option(tx, here.partner) is None
-        with pytest.raises(NoSuchProvider):
+        with pytest.raises(NoSuchIdentityProvider):
             await sso.remove_provider(tx, BY, here.partner)

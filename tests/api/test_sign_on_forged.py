@@ -10,7 +10,7 @@ from joserfc.jwk import RSAKey
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from almoner.access.sso.domain import NoSuchProvider, SsoRefusalReason, SsoRefused
+from almoner.access.sso.domain import NoSuchIdentityProvider, SsoRefusalReason, SsoRefused
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import KEY, OTHER_KEY, HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -70,7 +70,7 @@ async def test_a_state_counts_once_however_many_come_back_with_it(here: Setup) -
     away = await here.begin()
     query = await visit(away.url)
     outcomes = await asyncio.gather(*(here.finish(away, query) for _ in range(6)), return_exceptions=True)
-    assert [type(outcome).__name__ for outcome in outcomes].count("SignInResult") == 1
+    assert [type(outcome).__name__ for outcome in outcomes].count("CallbackResult") == 1
     assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} == {SsoRefusalReason.USED}
     assert await here.count("sign_in") == 1
     assert (await refused(here, here.finish(away, query))).reason is SsoRefusalReason.USED
@@ -112,7 +112,7 @@ async def test_a_provider_that_changed_meanwhile_is_refused(here: Setup, evil: H
     assert (await refused(here, here.finish(away, query))).reason is SsoRefusalReason.CHANGED
     assert evil.token_requests == []
     await here.set_up(evil.url, enabled=False)
-    with pytest.raises(NoSuchProvider):
+    with pytest.raises(NoSuchIdentityProvider):
         await here.begin()
 
 

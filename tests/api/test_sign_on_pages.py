@@ -11,7 +11,7 @@ from almoner.access.people import service as all_people
 from almoner.access.people.domain import Realm, member_realm
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import ProviderSettings
+from almoner.access.sso.domain import IdentityProviderSettings
 from tests.support import people
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import CLIENT, hostile_provider
@@ -38,7 +38,7 @@ def realm(tenant: Tenant) -> Realm:
 async def home(service: Service, tenant: Tenant, provider: OpenIdProvider) -> str:
     """The pages of a partner whose provider is set up."""
     await set_up(service, tenant, provider.issuer)
-    return "/account/" + service.db.deployment.ids.text("partner", tenant.partner.id)
+    return "/account/" + service.db.deployment.ids.encode("partner", tenant.partner.id)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ async def set_up(service: Service, tenant: Tenant, issuer: str, **changed: Any) 
     wanted = {"groups_claim": "groups", "roles": {"staff": "finance"}, **changed}
     async with service.db.write() as tx:
         await sso.save_provider(
-            tx, BY, tenant.partner, ProviderSettings("Example ID", issuer, CLIENT, "secret", **wanted)
+            tx, BY, tenant.partner, IdentityProviderSettings("Example ID", issuer, CLIENT, "secret", **wanted)
         )
 
 
@@ -152,7 +152,7 @@ async def test_strangers_and_other_browsers_are_told_what_to_do(
 async def test_what_a_provider_says_is_shown_as_text(service: Service, browser: Open, tenant: Tenant) -> None:
     async with hostile_provider(service.clock) as evil:
         await set_up(service, tenant, evil.url)
-        home = "/account/" + service.db.deployment.ids.text("partner", tenant.partner.id)
+        home = "/account/" + service.db.deployment.ids.encode("partner", tenant.partner.id)
         evil.back = {"error": "access_denied", "error_description": "<script>alert(1)</script>"}
         one = browser()
         away = await one.get(f"{home}/sign-on")
@@ -189,7 +189,7 @@ async def test_an_invitation_is_accepted_at_the_provider_by_who_holds_its_link(
 async def test_who_signs_in_there_proves_there_that_it_is_still_they(
     service: Service, browser: Open, tenant: Tenant, realm: Realm
 ) -> None:
-    home = "/account/" + service.db.deployment.ids.text("partner", tenant.partner.id)
+    home = "/account/" + service.db.deployment.ids.encode("partner", tenant.partner.id)
     async with hostile_provider(service.clock) as own:
         await set_up(service, tenant, own.url)
         await member(service, realm, "ada@example.org", external="ada")
@@ -233,7 +233,7 @@ async def through(url: str) -> str:
 
 
 async def test_without_a_provider_there_is_no_way_to_one(service: Service, browser: Open, tenant: Tenant) -> None:
-    home = "/account/" + service.db.deployment.ids.text("partner", tenant.partner.id)
+    home = "/account/" + service.db.deployment.ids.encode("partner", tenant.partner.id)
     one = browser()
     assert "/sign-on" not in (await one.get(f"{home}/sign-in")).text
     assert (await one.get(f"{home}/sign-on")).status_code == 404
@@ -256,7 +256,7 @@ async def owner(service: Service, realm: Realm, one: Browser, home: str) -> None
 async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
     service: Service, browser: Open, tenant: Tenant, realm: Realm, provider: OpenIdProvider
 ) -> None:
-    home = "/account/" + service.db.deployment.ids.text("partner", tenant.partner.id)
+    home = "/account/" + service.db.deployment.ids.encode("partner", tenant.partner.id)
     one = browser()
     await owner(service, realm, one, home)
     page = await one.get(f"{home}/provider")

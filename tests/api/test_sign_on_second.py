@@ -7,7 +7,7 @@ import pytest
 
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, SecondFactorTicketExpired
+from almoner.access.sign_ins.domain import NewSignIn, PendingSecondFactor, SecondFactorTicketExpired
 from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.access.sso.service import identities
 from tests.support.browsing import Browser
@@ -44,11 +44,11 @@ async def ada(here: Setup) -> Account:
     return made
 
 
-async def needed(here: Setup) -> SecondFactorRequired:
+async def needed(here: Setup) -> PendingSecondFactor:
     """Back from the provider, with no sign-in."""
     before = await here.count("sign_in")
     arrival = await here.sign_in()
-    assert isinstance(arrival.entered, SecondFactorRequired)
+    assert isinstance(arrival.entered, PendingSecondFactor)
     assert await here.count("sign_in") == before
     return arrival.entered
 
@@ -62,7 +62,7 @@ async def is_owner(here: Setup, one: NewSignIn) -> bool:
 async def test_v8_the_code_is_asked_after_the_provider(here: Setup, ada: Account) -> None:
     await ada.add_app()
     ticket = (await needed(here)).ticket
-    one = await sign_in_methods.sign_in_by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+    one = await sign_in_methods.sign_in_by_second_factor_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
     assert one.sign_in.method == "provider"
     assert await is_owner(here, one)
 
@@ -72,7 +72,7 @@ async def test_v8_a_recovery_code_stands_in_for_it(here: Setup, ada: Account) ->
     async with here.service.db.write() as tx:
         codes = await account.create_recovery_codes(tx, ada.person, ada.home)
     ticket = (await needed(here)).ticket
-    one = await sign_in_methods.sign_in_by_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
+    one = await sign_in_methods.sign_in_by_second_factor_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
     assert one.sign_in.method == "provider"
     assert [subject for subject, _ in await ada.mails() if subject.startswith("Recovery code used")]
 
@@ -107,13 +107,13 @@ async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: Setup, ada: Ac
     async with here.service.db.write() as tx:
         await identities.unlink_accounts(tx, ada.person, BY)
     with pytest.raises(SecondFactorTicketExpired):
-        await sign_in_methods.sign_in_by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
 
 
 async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(here: Setup, ada: Account) -> None:
     ours = here.service.db.deployment
     pages = ours.base_urls.pages
-    home = "/account/" + ours.ids.text("partner", here.partner.id)
+    home = "/account/" + ours.ids.encode("partner", here.partner.id)
     browser = Browser(here.service.app, pages)
     try:
         away = await browser.get(f"{home}/sign-on?next={home}/members")

@@ -14,7 +14,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Method, NewSignIn
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import InvalidProviderSettings, LastSignInMethodRequired, SsoRefusalReason
+from almoner.access.sso.domain import InvalidIdentityProviderSettings, LastSignInMethodRequired, SsoRefusalReason
 from almoner.access.sso.service import identities
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -213,7 +213,7 @@ async def test_what_no_database_can_hold_beside_the_subject_is_left_out(here: Se
 async def test_what_no_database_can_hold_is_no_setting(
     here: Setup, evil: HostileProvider, wrong: dict[str, Any]
 ) -> None:
-    with pytest.raises(InvalidProviderSettings):
+    with pytest.raises(InvalidIdentityProviderSettings):
         await here.set_up(evil.url, **wrong)
 
 
@@ -241,6 +241,6 @@ async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None
     await here.sign_in()
     async with here.service.db.write() as tx:
         with pytest.raises(LastSignInMethodRequired):
-            await identities.unlink_accounts_if_other_method(tx, ada.person, BY)
+            await identities.unlink_accounts_unless_last_method(tx, ada.person, BY)
         assert len(await identities.list_by_person(tx, ada.person)) == 1
         assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

@@ -66,7 +66,7 @@ async def noted(empty_database: TestDatabase) -> AsyncIterator[Service]:
 async def test_every_page_and_email_says_who_runs_the_service(noted: Service, tmp_path: Path) -> None:
     tenant = await noted.tenant()
     almoner = in_process(noted, tmp_path, await operator(noted, "administrator"))
-    partner = noted.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = noted.db.deployment.ids.encode("partner", tenant.partner.id)
     status, printed = await almoner(
         "partners", "links", partner, "--website", "https://shop.example/", "--privacy", "https://shop.example/p"
     )
@@ -99,6 +99,6 @@ async def test_a_link_that_cannot_be_shown_is_refused(
     service: Service, tenant: Tenant, tmp_path: Path, option: str, value: str, said: str
 ) -> None:
     almoner = in_process(service, tmp_path, await operator(service, "administrator"))
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     status, printed = await almoner("partners", "links", partner, option, value)
     assert (status, said in " ".join(printed.split())) == (2, True), printed

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.refunds import flows as refunds_flows
-from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch_payout_reports
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone
@@ -58,7 +58,7 @@ async def paid_out(giving: AtStripe) -> bool:
     service = giving.giving.service
     giving.stripe.account.pay_out()
     assert isinstance(
-        await fetch_reports(giving.stripe.provider.payout_report_reader(), JobContext(service.db), JOB), JobDone
+        await fetch_payout_reports(giving.stripe.provider.payout_report_source(), JobContext(service.db), JOB), JobDone
     )
     await service.drain()
     await bank.sent(service)

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import Mismatch
-from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
+from almoner.giving.accounting.settlements.domain import MismatchReason
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch_payout_reports
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone
 from tests.support.client import Client
@@ -20,7 +20,7 @@ from tests.support.stripe_account import Thing
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
 
 DAYS = 30
-Fault = Callable[["Month", AtStripe], tuple[str, Mismatch]]
+Fault = Callable[["Month", AtStripe], tuple[str, MismatchReason]]
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ class Month:
 
     def __init__(self, stripe: Stripe) -> None:
         self.account = stripe.account
-        self.wrong: Counter[tuple[str, Mismatch]] = Counter()
+        self.wrong: Counter[tuple[str, MismatchReason]] = Counter()
         self.right = 0
 
     def charge_line(self, giving: AtStripe) -> Thing:
@@ -56,64 +56,64 @@ class Month:
         return self.account.balance[charge["balance_transaction"]]
 
 
-def other_amount(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def other_amount(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     line = month.charge_line(giving)
     line["amount"] += 1
     line["net"] += 1
-    return giving.session["id"], Mismatch.OTHER_AMOUNT
+    return giving.session["id"], MismatchReason.OTHER_AMOUNT
 
 
-def other_currency(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def other_currency(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     month.charge_line(giving)["currency"] = "eur"
-    return giving.session["id"], Mismatch.OTHER_CURRENCY
+    return giving.session["id"], MismatchReason.OTHER_CURRENCY
 
 
-def refunded_by_hand(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def refunded_by_hand(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     month.account.new_refund({"payment_intent": giving.session["payment_intent"]})
     month.right += 1
-    return giving.session["id"], Mismatch.NOT_REFUNDED
+    return giving.session["id"], MismatchReason.NOT_REFUNDED
 
 
-def disputed_unheard(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def disputed_unheard(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     month.account.open_dispute(giving.session["id"])
     month.account.notices.clear()
     month.right += 1
-    return giving.session["id"], Mismatch.NOT_DISPUTED
+    return giving.session["id"], MismatchReason.NOT_DISPUTED
 
 
-def stripes_own_fee(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def stripes_own_fee(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     month.right += 1
     return month.account._book("stripe_fee", -700, 0, "usd", next(iter(month.account.charges))), (
-        Mismatch.UNKNOWN_PAYMENT
+        MismatchReason.UNKNOWN_PAYMENT
     )
 
 
-def strangers_payment(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def strangers_payment(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     price = {"quantity": 1, "price_data": {"currency": "usd", "unit_amount": 900}}
     urls = {"success_url": "https://shop.example", "cancel_url": "https://shop.example"}
     made = month.account.new_session({"mode": "payment", "line_items": [price], **urls})
     month.account.pay_with_card(made["id"])
     month.account.notices.clear()
     month.right += 1
-    return made["payment_intent"], Mismatch.UNKNOWN_PAYMENT
+    return made["payment_intent"], MismatchReason.UNKNOWN_PAYMENT
 
 
-def failed_after_all(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def failed_after_all(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     charge = month.account.paid_charge(giving.session["payment_intent"])
     assert charge is not None
     month.account._book("payment_failure_refund", -charge["amount"], 0, charge["currency"], charge["id"])
     month.right += 1
-    return giving.session["id"], Mismatch.NOT_REFUNDED
+    return giving.session["id"], MismatchReason.NOT_REFUNDED
 
 
-def refunded_and_disputed(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+def refunded_and_disputed(month: Month, giving: AtStripe) -> tuple[str, MismatchReason]:
     found = refunded_by_hand(month, giving)
     charge = month.account.paid_charge(giving.session["payment_intent"])
     assert charge is not None
     charge["amount_refunded"] = 0  # the bank draws all of it, whatever went back before
     month.account.open_dispute(giving.session["id"])
     month.account.notices.clear()
-    month.wrong[giving.session["id"], Mismatch.NOT_DISPUTED] += 1
+    month.wrong[giving.session["id"], MismatchReason.NOT_DISPUTED] += 1
     return found
 
 
@@ -157,7 +157,8 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(
     job = FETCH.decode(Job(0, FETCH.name, {}, attempt=1, failures=0, due_at=stripe.service.clock.now(), lane=None))
     for _ in range(2):
         assert (
-            await fetch_reports(stripe.provider.payout_report_reader(), JobContext(stripe.service.db), job) == JobDone()
+            await fetch_payout_reports(stripe.provider.payout_report_source(), JobContext(stripe.service.db), job)
+            == JobDone()
         )
     async with stripe.service.db.read() as tx:
         found = await settlements.list_unmatched_lines(tx, 10_000)
@@ -176,7 +177,7 @@ async def happen(month: Month, giving: AtStripe, kind: Fault | str | None, again
     """One gift's day: its notice is heard, and what is planned for it goes wrong."""
     if kind == UNHEARD:
         month.account.notices.clear()
-        month.wrong[giving.session["id"], Mismatch.NOT_PAID] += 1
+        month.wrong[giving.session["id"], MismatchReason.NOT_PAID] += 1
         return
     assert await giving.deliver() == [204]
     if callable(kind):
@@ -192,8 +193,8 @@ def pay_again(month: Month, lines: list[Thing]) -> None:
     for line in lines:
         number = month.account._book("charge", line["amount"], line["fee"], line["currency"], line["source"])
         if line["payout"] is None:  # both are in one payout
-            month.wrong[number, Mismatch.UNKNOWN_PAYMENT] += 1
+            month.wrong[number, MismatchReason.UNKNOWN_PAYMENT] += 1
             continue
         charge = month.account.charges[line["source"]]
         session = month.account.session_of(charge["payment_intent"])
-        month.wrong[session["id"], Mismatch.SETTLED_BEFORE] += 1
+        month.wrong[session["id"], MismatchReason.SETTLED_BEFORE] += 1

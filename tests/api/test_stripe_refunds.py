@@ -49,7 +49,7 @@ async def waiting(giving: AtStripe) -> list[tuple[object, str | None]]:
     """Those of this gift that wait for a person, and why."""
     gift = await back.of(giving.giving.service, (await giving.giving.donations())[0])
     async with giving.giving.service.db.read() as tx:
-        found = await refunds.list_unresolved_refunds(tx, 1000)
+        found = await refunds.list_unresolved(tx, 1000)
         assert await refunds.count_unresolved(tx) >= len(found)
     own = {one.id for one in gift}
     return [(one.id, one.ended_note) for one in found if one.id in own]
@@ -163,7 +163,7 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
     job = refunds.REFRESH.decode(Job(0, "refunds.refresh", payload, 1, 0, service.clock.now(), None))
     assert isinstance(await refresh_refund(stripe.provider, JobContext(service.db), job), JobRetry)
     async with service.db.write() as tx:
-        await refunds.record_sent(tx, refund.id, made.id)  # its answer said that it is pending
+        await refunds.record_refund_sent(tx, refund.id, made.id)  # its answer said that it is pending
     assert await refresh_refund(stripe.provider, JobContext(service.db), job) == JobDone()
     assert await waiting(giving) == [(refund.id, "failed: lost_or_stolen_card")]
 

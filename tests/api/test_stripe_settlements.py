@@ -7,8 +7,8 @@ import pytest
 
 from almoner.giving.accounting.settlements import jobs as settlements_jobs
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import Mismatch, UnmatchedLine
-from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
+from almoner.giving.accounting.settlements.domain import MismatchReason, UnmatchedSettlementLine
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch_payout_reports
 from almoner.kit.money import Money
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone, JobRetry
@@ -49,12 +49,12 @@ async def paid(stripe: Stripe, api: Client, amount: int = 2500) -> AtStripe:
 
 async def fetched(stripe: Stripe) -> JobDone | JobRetry:
     """The job, once."""
-    result = await fetch_reports(stripe.provider.payout_report_reader(), JobContext(stripe.service.db), JOB)
+    result = await fetch_payout_reports(stripe.provider.payout_report_source(), JobContext(stripe.service.db), JOB)
     assert isinstance(result, JobDone | JobRetry)
     return result
 
 
-async def unbooked(stripe: Stripe) -> list[UnmatchedLine]:
+async def unbooked(stripe: Stripe) -> list[UnmatchedSettlementLine]:
     async with stripe.service.db.read() as tx:
         return await settlements.list_unmatched_lines(tx, 100)
 
@@ -67,7 +67,7 @@ async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: St
         assert await fetched(stripe) == JobDone()
     assert await unbooked(stripe) == []
     async with stripe.service.db.read() as tx:
-        (settlement,) = await settlements.newest_settlements(tx, 10)
+        (settlement,) = await settlements.list_newest(tx, 10)
         settled = await tx.fetch("select amount_minor, settled_minor from donation order by amount_minor")
         reported = await tx.fetchval("select count(*) from event where type = 'donation.settled'")
     assert (settlement.reference, settlement.lines, settlement.matched) == (payout["id"], 3, 3)
@@ -86,12 +86,16 @@ async def test_m7_pages_of_transactions_and_of_payouts_are_read_to_their_end(str
         account.pay_out()
         account._book("stripe_fee", -5, 0, "usd", next(iter(account.charges)))
     assert (
-        len(await stripe.provider.payout_report_reader().list_payouts(stripe.service.clock.now() - timedelta(days=1)))
+        len(
+            await stripe.provider.payout_report_source().list_payout_references(
+                stripe.service.clock.now() - timedelta(days=1)
+            )
+        )
         == 13
     )
     assert await fetched(stripe) == JobDone()
     async with stripe.service.db.read() as tx:
-        oldest = (await settlements.newest_settlements(tx, 200))[-1]
+        oldest = (await settlements.list_newest(tx, 200))[-1]
     assert (oldest.lines, oldest.matched) == (13, 1)
 
 
@@ -113,9 +117,9 @@ async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, 
     assert await fetched(stripe) == JobDone()
     found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
     assert {name: stored.reason for name, stored in found.items()} == {
-        intent["id"]: Mismatch.UNKNOWN_PAYMENT,
-        fee: Mismatch.UNKNOWN_PAYMENT,
-        giving.session["id"]: Mismatch.NOT_DISPUTED,
+        intent["id"]: MismatchReason.UNKNOWN_PAYMENT,
+        fee: MismatchReason.UNKNOWN_PAYMENT,
+        giving.session["id"]: MismatchReason.NOT_DISPUTED,
     }
     assert found[fee].line.signed_net == -150
 
@@ -129,9 +133,9 @@ async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_list
     payout = stripe.account.pay_out()
     assert await fetched(stripe) == JobDone()
     (listed,) = await unbooked(stripe)
-    assert (listed.stored.line.payment, listed.stored.reason) == (number, Mismatch.UNKNOWN_PAYMENT)
+    assert (listed.stored.line.payment, listed.stored.reason) == (number, MismatchReason.UNKNOWN_PAYMENT)
     async with stripe.service.db.read() as tx:
-        (settlement,) = await settlements.newest_settlements(tx, 10)
+        (settlement,) = await settlements.list_newest(tx, 10)
     assert (settlement.lines, settlement.matched, settlement.net_minor) == (2, 1, payout["amount"])
 
 
@@ -161,7 +165,7 @@ async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Strip
     stripe.account.pay_out()
     assert await fetched(stripe) == JobDone()
     (one,) = await unbooked(stripe)
-    assert one.stored.reason is Mismatch.NOT_PAID
+    assert one.stored.reason is MismatchReason.NOT_PAID
     assert (await giving.send(late)).status_code == 204
     async with stripe.service.db.write() as tx:
         await settlements.recheck_unmatched_lines(tx, tx.now + timedelta(days=1))
@@ -189,7 +193,7 @@ async def test_a_lost_answer_is_asked_for_again(stripe: Stripe, partner: Client)
 
 
 async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe, partner: Client) -> None:
-    (schedule,) = settlements_jobs.report_tasks.bind(stripe.provider.payout_report_reader()).schedules
+    (schedule,) = settlements_jobs.report_tasks.bind(stripe.provider.payout_report_source()).schedules
     db = stripe.service.db
     async with db.read() as tx:
         assert await schedule.due_at(tx) is None

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 
 PATH = "/v1/validation-submission-configurations"
-TAG = Ids(sandbox=True).text("activitysubtag", SUB_TAGS["AR301"].id)
+TAG = RecordIdCodec(sandbox=True).encode("activitysubtag", SUB_TAGS["AR301"].id)
 QUESTION = {"id": "use", "type": "short_text", "required": True, "labels": {"en": "Where?", "de": "Wo?"}}
 ANSWERS = [{"value": "a", "labels": {"en": "A"}}, {"value": "b", "labels": {"en": "B"}}]
 CHOICE = {
@@ -120,7 +120,7 @@ async def test_changes_are_told_inside(api: Client, service: Service) -> None:
                 await tx.fetchval(
                     "select count(*) from internal_event where type = 'internal.configuration_changed' "
                     "and position($1 in convert_from(payload, 'utf8')) > 0",
-                    str(tx.ids.parse("hostedconfiguration", made["id"])),
+                    str(tx.ids.decode("hostedconfiguration", made["id"])),
                 )
             )
 

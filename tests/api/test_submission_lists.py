@@ -86,7 +86,7 @@ async def test_a_body_is_found_by_its_names_and_its_number(service: Service, api
     async with service.db.write() as tx:
         await tx.execute(
             "insert into organisation_branding (organisation_id, display_name) values ($1, 'Bright New Name')",
-            tx.ids.parse("organisation", organisation),
+            tx.ids.decode("organisation", organisation),
         )
     plain = await configured(api, "compliance")
     await applied(api, organisationId=organisation, configurationId=plain)

@@ -31,7 +31,7 @@ async def code_of(api: Client, **body: Any) -> str:
 async def test_organisation_not_found(service: Service, api: Client, other: Client) -> None:
     theirs = data(await other.get("/v1/organisations", query="no such thing"))
     assert theirs == []
-    unknown = service.db.deployment.ids.example("organisation")
+    unknown = service.db.deployment.ids.example_id("organisation")
     for text in (unknown, "organisation_1", f"{unknown}-complianceStatus:pass", "x" * 500):
         code, reasons = await refused(api, **ADA, organisationId=text)
         assert (code, reasons) == (
@@ -49,7 +49,7 @@ async def test_organisation_not_active(service: Service, api: Client) -> None:
 
 async def test_validation_request_not_found(service: Service, api: Client, other: Client) -> None:
     theirs = (await requested(other))["id"]
-    for text in (theirs, service.db.deployment.ids.example("validationrequest"), "nothing"):
+    for text in (theirs, service.db.deployment.ids.example_id("validationrequest"), "nothing"):
         assert await code_of(api, **ADA, validationRequestId=text) == "validation_request_not_found"
 
 
@@ -69,7 +69,7 @@ async def test_invalid_sub_tags(service: Service, api: Client) -> None:
 
 async def test_validation_invite_not_found(service: Service, api: Client, other: Client) -> None:
     theirs = await invited(other)
-    for text in (theirs, service.db.deployment.ids.example("validationinvite"), "nothing"):
+    for text in (theirs, service.db.deployment.ids.example_id("validationinvite"), "nothing"):
         assert await code_of(api, **ADA, **DETAILS, validationInviteId=text) == "validation_invite_not_found"
 
 
@@ -108,12 +108,12 @@ async def test_no_configuration_for_partner(service: Service) -> None:
 
 async def test_invalid_configuration_id(service: Service, api: Client, other: Client) -> None:
     theirs = await configured(other)
-    for text in (theirs, service.db.deployment.ids.example("hostedconfiguration"), "nothing"):
+    for text in (theirs, service.db.deployment.ids.example_id("hostedconfiguration"), "nothing"):
         assert await code_of(api, **ADA, **DETAILS, configurationId=text) == "invalid_configuration_id"
 
 
 async def test_validation_submission_document_not_found(service: Service, api: Client) -> None:
-    unknown = service.db.deployment.ids.example("validationsubmissiondocument")
+    unknown = service.db.deployment.ids.example_id("validationsubmissiondocument")
     body = {**ADA, **DETAILS, "documentIds": [unknown, "nothing"]}
     invite = await invited(api)
     code, reasons = await refused(api, **body, validationInviteId=invite)
@@ -209,7 +209,7 @@ async def test_without_a_validation_request_the_organisation_must_be_listed(serv
     async with service.db.read() as tx:
         number = await tx.fetchval(
             "select registry_number from organisation where id = $1",
-            tx.ids.parse("organisation", await factories.nonprofit(service)),
+            tx.ids.decode("organisation", await factories.nonprofit(service)),
         )
     made = await applied(api, configurationId=configuration, registryId=number)
     assert made["organisationId"] is not None

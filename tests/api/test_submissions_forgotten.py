@@ -25,7 +25,7 @@ async def service(alone: Service) -> Service:
 async def known(service: Service, api: Client, submission: dict[str, Any]) -> list[object]:
     """What is still there of a person: names, address, answers."""
     ids = service.db.deployment.ids
-    named = ids.parse("validationsubmission", submission["id"])
+    named = ids.decode("validationsubmission", submission["id"])
     assert named is not None
     async with service.db.read() as tx:
         applicant = (await submissions.get(tx, ALL_PARTNERS, named)).own_applicant

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, SettlementReport
+from almoner.giving.accounting.settlements.domain import SettlementLine, SettlementLineKind, SettlementReport
 from almoner.giving.accounting.suspense import flows as suspense_flows
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.checks import checks
@@ -81,7 +81,7 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
     money = found.money
     assert await postings(giving, found.id) == [(kind, money.minor, money.currency) for kind in row.postings]
     sent = [(of, made.money) for of, made in giving.provider.refunds.values()]
-    assert sent == ([(found.provider_payment, money)] if row.action is RuleAction.REFUND else [])
+    assert sent == ([(found.provider_payment_id, money)] if row.action is RuleAction.REFUND else [])
     reported = [mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]
     assert len(reported) == (row.action is RuleAction.REFUND and row.reason != "unknown_payment")
 
@@ -124,7 +124,7 @@ async def test_m6_a_person_decides_before_the_rule(giving: Giving, reason: str, 
 
 async def test_m6_what_has_reached_our_bank_is_not_dismissed_but_sent_back(giving: Giving) -> None:
     found = await held_for(giving, "other_reference")
-    line = ReportLine(LineKind.PAYMENT, found.provider_payment, found.money, Money(75, "USD"))
+    line = SettlementLine(SettlementLineKind.PAYMENT, found.provider_payment_id, found.money, Money(75, "USD"))
     report = SettlementReport(
         found.provider, f"r-{found.id}", "USD", giving.service.clock.now().date(), bytes(32), (line,)
     )
@@ -193,8 +193,8 @@ async def test_i6_a_lost_answer_is_asked_for_again_and_money_goes_back_once(givi
 async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
     found = await held_for(giving, "short")
     async with giving.service.db.write() as tx:
-        assert await suspense.decide_due_payments(tx) == 1
-        assert await suspense.decide_due_payments(tx) == 0
+        assert await suspense.apply_due_rule_actions(tx) == 1
+        assert await suspense.apply_due_rule_actions(tx) == 0
     await asyncio.gather(
         *(suspense_flows.refund_unallocated_payment(giving.service.db, giving.provider, found.id) for _ in range(6))
     )
@@ -206,7 +206,7 @@ async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
 
 async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: Giving) -> None:
     found = await held_for(giving, "over")
-    await giving.provider.refund_payment(found.provider_payment, "by hand", found.money)
+    await giving.provider.refund_payment(found.provider_payment_id, "by hand", found.money)
     await work(giving)
     assert (await held(giving)).status == "refunding"
     async with giving.service.db.read() as tx:
@@ -229,7 +229,7 @@ async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: 
 
 async def test_m6_who_ends_a_refund_that_was_begun_by_rule_is_kept_with_the_reason(giving: Giving) -> None:
     found = await held_for(giving, "over")
-    await giving.provider.refund_payment(found.provider_payment, "by hand", found.money)
+    await giving.provider.refund_payment(found.provider_payment_id, "by hand", found.money)
     await work(giving)
     async with giving.service.db.write() as tx:
         await suspense.begin_refund(tx, found.id, "the dispute was withdrawn", "ada")

@@ -37,7 +37,7 @@ BODIES: Final[dict[str, Callable[[int], bytes]]] = {
 @pytest.mark.parametrize("shape", BODIES)
 async def test_a_multipart_body_costs_little(shape: str, service: Service, tenant: Tenant) -> None:
     ids = service.db.deployment.ids
-    path = f"/v1/categories/{ids.example('category')}/image"
+    path = f"/v1/categories/{ids.example_id('category')}/image"
     headers = {"authorization": f"Bearer {tenant.secret}", "content-type": "multipart/form-data; boundary=x"}
     whole, half, short = (
         Request("POST", path, b"", BODIES[shape](size), headers) for size in (LONGEST, LONGEST // 2, OVERHEAD // 2)

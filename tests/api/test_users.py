@@ -34,7 +34,7 @@ async def test_an_organisation_that_the_partner_cannot_see_is_not_found(
 ) -> None:
     user = (await factories.user(api))["id"]
     foreign = await factories.nonprofit(service, partner=(await service.tenant()).partner)
-    for organisation in (foreign, service.db.deployment.ids.example("organisation"), "nowhere", user):
+    for organisation in (foreign, service.db.deployment.ids.example_id("organisation"), "nowhere", user):
         answer = await api.put(f"/v1/users/{user}/organisation", {"organisationId": organisation})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "user/organisation_not_found")
     own = await factories.nonprofit(service, partner=tenant.partner)
@@ -45,7 +45,7 @@ async def test_an_organisation_that_the_partner_cannot_see_is_not_found(
 async def test_a_user_that_is_not_there_is_not_found(service: Service, api: Client, other: Client, named: str) -> None:
     organisation = await factories.nonprofit(service)
     unknown = {
-        "unknown": service.db.deployment.ids.example("user"),
+        "unknown": service.db.deployment.ids.example_id("user"),
         "malformed": "user_1",
         "foreign": (await factories.user(other))["id"],
     }[named]

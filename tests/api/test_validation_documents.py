@@ -33,7 +33,7 @@ async def test_the_answer_is_the_whole_request_with_its_documents(
         "createdAt": iso_timestamp(service.clock.now()),
         "deletedAt": None,
     }
-    assert service.db.deployment.ids.parse("validationrequestdocument", document["id"])
+    assert service.db.deployment.ids.decode("validationrequestdocument", document["id"])
     assert (await anonymous.get(document["url"])).headers["content-type"] == media_type
     address = urlsplit(document["url"])
     assert "/validation-requests" not in address.path, "documents have a path of their own"

@@ -85,7 +85,7 @@ async def test_what_a_person_noted_is_not_for_the_partner_and_the_reason_is(
     service: Service, tenant: Tenant, api: Client
 ) -> None:
     address = await _made(service, api, **UNHEARD_OF)
-    request_id = service.db.deployment.ids.parse("validationrequest", address.split("/")[3])
+    request_id = service.db.deployment.ids.decode("validationrequest", address.split("/")[3])
     assert request_id is not None
     async with service.db.write() as tx:
         noted = ReviewDecision("rejected", "not_eligible", "operator_olive", "By telephone with Mrs Example, case 7")

@@ -49,7 +49,7 @@ async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
         "createdAt": iso_timestamp(now),
         "documents": [],
     }
-    assert service.db.deployment.ids.parse("validationrequest", made["id"])
+    assert service.db.deployment.ids.decode("validationrequest", made["id"])
     assert await shown(api, made) == made
     assert await listed(api) == ([made["id"]], 1)
 

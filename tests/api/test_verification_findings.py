@@ -9,7 +9,7 @@ import pytest
 
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import DecisionEvidence, InvalidState
+from almoner.giving.disbursing.verifications.domain import DecisionGrounds, InvalidState
 from almoner.giving.disbursing.verifications.findings import StoredFinding, VerificationFlag
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import bank, factories
@@ -20,7 +20,7 @@ from tests.support.service import Service
 from tests.support.verifications import PATH, checks, refused, shown, simulate, told
 from tests.support.written_register import Loader, Written, entry
 
-OFFICER = DecisionEvidence("olive", "Letter of 3 March")
+OFFICER = DecisionGrounds("olive", "Letter of 3 March")
 
 
 async def noted(service: Service, record: dict[str, Any]) -> list[StoredFinding]:
@@ -189,7 +189,7 @@ async def test_organisation_updated_reaches_who_has_a_verification(service: Serv
     made = await verified(service, api, nonprofit)
     organisation_id = uuid_of(service, "organisation", nonprofit)
     async with service.db.read() as tx:
-        followers = await verifications.verification_partner_ids_by_organisation(tx, [organisation_id])
+        followers = await verifications.list_partner_ids_by_organisation(tx, [organisation_id])
     assert [len(partners) for partners in followers.values()] == [1]
     await simulate(api, await factories.verification(service, api), "reject")
     assert made["status"]["type"] == "approved"
@@ -233,7 +233,7 @@ async def test_a_holder_of_another_name_takes_two_more_people(service: Service, 
     made = await factories.verification(service, api, organisation=nonprofit)
     await service.drain()
     account = await bank.account(service, nonprofit, holder="Any name")
-    assert account.name_score < 50
+    assert account.name_match_score < 50
     assert (await shown(api, made))["checks"] == checks(registration="succeeded", bank_details="succeeded")
     [flag] = await flags(service, made)
     assert flag.kind == "holder_differs"

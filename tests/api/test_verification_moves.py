@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import DecisionEvidence, EligibilityStatus
+from almoner.giving.disbursing.verifications.domain import DecisionGrounds, EligibilityStatus
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
 from tests.support import factories
@@ -281,7 +281,7 @@ async def test_what_stands_in_the_way_of_being_paid(
     service.clock.advance(LIFETIME)
     pending = next(name for name, standing in expected.items() if standing is EligibilityStatus.PENDING)
     assert await standings(service, tenant.partner, expected) == {**expected, pending: EligibilityStatus.EXPIRED}
-    assert ids.parse("organisation", pending)
+    assert ids.decode("organisation", pending)
 
 
 async def standings(
@@ -289,7 +289,7 @@ async def standings(
 ) -> dict[str, EligibilityStatus]:
     """As payouts ask for them."""
     ids = service.db.deployment.ids
-    known = {ids.parse("organisation", name): name for name in organisations}
+    known = {ids.decode("organisation", name): name for name in organisations}
     async with service.db.read() as tx:
         found = await verifications.eligibility_by_organisation(tx, partner, [id_ for id_ in known if id_])
     return {known[id_]: standing for id_, standing in found.items()}
@@ -297,14 +297,14 @@ async def standings(
 
 async def test_what_officers_decided_stays_with_who_and_why(service: Service, api: Client) -> None:
     made = await factories.verification(service, api)
-    verification_id = service.db.deployment.ids.parse("monetarydonationverification", made["id"])
+    verification_id = service.db.deployment.ids.decode("monetarydonationverification", made["id"])
     assert verification_id is not None
     await simulate(api, made, "reject", rejectionReasonCode="no_response")
     await simulate(api, made, "reopen")
     await simulate(api, made, "approve")
     async with service.db.read() as tx:
         history = await verifications.list_decisions(tx, verification_id)
-    evidence = DecisionEvidence("sandbox", "Simulated by the partner.")
+    evidence = DecisionGrounds("sandbox", "Simulated by the partner.")
     assert [(one.decision, one.reason) for one in history] == [
         ("rejected", "no_response"),
         ("reopened", None),

@@ -38,7 +38,7 @@ async def test_the_record_of_a_new_one_and_its_first_check(service: Service, api
         "expiresAt": iso_timestamp(now + LIFETIME),
         "processedAt": None,
     }
-    assert service.db.deployment.ids.parse("monetarydonationverification", made["id"])
+    assert service.db.deployment.ids.decode("monetarydonationverification", made["id"])
     assert await shown(api, made) == made
     service.clock.advance(seconds=1)
     await service.drain()
@@ -66,7 +66,14 @@ async def test_a_register_that_does_not_list_it_as_active_rejects_it(service: Se
 async def test_organisations_that_are_not_there_are_told(service: Service, api: Client, other: Client) -> None:
     nonprofit = await factories.nonprofit(service)
     ids = service.db.deployment.ids
-    for wrong in ("", "x", ids.example("organisation"), ids.example("donation"), nonprofit.upper(), nonprofit + "x"):
+    for wrong in (
+        "",
+        "x",
+        ids.example_id("organisation"),
+        ids.example_id("donation"),
+        nonprofit.upper(),
+        nonprofit + "x",
+    ):
         assert await refused(api, organisationId=wrong) == NOT_FOUND, wrong
     assert await refused(api, organisationId=f"{nonprofit}-monetaryDonation:dance") == NOT_FOUND
     assert await refused(api) == (400, "bad_request")
@@ -156,7 +163,7 @@ async def test_every_filter_narrows_list_and_total(service: Service, api: Client
         assert await listed(api, status=status) == ([record["id"]], 1)
         assert await listed(api, organisationId=record["organisationId"], status=status) == ([record["id"]], 1)
     assert await listed(api, organisationId=pending["organisationId"], status="approved") == ([], 0)
-    assert await listed(api, organisationId=service.db.deployment.ids.example("organisation")) == ([], 0)
+    assert await listed(api, organisationId=service.db.deployment.ids.example_id("organisation")) == ([], 0)
     for field in ("status", "organisationId"):
         answer = await api.get(f"{PATH}?{field}=nowhere")
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")

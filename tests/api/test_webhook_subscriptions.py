@@ -136,7 +136,7 @@ async def test_a_partner_may_suspend_and_resume(api: Client, service: Service) -
         moves = await tx.fetch(
             "select from_status, to_status from state_change where resource = 'webhook_subscription' "
             "and resource_id = $1 order by id",
-            tx.ids.parse("webhooksubscription", record["id"]),
+            tx.ids.decode("webhooksubscription", record["id"]),
         )
     assert [tuple(move) for move in moves] == [("active", "suspended"), ("suspended", "active")]
     await service.drain()
@@ -212,7 +212,7 @@ async def test_w13_at_most_two_replaced_secrets_are_kept(api: Client, service: S
     async with service.db.read() as tx:
         stored = await tx.fetchval(
             "select cardinality(secrets) from webhook_subscription where id = $1",
-            tx.ids.parse("webhooksubscription", record["id"]),
+            tx.ids.decode("webhooksubscription", record["id"]),
         )
     assert stored == 3
 

@@ -17,7 +17,7 @@ RECORDERS = frozenset(
         "record_audit_entry",
         "record_audit",
         "record_approval",
-        "require_configured_approval",
+        "require_two_person_approval_if_enabled",
         "require_two_person_approval",
     }
 )

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from almoner.giving.receipts import jobs as receipts_jobs
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions
 from almoner.platform.deployment import BaseUrls, Deployment
@@ -33,7 +33,7 @@ async def main() -> None:
     now = datetime.fromisoformat(task["now"]).astimezone(UTC)
     links = BaseUrls(task["links"], task["links"])
     vault = Vault(b64decode(task["master_key"]))
-    deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
+    deployment = Deployment("sandbox", Stopped(now), RecordIdCodec(sandbox=True), links, vault)
     db = await transactions.open_database(task["dsn"], deployment, pool_size=2)
     payload = {"partner": task["partner"], "id": str(UUID(task["donation"])), "received": task["now"]}
     await emails.send(db, receipts_jobs.RECEIPT, Deadly(), payload, now)

@@ -26,7 +26,7 @@ from almoner.giving.checkout.payments.ports import PaymentProvider, PaymentReque
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions
@@ -70,7 +70,7 @@ async def connect(task: dict[str, Any]) -> Mortal:
     """The task's database, whose transactions may be fatal."""
     links = BaseUrls(task["links"], task["links"])
     clock = Stopped(datetime.fromisoformat(task["now"]))
-    deployment = Deployment("sandbox", clock, Ids(sandbox=True), links, Vault(b64decode(task["master_key"])))
+    deployment = Deployment("sandbox", clock, RecordIdCodec(sandbox=True), links, Vault(b64decode(task["master_key"])))
     return Mortal(await transactions.open_pool(task["dsn"], pool_size=2), deployment)
 
 

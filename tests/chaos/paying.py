@@ -15,7 +15,7 @@ from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment
 from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentRequest
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions
@@ -76,11 +76,11 @@ async def main() -> None:
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
     db = await transactions.open_database(
-        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), pool_size=2
+        task["dsn"], Deployment("sandbox", clock, RecordIdCodec(sandbox=True), links, vault), pool_size=2
     )
     work = PaymentContext(db, Deadly(task["url"], task["secret"], task["point"]))
     if task["point"].endswith("charge"):
-        await donations_flows.finish_payment(work, UUID(task["payment"]))
+        await donations_flows.charge_or_recover_payment(work, UUID(task["payment"]))
         return
     session = UUID(task["session"])
     if task["point"].endswith("create"):

@@ -13,7 +13,7 @@ from almoner.adapters.payments_test import TestProvider
 from almoner.giving.accounting.refunds import flows as refunds_flows
 from almoner.giving.accounting.suspense import flows as suspense_flows
 from almoner.giving.checkout.payments.domain import ProviderRefund
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions
@@ -46,7 +46,7 @@ async def main() -> None:
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
     db = await transactions.open_database(
-        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), pool_size=2
+        task["dsn"], Deployment("sandbox", clock, RecordIdCodec(sandbox=True), links, vault), pool_size=2
     )
     send = refunds_flows.send_refund if task["of"] == "gift" else suspense_flows.refund_unallocated_payment
     await send(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["row"]))

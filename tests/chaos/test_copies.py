@@ -100,7 +100,7 @@ class Place:
         assert answer.status_code == 200, answer.text
         assert answer.json()["unreleasedCopy"]["why"].endswith(self.why or "?")
         with pytest.raises(UnreleasedDatabaseCopy):
-            await self.services.outbound.get("http://localhost:1/", {}, owner="tests")
+            await self.services.outbound.get("http://localhost:1/", {}, connection_owner="tests")
         with pytest.raises(UnreleasedDatabaseCopy):
             await self.blobs.remove(next(iter(before)))
         outcome = await selfcheck.run_selfcheck(self.services.db, CHECKS)

@@ -21,7 +21,7 @@ async def killed(service: Service, tenant: Tenant, donation: dict[str, Any]) -> 
         "links": service.db.deployment.base_urls.pages,
         "master_key": key.get_secret_value(),
         "partner": str(tenant.partner.id),
-        "donation": str(service.db.deployment.ids.parse("donation", donation["id"])),
+        "donation": str(service.db.deployment.ids.decode("donation", donation["id"])),
     }
     status, printed = await asyncio.to_thread(forks.run, ("-m", "tests.chaos.mailing", json.dumps(task)), {})
     assert status == -signal.SIGKILL, printed

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from uuid import UUID, uuid4
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions
@@ -59,7 +59,7 @@ class Mortal(Database):
 async def connect(dsn: str) -> Mortal:
     """A pool of mortal transactions."""
     links = BaseUrls("http://localhost", "http://localhost")
-    deployment = Deployment("sandbox", SystemClock(), Ids(sandbox=True), links, Vault(bytes(32)))
+    deployment = Deployment("sandbox", SystemClock(), RecordIdCodec(sandbox=True), links, Vault(bytes(32)))
     return Mortal(await transactions.open_pool(dsn, pool_size=4), deployment)
 
 

@@ -33,7 +33,7 @@ async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(serv
     await stated(giving, came(f"TX-{named}", 2400, named, "GBP"), reference=f"SX-{named}", currency="GBP")
     [before] = await giving.donations()
     async with service.db.write() as tx:
-        declaration = tx.ids.parse("giftaid", before["giftAidId"])
+        declaration = tx.ids.decode("giftaid", before["giftAidId"])
         assert declaration is not None
         await gift_aid_claims.cancel_declaration_and_adjust_claims(tx, declaration, None)
         officer = asyncio.create_task(accepted(giving))

@@ -15,7 +15,13 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import agent_review, email_confirmation
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, InvalidState, OfficialContact
+from almoner.validation.agents.domain import (
+    REJECTIONS,
+    VERIFICATION,
+    AgentVerificationInput,
+    InvalidState,
+    OfficialContact,
+)
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from tests.support import factories
@@ -38,7 +44,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
         )
 
     def create(tx: Tx, _: UUID) -> Awaitable[object]:
-        agent = Agent("Ada", "Byron", chance.choice(EMAILS), organisation_id=organisation)
+        agent = AgentVerificationInput("Ada", "Byron", chance.choice(EMAILS), organisation_id=organisation)
         return agents.create(tx, partner, agent, email_check=chance.random() < 0.8)
 
     return {
@@ -56,7 +62,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
         ),
         "test value": lambda tx, one: agents.apply_sandbox_action(tx, one, chance.choice(("accept", "other"))),
         "metadata": lambda tx, one: agents.change_metadata(tx, partner, one, {"a": "1"}),
-        "contact": lambda tx, _: agents.set_contact_and_review_agents(
+        "contact": lambda tx, _: agents.set_official_contact_and_review_agents(
             tx, OfficialContact(organisation_id, "info@a.example", "x"), "tests"
         ),
         "sweep": lambda tx, _: agents.record_expiries(tx, 10),
@@ -70,7 +76,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
 ) -> None:
     chance = random.Random(figures.seed)
     organisation = await factories.nonprofit(service, website="https://www.charity.example")
-    organisation_id = service.db.deployment.ids.parse("organisation", organisation)
+    organisation_id = service.db.deployment.ids.decode("organisation", organisation)
     assert organisation_id is not None
     attempts = steps(chance, tenant.partner, organisation, organisation_id)
     seen: Counter[str] = Counter()
@@ -123,7 +129,7 @@ async def told_as_made(service: Service, partner: Partner) -> int:
             partner.id,
         ):
             record = json.loads(row["payload"])["data"]["eventData"]
-            verification_id = tx.ids.parse("agentverification", record["id"])
+            verification_id = tx.ids.decode("agentverification", record["id"])
             assert verification_id is not None
             assert row["type"] == f"agent_verification.{record['status']}"
             reported[verification_id].append(record["status"])

@@ -27,7 +27,7 @@ async def test_nobody_appeals_for_who_was_forgotten_just_now(service: Service, a
     alone = await configured(api, "agent_verification")
     made = await of_organisation(service, api, firstName="test_reject_reapply", configurationId=alone)
     failed = await ended(service, api, made)
-    agent = service.db.deployment.ids.parse("agentverification", failed["agentVerificationId"])
+    agent = service.db.deployment.ids.decode("agentverification", failed["agentVerificationId"])
     assert (failed["status"], agent is not None) == ("failed", True)
 
     async def appeal() -> int:
@@ -72,7 +72,7 @@ async def test_nobody_is_forgotten_who_appealed_just_now(service: Service, api: 
     alone = await configured(api, "agent_verification")
     made = await of_organisation(service, api, firstName="test_reject_reapply", configurationId=alone)
     failed = await ended(service, api, made)
-    agent = ids.parse("agentverification", failed["agentVerificationId"])
+    agent = ids.decode("agentverification", failed["agentVerificationId"])
     async with service.db.write() as tx:
         late = cast("Tx", Late(tx, api, failed))
         gone = await agents_store.erase_personal_data(late, "rejected", tx.now, 1_000_000)
@@ -85,7 +85,7 @@ async def test_no_submission_is_forgotten_that_was_appealed_against_just_now(ser
     failed = await ended(
         service, api, await applied(api, organisationName="test_reject_not_eligible", configurationId=without)
     )
-    named = service.db.deployment.ids.parse("validationsubmission", failed["id"])
+    named = service.db.deployment.ids.decode("validationsubmission", failed["id"])
     async with service.db.write() as tx:
         await submissions_store_erasure.erase_personal_data(
             cast("Tx", Late(tx, api, failed)), "answered", tx.now, 1_000_000

@@ -93,7 +93,7 @@ async def prove_and_sign(db: Database, folder: Path, stop: asyncio.Event) -> int
     proved = 0
     while not stop.is_set():
         async with db.write() as tx:
-            await audit_heads.sign_heads(tx)
+            await audit_heads.sign_grown_chain_heads(tx)
         async with db.write() as tx:
             await audit_heads.export_signed_chain_heads(tx, folder)
         for scope in SCOPES:

@@ -9,11 +9,11 @@ import pytest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import Agent
+from almoner.validation.agents.domain import AgentVerificationInput
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import EvidenceNotShown, ReviewDecision, ReviewNotOpen
+from almoner.validation.decisions.reviews.domain import EvidenceChanged, ReviewDecision, ReviewNotOpen
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as validation_requests
 from tests.support import appeals
@@ -29,8 +29,8 @@ async def unlisted(service: Service, api: Client, number: str) -> tuple[dict[str
     """A submission of a number that no register lists; its own id, and that of its request."""
     made = await ended(service, api, await applied(api, organisationName="Nobody Knows Us", registryId=number))
     ids = service.db.deployment.ids
-    submission = ids.parse("validationsubmission", made["id"])
-    request = ids.parse("validationrequest", made["validationRequestId"])
+    submission = ids.decode("validationsubmission", made["id"])
+    request = ids.decode("validationrequest", made["validationRequestId"])
     assert submission is not None
     assert request is not None
     return made, submission, request
@@ -53,7 +53,9 @@ async def test_what_comes_to_rest_on_a_request_as_it_is_corrected_is_seen(servic
 
     async with service.db.write() as tx:
         partner = Partner((await validation_requests.get(tx, ALL_PARTNERS, request)).partner_id)
-        who = Agent("Ada", "Byron", "ada@resting.example", None, None, made["validationRequestId"], None, "en")
+        who = AgentVerificationInput(
+            "Ada", "Byron", "ada@resting.example", None, None, made["validationRequestId"], None, "en"
+        )
         await agents.create(tx, partner, who)
         task = asyncio.create_task(correct(service, submission, "99-1234602"))
         await eventually(lambda: waits(task))
@@ -87,7 +89,7 @@ async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: S
             assert isinstance(refused, InvalidState)
             assert (record["registryId"], now["status"]) == (before, "failed")
             continue
-        assert isinstance(refused, ReviewNotOpen | EvidenceNotShown)
+        assert isinstance(refused, ReviewNotOpen | EvidenceChanged)
         assert (record["registryId"], now["requirements"][0]["registryId"]) == (after, after)
         await reviews_again(service, request)
         assert (await ended(service, api, made))["status"] == "failed"

@@ -58,7 +58,7 @@ class Tries:
         return await eligibility.create(tx, self._tenant.partner, asked)
 
     async def decide(self, tx: Tx, _: UUID) -> None:
-        request = tx.ids.parse("validationrequest", self._chance.choice(self._waiting))
+        request = tx.ids.decode("validationrequest", self._chance.choice(self._waiting))
         assert request is not None
         if self._chance.random() < 0.5:
             await validation_requests.accept(
@@ -77,7 +77,7 @@ class Tries:
 
     async def configure(self, tx: Tx, _: UUID) -> None:
         allowed = [code for code in CODES if self._chance.random() < 0.5]
-        ids = [tx.ids.text("activitysubtag", SUB_TAGS[code].id) for code in allowed]
+        ids = [tx.ids.encode("activitysubtag", SUB_TAGS[code].id) for code in allowed]
         configuration = await configurations.find_default(tx, self._tenant.partner)
         assert configuration is not None
         change = ConfigurationInput(allowed_activity_sub_tags=ids or None)
@@ -151,7 +151,7 @@ async def histories(service: Service, tenant: Tenant) -> int:
             tenant.partner.id,
         ):
             record = json.loads(row["payload"])["data"]["eventData"]
-            subscription = tx.ids.parse("eligibilitysubscription", record["id"])
+            subscription = tx.ids.decode("eligibilitysubscription", record["id"])
             assert subscription is not None
             reported.setdefault(subscription, []).append(record)
         rows = await tx.fetch(

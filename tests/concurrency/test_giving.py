@@ -45,7 +45,7 @@ async def test_i1_equal_calls_at_once_make_one_session(service: Service, api: Cl
     async with service.db.read() as tx:
         stored = await tx.fetchval(
             "select count(*) from donation_session where organisation_id = $1",
-            tx.ids.parse("organisation", body["organisationId"]),
+            tx.ids.decode("organisation", body["organisationId"]),
         )
     assert stored == rounds
     figures.write(
@@ -101,7 +101,7 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
         gift_.provider.pay_with_card(gift_.provider.only())
     await first.come_back()  # its gift opens the account
     (donation,) = [one for one in await giving.donations() if one["hosted"]["sessionId"] == giving.session["id"]]
-    donation_id = service.db.deployment.ids.parse("donation", donation["id"])
+    donation_id = service.db.deployment.ids.decode("donation", donation["id"])
     async with service.db.write() as tx:
         await tx.execute(
             """

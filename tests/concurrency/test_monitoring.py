@@ -56,7 +56,7 @@ class Tries:
 
     async def decide(self) -> None:
         async with self.service.db.write() as tx:
-            one = tx.ids.parse("validationrequest", self.chance.choice(self.requests))
+            one = tx.ids.decode("validationrequest", self.chance.choice(self.requests))
             assert one is not None
             if self.chance.random() < 0.5:
                 await validation_requests.accept(tx, ALL_PARTNERS, one, ReviewDecision("accepted", None, "tests", "x"))

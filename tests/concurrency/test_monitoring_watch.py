@@ -37,7 +37,7 @@ async def api(alone: Service, owner: Tenant) -> AsyncIterator[Client]:
 
 def uuid(service: Service, text: str) -> UUID:
     """Of a subscription."""
-    found = service.db.deployment.ids.parse("monitoringsubscription", text)
+    found = service.db.deployment.ids.decode("monitoringsubscription", text)
     assert found is not None
     return found
 

@@ -63,7 +63,7 @@ async def test_m11_a_payout_is_sent_once_whoever_makes_and_releases_files_at_onc
     assert all(isinstance(one, PaymentFileError) for one in done if not isinstance(one, bytes))
     async with alone.db.read() as tx:
         stored = await payment_files.get(tx, made[0].id)
-        assert payment_files.released_content(tx, stored) == written[0]
+        assert payment_files.decrypt_released_content(tx, stored) == written[0]
     assert stored.sha256 == sha256(written[0]).digest(), "the hash of the file is kept"
     ends = sorted(one["endToEndId"] for one in await payouts(partner))
     assert [written[0].count(f"<EndToEndId>{end}<".encode()) for end in ends] == [1, 1, 1]

@@ -40,7 +40,7 @@ async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(
         if isinstance(second, BaseException):
             assert isinstance(second, PayeeAccountError), second  # before the approval: another one is proposed
             second = await propose(service, nonprofit, "one")
-        assert second.is_change
+        assert second.requires_second_approval
         assert (await approve(service, second, "two")).status == "proposed"
         assert (await approve(service, second, "three")).status == "approved"
 

@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    EvidenceNotShown,
+    EvidenceChanged,
     Kind,
     ReviewClaimedByAnother,
     ReviewDecision,
@@ -97,7 +97,7 @@ async def test_reasons_that_come_meanwhile_are_lost_to_nobody(
         history = await one.history()
         assert history.current_open_review is not None
         assert "register_changed" in history.current_open_review.reasons
-        assert reported in ("decided", EvidenceNotShown.__name__)
+        assert reported in ("decided", EvidenceChanged.__name__)
         assert len(history.decisions) == (reported == "decided")
 
 
@@ -137,7 +137,7 @@ async def test_a_validation_request_is_decided_and_told_once_whoever_decides(
     for number in ("53-0196605", "13-1623829", "13-5562309", "13-1788491"):
         made = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))
         await service.drain()
-        request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
+        request_id = service.db.deployment.ids.decode("validationrequest", made["id"])
         assert request_id is not None
         async with service.db.write() as tx:
             looked = await reviews.claim_for_review(tx, case, request_id, people[0].id)

@@ -19,7 +19,7 @@ SUBJECTS = 12
 
 async def look(service: Service, screener: Screener, who: ScreenedSubject) -> None:
     asked = SubjectDetails("organisation", (AQSA,), ("USA",))
-    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
+    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True))
 
 
 async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
 
     async def look_slowly(one: ScreenedSubject) -> None:
         async def screen(tx: Tx) -> None:
-            await matches.screen(tx, screener, one, SubjectDetails("organisation", (AQSA,), ("USA",)), watch=True)
+            await matches.screen(tx, screener, one, SubjectDetails("organisation", (AQSA,), ("USA",)), monitor=True)
             looked.set()
             with suppress(TimeoutError):
                 await asyncio.wait_for(loaded.wait(), 0.5)  # the load waits for this transaction, not the other way

@@ -11,7 +11,7 @@ from almoner.access.credentials.domain import AttemptThrottled, AuthenticatorNot
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, recovery
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import EmailLinkClosed, SignInFailed
+from almoner.access.sign_ins.domain import InvalidEmailLink, SignInFailed
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.database.transactions import Tx
 from tests.support.eventually import eventually
@@ -93,7 +93,7 @@ async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> N
     async def choose(number: int) -> int | None:
         try:
             await links.set_password_by_link(service.db, token, "invitation", f"{NEW} {number}", who.home)
-        except EmailLinkClosed:
+        except InvalidEmailLink:
             return None
         return number
 
@@ -137,7 +137,7 @@ async def test_a_hundred_codes_at_once_are_five(service: Service, tenant: Tenant
 
     async def guess() -> type[Exception]:
         try:
-            await sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, "000000", who.home)
+            await sign_in_methods.sign_in_by_second_factor_code(service.db, who.realm, ticket, "000000", who.home)
         except (SignInFailed, AttemptThrottled) as refused:
             return type(refused)
         raise AssertionError("a wrong code let somebody in")
@@ -152,11 +152,11 @@ async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Ser
     await who.add_app()
     ticket = (await second(who)).ticket
     with pytest.raises(SignInFailed):
-        await sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, "000000", who.home)
+        await sign_in_methods.sign_in_by_second_factor_code(service.db, who.realm, ticket, "000000", who.home)
     async with service.db.write() as tx:  # as links.set_password_hash does
         await people.get_for_update(tx, who.realm, who.person.id)
         entering = asyncio.create_task(
-            sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, who.code(), who.home)
+            sign_in_methods.sign_in_by_second_factor_code(service.db, who.realm, ticket, who.code(), who.home)
         )
         await eventually(lambda: waits_for_somebody(service))
         await login_attempts.clear_attempts(tx, who.person)

@@ -62,7 +62,7 @@ class Ends:
     body: UUID
 
     def id(self, type_: str, member: str) -> UUID:
-        found = self.service.db.deployment.ids.parse(type_, self.made[member])
+        found = self.service.db.deployment.ids.decode(type_, self.made[member])
         assert found is not None
         return found
 
@@ -135,7 +135,7 @@ async def begun(service: Service, api: Client, restricted: str, outcomes: dict[C
         suggestedActivitySubTags=suggested,
         configurationId=restricted,
     )
-    body = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
+    body = service.db.deployment.ids.decode("organisation", await factories.nonprofit(service))
     assert body is not None
     return Ends(service, made, outcomes, body)
 

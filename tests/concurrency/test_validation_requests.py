@@ -115,7 +115,7 @@ async def history(
             "select type, payload from event where partner_id = $1 order by position", partner.id
         ):
             record = json.loads(row["payload"])["data"]["eventData"]
-            request_id = tx.ids.parse("validationrequest", record["id"])
+            request_id = tx.ids.decode("validationrequest", record["id"])
             assert request_id is not None
             reported[request_id].append({**record, "kind": kinds[row["type"]]})
     return moves, reported

@@ -51,7 +51,7 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
             asked = await organisation_confirmations.request_confirmation(
                 tx, verification_id, contact, requested_by="one"
             )
-            page = await organisation_confirmations.load_page(tx, asked.id)
+            page = await organisation_confirmations.load_page_content(tx, asked.id)
             proposal = bank.proposal(service, made["organisationId"])
             account = await payee_bank_accounts.propose_account(tx, proposal, note="letter", proposed_by="one")
 

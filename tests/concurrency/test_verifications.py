@@ -15,7 +15,7 @@ import pytest
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import checking
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, DecisionEvidence, InvalidState, Outcome
+from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, DecisionGrounds, InvalidState, Outcome
 from almoner.giving.disbursing.verifications.ports import Screening
 from almoner.job_registry import WatchlistScreening
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -26,7 +26,7 @@ from tests.support.figures import Figures
 from tests.support.service import Service, Tenant
 
 WRITERS, ORGANISATIONS = 8, 4
-EVIDENCE = DecisionEvidence("tests", "Chance")
+EVIDENCE = DecisionGrounds("tests", "Chance")
 OUTCOMES: tuple[Outcome, ...] = ("succeeded", "succeeded", "failed")
 
 Step = Callable[[Tx, UUID], Awaitable[object]]
@@ -126,7 +126,7 @@ async def history(
             moves[row["resource_id"]].append((row["from_status"], row["to_status"]))
         for row in await tx.fetch("select payload from event where partner_id = $1 order by position", partner.id):
             record = json.loads(row["payload"])["data"]["eventData"]
-            verification_id = tx.ids.parse("monetarydonationverification", record["id"])
+            verification_id = tx.ids.decode("monetarydonationverification", record["id"])
             assert verification_id is not None
             reported[verification_id].append(record)
     return moves, reported

@@ -83,13 +83,13 @@ async def test_what_it_does_not_know_is_a_failure_and_sends_nothing_back(
     for ask in (
         provider.fetch_payment("cs_test_pi_nowhere"),
         provider.refund_payment("cs_test_pi_nowhere", "sandbox:refund:2", DOLLARS),
-        provider.payout_report_reader().fetch_report("po_nowhere"),
+        provider.payout_report_source().fetch_report("po_nowhere"),
     ):
         with pytest.raises(ProviderFailure):
             await ask
     async with speaking_to(local.url, "rk_test_restricted") as restricted:  # it knows no restricted keys
         with pytest.raises(ProviderFailure) as failure:
-            await restricted.payout_report_reader().fetch_report("po_nowhere")
+            await restricted.payout_report_source().fetch_report("po_nowhere")
         assert "rk_test" not in str(failure.value)
 
 
@@ -112,7 +112,7 @@ async def test_m5_its_notice_is_signed_as_stripe_signs(local: LocalStripe, provi
 CANNOT: dict[str, Callable[[StripeProvider], Awaitable[object]]] = {
     "Checkout Sessions": lambda provider: provider.fetch_payment("cs_test_1"),
     "sessions of an intent": lambda provider: provider.fetch_payment("pi_1"),
-    "payouts since": lambda provider: provider.payout_report_reader().list_payouts(EARLY),
+    "payouts since": lambda provider: provider.payout_report_source().list_payout_references(EARLY),
 }
 
 

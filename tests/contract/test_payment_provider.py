@@ -55,7 +55,7 @@ class TestPaymentProvider:
         made = await contract.provider.create_payment(asked)
         assert made.status is ProviderStatus.OPEN
         assert (made.money, made.reference, made.live) == (asked.money, asked.reference, False)
-        assert (made.url or "").startswith(contract.provider.page_origin + "/")
+        assert (made.url or "").startswith(contract.provider.hosted_page_origin + "/")
         assert await contract.provider.fetch_payment(made.id) == made
 
     async def test_i6_the_same_key_gives_the_same_payment(self, contract: Contract) -> None:
@@ -311,7 +311,7 @@ class TestAnswersOfTheAdapter:
         assert service.services.provider_app is not None
         stop = asyncio.Event()
         running = asyncio.create_task(service.services.provider_app.run(stop))
-        await service.services.provider_app.deliver_due()
+        await service.services.provider_app.deliver_due_callbacks()
         stop.set()
         async with asyncio.timeout(30):
             await running

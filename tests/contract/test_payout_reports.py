@@ -10,7 +10,7 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
-from almoner.giving.accounting.settlements.domain import LineKind
+from almoner.giving.accounting.settlements.domain import SettlementLineKind
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import FeeSchedule, ProviderFailure
 from almoner.kit.money import Money
@@ -52,7 +52,7 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
             stub.account.new_refund({"payment_intent": stub.account.sessions[payment]["payment_intent"]})
 
         try:
-            yield Contract(provider.payout_report_reader(), pay, refund, lambda: str(stub.account.pay_out()["id"]))
+            yield Contract(provider.payout_report_source(), pay, refund, lambda: str(stub.account.pay_out()["id"]))
         finally:
             await provider.close()
 
@@ -80,7 +80,11 @@ class TestPayoutReports:
         made = await contract.reports.fetch_report(reference)
         assert (made.provider, made.reference, made.currency) == (contract.reports.name, reference, "USD")
         assert sorted((line.kind, line.payment, line.gross.minor) for line in made.lines) == sorted(
-            [(LineKind.PAYMENT, first, 2500), (LineKind.REFUND, first, 2500), (LineKind.PAYMENT, second, 4000)]
+            [
+                (SettlementLineKind.PAYMENT, first, 2500),
+                (SettlementLineKind.REFUND, first, 2500),
+                (SettlementLineKind.PAYMENT, second, 4000),
+            ]
         )
         assert all(line.fee.minor >= 0 for line in made.lines)
         assert await contract.reports.fetch_report(reference) == made, "the same as often as it is asked for"
@@ -92,8 +96,8 @@ class TestPayoutReports:
             found.append(contract.pay_out())
             service.clock.advance(timedelta(days=1))
         since = service.clock.now() - timedelta(days=3)
-        assert await contract.reports.list_payouts(since) == found
-        assert await contract.reports.list_payouts(service.clock.now() + timedelta(days=7)) == []
+        assert await contract.reports.list_payout_references(since) == found
+        assert await contract.reports.list_payout_references(service.clock.now() + timedelta(days=7)) == []
 
     @pytest.mark.parametrize("reference", ["po_nowhere", "../charges", "po_\u0661"])
     async def test_an_unknown_payout_is_a_failure(self, contract: Contract, reference: str) -> None:

@@ -188,16 +188,16 @@ async def test_a_renewed_card_is_read_again(contract: Contract) -> None:
 async def test_another_card_is_saved_on_a_page_without_a_payment(contract: Contract) -> None:
     first, old = await saved(contract)
     asked = setup()
-    opened = await contract.provider.create_setup(asked)
+    opened = await contract.provider.create_payment_method_setup(asked)
     assert (opened.status, opened.reference, opened.live) == (ProviderStatus.OPEN, asked.reference, False)
-    assert (opened.url or "").startswith(contract.provider.page_origin + "/")
+    assert (opened.url or "").startswith(contract.provider.hosted_page_origin + "/")
     assert opened.payment_method is None
-    assert await contract.provider.create_setup(asked) == opened
+    assert await contract.provider.create_payment_method_setup(asked) == opened
     with pytest.raises(ProviderFailure):
-        await contract.provider.create_setup(replace(asked, currency="EUR"))
-    assert await contract.provider.fetch_setup(opened.id) == opened
+        await contract.provider.create_payment_method_setup(replace(asked, currency="EUR"))
+    assert await contract.provider.fetch_payment_method_setup(opened.id) == opened
     await contract.cards.save(opened.id)
-    done = await contract.provider.fetch_setup(opened.id)
+    done = await contract.provider.fetch_payment_method_setup(opened.id)
     assert (done.status, done.reference) == (ProviderStatus.SUCCEEDED, asked.reference)
     new = done.payment_method
     assert new is not None
@@ -208,8 +208,8 @@ async def test_another_card_is_saved_on_a_page_without_a_payment(contract: Contr
 
 async def test_an_unknown_setup_is_told_as_such_and_a_setup_is_no_payment(contract: Contract) -> None:
     with pytest.raises(NoSuchPayment):
-        await contract.provider.fetch_setup("tp_nowhere")
-    opened = await contract.provider.create_setup(setup())
+        await contract.provider.fetch_payment_method_setup("tp_nowhere")
+    opened = await contract.provider.create_payment_method_setup(setup())
     await contract.cards.save(opened.id)
     with pytest.raises(ProviderFailure):
         await contract.provider.refund_payment(opened.id, f"{opened.id}:1", Money(1, "USD"))

@@ -48,7 +48,7 @@ async def test_m7_a_call_too_many_is_made_again_after_a_moment(stub: tuple[Strip
     payout = paid_out(stripe)
     stripe.faults.often = 30
     provider = provider_at(url, retries=2)
-    report = await provider.payout_report_reader().fetch_report(payout)
+    report = await provider.payout_report_source().fetch_report(payout)
     await provider.close()
     assert len(report.lines) == LINES
     assert {line.payment for line in report.lines} == set(stripe.account.sessions)
@@ -60,7 +60,7 @@ async def test_m7_a_report_goes_on_where_too_many_calls_ended_it(stub: tuple[Str
     stripe, url = stub
     payout = paid_out(stripe)
     provider = provider_at(url, retries=0)
-    reports = provider.payout_report_reader()
+    reports = provider.payout_report_source()
     for _ in range(2):
         stripe.faults.left = 50
         with pytest.raises(ProviderFailure):

@@ -35,7 +35,7 @@ async def test_v8_the_log_is_signed_proved_and_read(empty_database: TestDatabase
         status, stated = await typed("audit", "verify")
         assert (status, stated.count(": OK")) == (0, 4), stated
         assert "11 entries of 3 chains: OK" in stated
-        partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+        partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
         status, stated = await typed("audit", "verify", "--partner", partner, "--heads", str(folder))
         assert (status, "1 entries of 1 chains: OK" in stated) == (0, True), stated
 
@@ -83,7 +83,7 @@ async def test_v8_a_partner_whose_whole_chain_was_erased_is_told(empty_database:
     async with serving(empty_database) as service:
         typed = in_process(service, tmp_path, AUDIT_HEADS=str(tmp_path))
         tenant = await service.tenant()
-        partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+        partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
         owner = await asyncpg.connect(service.database.owner_dsn)
         for hours, status in ((1, 0), (3, 1)):
             await owner.execute("update partner set created_at = now() - $1 * interval '1 h'", hours)
@@ -124,7 +124,7 @@ async def test_v8_an_export_is_checked_with_the_public_key_alone(empty_database:
     for sequence, after in ((6, timedelta()), (7, timedelta(days=-1))):  # signed with the key, but another chain
         head = audit_heads.SignedHead(log.scope, sequence, bytes(32), service.clock.now() + after, b"")
         signature = audit_heads.signing_key(vault).sign(head.to_exported_head(ids).signed_message())
-        audit_heads.append_heads(folder, ids, [replace(head, signature=signature)])
+        audit_heads.append_exported_heads(folder, ids, [replace(head, signature=signature)])
         assert (check()[0], "contradict each other" in check()[1]) == (1, True)
         log.file.write_bytes(good)
 

@@ -16,7 +16,7 @@ from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
-from almoner.giving.checkout.donation_requests.domain import UninvoicedGroup
+from almoner.giving.checkout.donation_requests.domain import UninvoicedPartnerCurrency
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -103,7 +103,7 @@ class World:
 
     def text(self, type_: str, id_: Any) -> str:
         """A text id."""
-        return self.service.db.deployment.ids.text(type_, id_)
+        return self.service.db.deployment.ids.encode(type_, id_)
 
 
 def word(printed: str, name: str) -> str:
@@ -173,7 +173,7 @@ async def partners_keys_and_members(world: World) -> None:
     provider = ("--name", "ID", "--issuer", "https://id.example.org", "--client-id", "almoner", "--public-client")
     await world.does("members", "sso", "set", partner, *provider)
     async with world.service.db.write() as tx:
-        await tx.execute(BOUND, tx.ids.parse("partner", partner))
+        await tx.execute(BOUND, tx.ids.decode("partner", partner))
     await world.does("members", "sso", "unlink", partner, "ann@example.org")
     await world.does("members", "sso", "remove", partner)
 
@@ -303,7 +303,7 @@ async def donation_requests(world: World) -> None:
     await factories.direct(world.service, world.api, amount=1000)
     world.service.clock.advance(days=32)
     await donation_requests_flows.invoice_partner(
-        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), immediately=True
+        world.service.db, UninvoicedPartnerCurrency((await _partner(world)).id, "USD"), immediately=True
     )
     [request] = data(await world.api.get("/v1/donation-requests"))
     transfer = ("--bank-reference", "TX-AUDITED")
@@ -316,7 +316,7 @@ async def donation_requests(world: World) -> None:
     held = next(word for word in listed.split() if "requestpayment_" in word)
     await factories.direct(world.service, world.api, amount=150)
     await donation_requests_flows.invoice_partner(
-        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), immediately=True
+        world.service.db, UninvoicedPartnerCurrency((await _partner(world)).id, "USD"), immediately=True
     )
     other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
     assert await world.does("donation-requests", "apply-overpayment", held, other, *NOTE) == (
@@ -351,7 +351,7 @@ async def gift_aid(world: World) -> None:
     before = await world.entries()
     for words, stated in {
         (made["id"],): "the declaration was already cancelled on",
-        (world.service.db.deployment.ids.example("giftaid"),): "there is no Gift Aid declaration",
+        (world.service.db.deployment.ids.example_id("giftaid"),): "there is no Gift Aid declaration",
         (made["id"], "--from", "someday"): "--from 'someday'",
     }.items():
         status, reported = await world.typed("gift-aid", "cancel-declaration", *words)
@@ -443,7 +443,7 @@ async def gift_aid_claims(world: World) -> None:
     assert out.stat().st_mode & 0o777 == 0o600
     assert sums in await world.does(*claims, "mark-submitted", third, "--reference", "CH-2")
     before = await world.entries()
-    unknown = world.service.db.deployment.ids.example("giftaidclaim")
+    unknown = world.service.db.deployment.ids.example_id("giftaidclaim")
     for words, stated in {
         ("schedule", third, "--out", str(out)): "already exists: choose another file",
         ("schedule", unknown, "--out", str(world.home / "never.csv")): "there is no claim",
@@ -489,7 +489,7 @@ async def payouts_and_reassignments(world: World) -> None:
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = uuid_of(service, "disbursement", payout["id"])
     async with service.db.write() as tx:
-        await disbursements.send_batch(tx, id_, DisbursementRules())  # as in production, where a person confirms
+        await disbursements.send_disbursement(tx, id_, DisbursementRules())  # as in production, where a person confirms
     await accounts_and_bank_files(world, nonprofit)
     await world.does("disbursements", "remittance", payout["id"], "--pdf", str(world.home / "remittance.pdf"))
     await world.does("disbursements", "confirm", payout["id"])

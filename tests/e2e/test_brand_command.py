@@ -22,7 +22,7 @@ async def test_an_administrator_shows_a_partners_colour_and_logo(
     service: Service, tenant: Tenant, tmp_path: Path
 ) -> None:
     almoner = terminal(service, tmp_path, "administrator")
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     logo = tmp_path / "logo.png"
     Image.new("RGBA", (1200, 400), (200, 0, 80, 128)).save(logo)
     shown = await almoner("partners", "brand", partner, "--colour", "#E6007E", "--logo", str(logo))
@@ -38,7 +38,7 @@ async def test_an_administrator_shows_a_partners_colour_and_logo(
 
 async def test_what_cannot_be_shown_is_refused_with_a_reason(service: Service, tenant: Tenant, tmp_path: Path) -> None:
     almoner = terminal(service, tmp_path, "administrator")
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     text = tmp_path / "logo.txt"
     text.write_text("no image")
     for words, reason in (

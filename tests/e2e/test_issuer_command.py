@@ -14,7 +14,7 @@ async def command(service: Service, home: Path, *words: str) -> tuple[int, str]:
 
 
 async def test_an_administrator_names_the_issuer(service: Service, api: Client, tenant: Tenant, tmp_path: Path) -> None:
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     assert await command(service, tmp_path, partner) == (0, f"issued by {tenant.name}  prefix -  last number 0\n")
     named = await command(service, tmp_path, partner, "--name", "Bright Bank Foundation", "--prefix", "BB")
     assert named == (0, "issued by Bright Bank Foundation  prefix BB  last number 0\n")

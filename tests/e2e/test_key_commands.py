@@ -19,7 +19,7 @@ def almoner(service: Service, tmp_path: Path) -> Type:
 @pytest.fixture
 def partner(service: Service, tenant: Tenant) -> str:
     """The partner as commands name it."""
-    return service.db.deployment.ids.text("partner", tenant.partner.id)
+    return service.db.deployment.ids.encode("partner", tenant.partner.id)
 
 
 async def recorded(service: Service, tenant: Tenant) -> list[tuple[str, str, Any]]:

@@ -28,7 +28,7 @@ def almoner(service: Service, tmp_path: Path) -> Type:
 @pytest.fixture
 def partner(service: Service, tenant: Tenant) -> str:
     """The partner as commands name it."""
-    return service.db.deployment.ids.text("partner", tenant.partner.id)
+    return service.db.deployment.ids.encode("partner", tenant.partner.id)
 
 
 async def found(service: Service, tenant: Tenant, name: str) -> Person | None:
@@ -57,7 +57,7 @@ async def test_an_administrator_adds_the_first_owner_who_is_mailed_and_whose_lin
     link = next(line.split()[1] for line in printed.splitlines() if line.startswith("invitation"))
     assert link.startswith(f"{service.db.deployment.base_urls.pages}/account/{partner}/invitation?token=")
     async with service.db.read() as tx:
-        opened, invited = await links.get_open_link(tx, link.partition("token=")[2], "invitation")
+        opened, invited = await links.get_valid_link(tx, link.partition("token=")[2], "invitation")
         # The command lives in real time, and the service of the tests in its own: the mail waits for its moment.
         waiting = await tx.fetchval(
             "select count(*) from job where kind = 'security_emails.send' and payload ->> 'link' = $1", str(opened.id)
@@ -104,7 +104,7 @@ async def test_roles_are_changed_and_members_end_and_come_back(
     assert await almoner("members", "activate", partner, "bo@example.org") == (0, "bo@example.org is active.\n")
     status, printed = await almoner("members", "resend-invitation", partner, "bo@example.org")
     assert (status, "/invitation?token=" in printed) == (0, True)
-    name = service.db.deployment.ids.text("member", person.id)
+    name = service.db.deployment.ids.encode("member", person.id)
     assert await almoner("members", "remove", partner, name) == (0, f"{name} has been removed.\n")
     assert await almoner("members", "remove", partner, name) == (
         1, f"There is no {name}: see `almoner operators list` and `almoner members list`.\n",
@@ -137,7 +137,7 @@ async def test_a_name_and_an_address_are_put_right(
 async def test_a_group_is_mapped_to_a_role(service: Service, tenant: Tenant, almoner: Type, partner: str) -> None:
     async with service.db.write() as tx:
         group = await members.create_group(tx, tenant.partner, {"displayName": "Bookkeepers"})
-        name = tx.ids.text("group", group.id)
+        name = tx.ids.encode("group", group.id)
     assert await almoner("members", "map-group", partner, name, "finance") == (
         0,
         "Bookkeepers is mapped to finance.\n",
@@ -182,7 +182,7 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
     assert status == 0, printed
     assert "token=" not in printed, "the mailbox is a part of the proof"
     async with service.db.read() as tx:
-        left = await credentials.get_factors(tx, person)
+        left = await credentials.get_authentication_factors(tx, person)
         assert (left.has_second_factor, left.recovery_codes) == (False, 0)
         assert await sign_ins.find_by_secret(tx, person.realm, entered.secret) is None
         kinds = await tx.fetch(

@@ -150,8 +150,8 @@ async def test_a_token_is_asked_for_at_a_terminal_and_not_shown(service: Service
 async def test_every_deciding_command_asks_who(service: Service, api: Client, tmp_path: Path) -> None:
     record = await factories.verification(service, api)
     organisation, donation = record["organisationId"], (await factories.donation(service, api))["id"]
-    payout = service.db.deployment.ids.example("disbursement")
-    held = service.db.deployment.ids.example("heldpayment")
+    payout = service.db.deployment.ids.example_id("disbursement")
+    held = service.db.deployment.ids.example_id("heldpayment")
     report = tmp_path / "report.csv"
     report.write_text("x")
     administrator = await operator(service, "administrator")

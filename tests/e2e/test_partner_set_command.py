@@ -12,7 +12,7 @@ DEFAULT = f"settlement currencies GBP, USD, EUR  donor details shared  Gift Aid 
 
 async def test_an_administrator_sets_how_a_partner_gives(service: Service, tenant: Tenant, tmp_path: Path) -> None:
     almoner = terminal(service, tmp_path, "administrator")
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     assert await almoner("partners", "settings", partner) == (0, DEFAULT), "nothing given: shown as it is"
     changed = await almoner("partners", "settings", partner, "--currency", "GBP", "--no-share-donors", "--gift-aid")
     assert changed == (0, f"settlement currencies GBP  donor details not shared  Gift Aid required\n{ASKED}")

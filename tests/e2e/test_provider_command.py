@@ -23,7 +23,7 @@ def almoner(service: Service, tmp_path: Path) -> Type:
 async def test_an_administrator_sets_up_tries_and_removes_a_provider(
     service: Service, tenant: Tenant, almoner: Type
 ) -> None:
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     _, shown = await almoner("members", "sso", "show", partner)
     assert f"{service.db.deployment.base_urls.pages}/account/{partner}/sign-on/callback" in shown
     async with openid_provider() as provider:
@@ -69,7 +69,7 @@ async def test_an_administrator_unbinds_a_member_from_the_account_at_the_provide
         await here.set_up(evil.url)
         ada = await here.member("ada", externalId="ada")
         there = entered(await here.sign_in())
-        partner = service.db.deployment.ids.text("partner", here.partner.id)
+        partner = service.db.deployment.ids.encode("partner", here.partner.id)
         status, printed = await almoner("members", "sso", "unlink", partner, "ada")
         assert status == 0, printed
         assert printed.strip() == f"ada can no longer sign in with {evil.url}."

@@ -51,7 +51,7 @@ async def test_the_website_is_the_reviewers_word_and_not_the_partners(
 
 
 async def test_of_two_published_at_once_one_is_refused_in_words(service: Service, api: Client, other: Client) -> None:
-    parse = service.db.deployment.ids.parse
+    parse = service.db.deployment.ids.decode
     both = [
         parse(
             "organisation", (await decided(service, one, name="test_accept", registryId="13-5562351"))["organisationId"]

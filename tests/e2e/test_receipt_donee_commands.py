@@ -12,7 +12,7 @@ NOTE = ("--note", "IRS determination letter, in the archive")
 
 async def test_two_operators_set_up_the_donee(service: Service, api: Client, tenant: Tenant, tmp_path: Path) -> None:
     first, second = terminal(service, tmp_path, "finance"), terminal(service, tmp_path, "finance")
-    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    partner = service.db.deployment.ids.encode("partner", tenant.partner.id)
     about = ("--legal-name", "Bright Bank Foundation", "--address", "1 Main Street, Casper, WY 82601")
     status, printed = await first("receipt-donees", "propose", partner, "--ein", "12-345", *about, *NOTE)
     assert (status, "is not an EIN" in printed) == (1, True)

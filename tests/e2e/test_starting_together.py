@@ -134,7 +134,7 @@ def test_a_copy_of_the_programs_that_lacks_a_file_is_made_anew(tmp_path: Path) -
     for name in ("postgres", "initdb", "share"):
         (tmp_path / "given" / "bin" / name).write_text(name)
     given = PostgresPrograms(tmp_path / "given" / "bin", 17, "17.0", tmp_path / "given", (".",))
-    out_of_reach = _OutOfReach(uid=0, gid=0, dropped=False)
+    out_of_reach = _OutOfReach(uid=0, gid=0, drops_privileges=False)
     copy = given.copy_if_inaccessible(out_of_reach, tmp_path / "shelter").folder
     (copy / "share").unlink()
     (tmp_path / "shelter" / "postgresql-17.0.unfinished").mkdir()

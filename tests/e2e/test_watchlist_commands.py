@@ -35,7 +35,7 @@ async def compared(service: Service, partner: Partner) -> ScreeningResult:
     screener, who = Screener(), ScreenedSubject("organisation", UUID(int=1), partner.id)
     asked = SubjectDetails("organisation", ("Al-Masjed Al-Aqsa Charity Foundation, Inc.",), ("USA",))
     return await screener.run_with_watchlists(
-        service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True)
+        service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True)
     )
 
 
@@ -110,7 +110,7 @@ async def test_a_match_is_shown_with_both_sides_and_cleared(alone: Service, type
     partner = (await alone.tenant()).partner
     await Lists(alone.db, tmp_path).load(listing(1, AQSA))
     (match,) = (await compared(alone, partner)).opened
-    named = alone.db.deployment.ids.text("screeningmatch", match.id)
+    named = alone.db.deployment.ids.encode("screeningmatch", match.id)
     status, printed = await typed("reviews", "list", "--kind", "match")
     assert (status, named in printed) == (0, True), printed
     status, printed = await typed("reviews", "show", named)

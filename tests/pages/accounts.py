@@ -57,7 +57,7 @@ class Acme:
 async def acme(site: Site) -> Acme:
     """A fresh partner."""
     tenant = await site.service.tenant()
-    home = f"{site.base_url}/account/{site.service.db.deployment.ids.text('partner', tenant.partner.id)}"
+    home = f"{site.base_url}/account/{site.service.db.deployment.ids.encode('partner', tenant.partner.id)}"
     return Acme(site, tenant, member_realm(tenant.partner), home)
 
 

@@ -81,7 +81,7 @@ async def test_h8_axe_finds_nothing_on_any_step_and_error_of_the_form(
         await on(page)
         await page.wait_for_url("**/review")
         async with site.service.db.write() as tx:
-            gone = tx.ids.parse("organisation", known)
+            gone = tx.ids.decode("organisation", known)
             await tx.execute("update organisation set active = false where id = $1", gone)
         await on(page)
         await refused(page)
@@ -149,7 +149,7 @@ async def test_h8_axe_finds_nothing_wherever_an_application_stands(
     async with site.donor(color_scheme=scheme, **PHONE) as page:
         for state, make in STATES.items():
             made = await make(site, language)
-            named = site.service.db.deployment.ids.parse("validationsubmission", made["id"])
+            named = site.service.db.deployment.ids.decode("validationsubmission", made["id"])
             assert named is not None
             async with site.service.db.read() as tx:
                 link = submit.status_page_url(tx, named, tx.now)

@@ -92,7 +92,7 @@ async def test_h8_the_nonprofits_own_logo_stands_above_its_name(site: Site, sche
     session = await branded(site, with_logo=True, name="Capital Area Food Bank")
     picture = await images.reencode_image(logo(), longest_side=320)
     async with site.service.db.write() as tx:
-        organisation = tx.ids.parse("organisation", session["organisationId"])
+        organisation = tx.ids.decode("organisation", session["organisationId"])
         assert organisation is not None
         await branding.update_branding_of_principal_record(
             tx, organisation, branding.BrandingChange(display_name="CAFB", logo=picture)

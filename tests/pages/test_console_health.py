@@ -57,11 +57,11 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
             """,
             tx.now,
         )
-        by = tx.ids.text(OPERATORS.id_type, ada.id)
+        by = tx.ids.encode(OPERATORS.person_id_type, ada.id)
         fault = await incidents.create_incident(
             tx, "Emails are late", "emails", "investigating", "We look into it.", by
         )
-        incident = tx.ids.text(incidents.ID, fault)
+        incident = tx.ids.encode(incidents.ID, fault)
     async with site.donor(viewport={"width": 1280, "height": 800}) as page:
         await page.goto(f"{site.base_url}/operator/health/jobs/{number}")
         await sign_in(page, name)

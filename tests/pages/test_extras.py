@@ -28,7 +28,7 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
     async with site.service.db.read() as tx:
         row = await tx.fetchrow(
             "select amount_minor, cover_minor, message from donation where id = $1",
-            tx.ids.parse("donation", donation["id"]),
+            tx.ids.decode("donation", donation["id"]),
         )
     assert row is not None
     assert tuple(row) == (2564, 64, None)
@@ -59,7 +59,7 @@ async def test_a_message_reaches_the_donation_and_no_event(site: Site, language:
     await site.service.drain()
     async with site.service.db.read() as tx:
         stored = await tx.fetchval(
-            "select message from donation where id = $1", tx.ids.parse("donation", donation["id"])
+            "select message from donation where id = $1", tx.ids.decode("donation", donation["id"])
         )
         reported = await tx.fetchval("select count(*) from event where convert_from(payload, 'UTF8') like '%café 🦁%'")
     assert stored == words

@@ -231,7 +231,7 @@ async def test_every_link_that_cannot_be_used_has_its_own_page(site: Site) -> No
         await expect(page.get_by_role("heading", level=1)).to_have_text("Open your donation link again")
         assert await status_of(page, f"{site.base_url}/give/{old['id'][:-1]}") == 404
         async with site.service.db.write() as tx:
-            organisation = tx.ids.parse("organisation", closed["organisationId"])
+            organisation = tx.ids.decode("organisation", closed["organisationId"])
             await tx.execute("update organisation set active = false where id = $1", organisation)
         assert await status_of(page, closed["url"]) == 409
         await expect(page.get_by_role("heading", level=1)).to_have_text("This nonprofit is not accepting donations")

@@ -69,7 +69,7 @@ async def test_h1_the_link_opens_the_gift_and_leaves_the_address(site: Site) -> 
 @pytest.mark.usefixtures("axe")
 async def test_a_gift_is_followed_until_it_is_sent(site: Site) -> None:
     gift = await give(site)
-    named = site.service.db.deployment.ids.text("donation", gift.id)
+    named = site.service.db.deployment.ids.encode("donation", gift.id)
     other = await factories.nonprofit(site.service, name="Other Fund")
     async with site.donor() as page:
         await page.goto(gift.link)
@@ -97,7 +97,7 @@ async def test_a_gift_is_followed_until_it_is_sent(site: Site) -> None:
 @pytest.mark.parametrize("language", ["en", "ar", pytest.param("ja", marks=pytest.mark.long)])
 async def test_a_gift_that_goes_back_says_so_and_a_whole_refund_voids_the_receipt(site: Site, language: str) -> None:
     gift = await give(site, language=language)
-    named = site.service.db.deployment.ids.text("donation", gift.id)
+    named = site.service.db.deployment.ids.encode("donation", gift.id)
     async with site.donor() as page:
         await page.goto(gift.link)
         await payouts.simulate(site.api, named, "refund", amount=1000)

@@ -317,7 +317,7 @@ async def test_going_back_leaves_the_payment_open(simulator: Till) -> None:
 
 
 async def drain(simulator: Till) -> None:
-    while await simulator.app.deliver_due():
+    while await simulator.app.deliver_due_callbacks():
         continue
 
 
@@ -351,7 +351,7 @@ async def test_many_servers_send_each_notice_once(simulator: Till) -> None:
     payments = [(await simulator.open())["id"] for _ in range(12)]
     for payment in payments:
         await simulator.pay(payment, "4242424242424242")
-    await asyncio.gather(*(simulator.app.deliver_due() for _ in range(6)))
+    await asyncio.gather(*(simulator.app.deliver_due_callbacks() for _ in range(6)))
     await drain(simulator)
     reported = [httpx.Response(200, content=notice.body).json()["payment"] for notice in simulator.merchant.received]
     assert sorted(reported) == sorted(payments)

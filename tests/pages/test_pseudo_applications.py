@@ -175,7 +175,7 @@ async def walk_the_form(service: Service, api: Client, reader: Reader) -> None:
 
 async def walk_a_change_while_it_is_sent(service: Service, walk: Walk, invite: dict[str, Any]) -> None:
     """Somebody takes an answer back at the moment when somebody else sends the form."""
-    named = service.db.deployment.ids.parse("validationinvite", invite["id"])
+    named = service.db.deployment.ids.decode("validationinvite", invite["id"])
     assert named is not None
     async with service.db.write() as tx:
         held = await invites.get_for_update(tx, ALL_PARTNERS, named)
@@ -206,9 +206,9 @@ async def walk_a_used_link(service: Service, reader: Reader, invite: dict[str, A
     for _ in range(2):
         await walk.post(f"{path}?why=sent")
     await walk.open(f"{path}?why=sent&did=sent")
-    named = service.db.deployment.ids.parse("validationsubmission", path.split("/")[2])
+    named = service.db.deployment.ids.decode("validationsubmission", path.split("/")[2])
     assert named is not None
-    await walk.open(f"/application?token={service.db.deployment.vault.page_token('application', named)}")
+    await walk.open(f"/application?token={service.db.deployment.vault.create_page_token('application', named)}")
     await service.drain()
 
 
@@ -388,7 +388,7 @@ async def mails(service: Service) -> list[dict[str, Any]]:
 async def link(service: Service, submission: dict[str, Any]) -> str:
     """To the page of an application."""
     async with service.db.read() as tx:
-        named = tx.ids.parse("validationsubmission", submission["id"])
+        named = tx.ids.decode("validationsubmission", submission["id"])
         assert named is not None
         return submit.status_page_url(tx, named, tx.now)
 

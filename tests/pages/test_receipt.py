@@ -49,7 +49,7 @@ async def test_a_paid_gift_is_followed_by_one_receipt(site: Site) -> None:
     assert "Fish &amp; &lt;Chips&gt; Trust" in mail["html"]
     assert "<Chips>" not in mail["html"]
     assert "anonymously" not in mail["text"]
-    await site.provider.deliver_due()
+    await site.provider.deliver_due_callbacks()
     await site.service.drain()
     assert len(await mails(site, reference)) == 1
 

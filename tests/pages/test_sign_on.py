@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 
 from almoner.access.people import service as people
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import ProviderSettings
+from almoner.access.sso.domain import IdentityProviderSettings
 from tests.pages.accounts import AMINA, Acme, acme, is_fine, open_account, sign_in
 from tests.pages.site import Site
 from tests.support.openid import OpenIdProvider, openid_provider
@@ -25,7 +25,7 @@ async def provider() -> AsyncIterator[OpenIdProvider]:
 async def partner(site: Site, provider: OpenIdProvider) -> Acme:
     """A partner with the provider."""
     here = await acme(site)
-    wanted = ProviderSettings(
+    wanted = IdentityProviderSettings(
         "Example ID", provider.issuer, "almoner", "s", groups_claim="groups", roles={"staff": "finance"}
     )
     async with site.service.db.write() as tx:

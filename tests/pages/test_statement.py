@@ -17,7 +17,9 @@ async def mailed(site: Site, page: Page, gift: Given) -> str:
     await page.get_by_role("button").click()
     await page.wait_for_load_state()
     await site.service.drain()
-    donation = (await site.api.get(f"/v1/donations/{site.service.db.deployment.ids.text('donation', gift.id)}")).json()
+    donation = (
+        await site.api.get(f"/v1/donations/{site.service.db.deployment.ids.encode('donation', gift.id)}")
+    ).json()
     mails = (await site.api.get("/v1/sandbox/mailbox", to=donation["data"]["email"])).json()["data"]
     return str(next(link for mail in mails for link in mail["links"] if "/statement?" in link))
 
@@ -61,7 +63,7 @@ async def test_h8_axe_finds_nothing_and_nothing_is_cut_off(
 ) -> None:
     gift = await give(site, language=language)
     other = await factories.nonprofit(site.service, name="Other Fund")
-    named = site.service.db.deployment.ids.text("donation", gift.id)
+    named = site.service.db.deployment.ids.encode("donation", gift.id)
     await payouts.simulate(site.api, named, "reassign", organisationId=other)
     async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 640}) as page:
         await page.goto(await mailed(site, page, gift))

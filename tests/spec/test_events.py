@@ -39,7 +39,7 @@ def test_every_event_says_what_it_carries_and_when() -> None:
     for name, event in EVENT_TYPES.items():
         assert event.name == name
         assert re.fullmatch(r"[a-z_]+", event.record)
-        assert event.when
+        assert event.sent_when
 
 
 async def test_a_subscription_takes_every_type_and_no_other(api: Client) -> None:

@@ -279,7 +279,7 @@ async def test_k10_ids_of_one_partner_are_404_for_another_and_untouched(
 ) -> None:
     """E5: the same body as for an id of nothing; nothing changes for the owner."""
     mine = await OWNED[type_](service, api, tenant)
-    nothing = service.db.deployment.ids.example(type_)
+    nothing = service.db.deployment.ids.example_id(type_)
     reached = 0
     for endpoint in service.endpoints:
         marks = {name: mark for name, mark in endpoint.path_ids.items() if mark is not None and mark.type == type_}

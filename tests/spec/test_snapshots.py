@@ -34,7 +34,7 @@ async def test_p7_totals_and_rows_are_of_one_snapshot(service: Service, api: Cli
 
 async def test_e5_a_strangers_record_answers_as_no_record_does(service: Service, api: Client, other: Client) -> None:
     mine = (await factories.session(service, api))["id"]
-    none = service.db.deployment.ids.example("donationsession")
+    none = service.db.deployment.ids.example_id("donationsession")
 
     async def timed(record: str) -> tuple[float, bytes]:
         started = perf_counter()

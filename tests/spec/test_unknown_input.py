@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.http.requests import find_raw_problems
+from almoner.platform.http.requests import find_json_problems
 from tests.support.client import Client
 from tools.shared_parts import with_shared_parts
 
@@ -193,7 +193,7 @@ def test_escapes_and_nested_members_are_found_however_they_are_written() -> None
         '{"a": "x\\u0000", "a": 1}': ["body.a must be given once", "body.a must not hold NUL characters"],
         '{"a": 1, "a"': [],  # the validator's to refuse
     }.items():
-        assert find_raw_problems(text.encode()) == reasons
+        assert find_json_problems(text.encode()) == reasons
 
 
 READ_ONLY = [

@@ -28,7 +28,7 @@ ENDED = "expires_at = null, processed_at = created_at"
 async def pending(service: Service, api: Client) -> UUID:
     """A new one."""
     made = await create(service, api, title="Treasurer")
-    found = service.db.deployment.ids.parse("agentverification", made["id"])
+    found = service.db.deployment.ids.decode("agentverification", made["id"])
     assert found is not None
     return found
 
@@ -77,7 +77,7 @@ async def test_s1_no_hand_makes_a_move_that_the_lifecycle_lacks(service: Service
             made = await create(service, api, organisation=organisation, email="ada@elsewhere.example")
             for step in steps:
                 await simulate(api, made, step)
-            one = service.db.deployment.ids.parse("agentverification", made["id"])
+            one = service.db.deployment.ids.decode("agentverification", made["id"])
             move = f"update {RECORD} set status = $2, {tails.get(target, live)} where id = $1"
             assert await refuses(service, move, one, target) is not None, (source, target)
 
@@ -195,7 +195,7 @@ async def fill(service: Service, partners: list[UUID], organisation: UUID) -> No
 async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDatabase) -> None:
     async with serving(empty_database) as service:
         partners = [(await service.tenant()).partner for _ in range(50)]
-        organisation = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
+        organisation = service.db.deployment.ids.decode("organisation", await factories.nonprofit(service))
         assert organisation is not None
         await fill(service, [partner.id for partner in partners], organisation)
         partner, page, now = partners[7], RequestedPage(25, descending=True), service.clock.now()
@@ -218,10 +218,10 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await agents_store.lock_expired_verifications(tx, 10, ())
             await agents_store.list_open_verification_ids(tx, [uuid4()])
             assert len(await agents_store.list_verification_ids_in_review(tx, organisation)) == 50
-            assert await agents_store.oldest_erasable_ended_at(tx, "unconfirmed", now)
+            assert await agents_store.earliest_end_with_personal_data(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)
-            await agents_store_mails.lock_recent_send_times(tx, "ADA5@a.example", now)
+            await agents_store_mails.lock_address_and_list_send_times(tx, "ADA5@a.example", now)
             await agents_store_mails.find_latest_confirmation(tx, rows[0].id)
             await agents_store_mails.find_representation_request(tx, rows[0].id)
             await agents_store_mails.list_confirmation_send_times(tx, rows[0].id)
@@ -248,7 +248,7 @@ def nodes(plan: Any) -> list[dict[str, Any]]:
 
 
 async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, api: Client, pending: UUID) -> None:
-    other = service.db.deployment.ids.parse("agentverification", (await create(service, api))["id"])
+    other = service.db.deployment.ids.decode("agentverification", (await create(service, api))["id"])
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:

@@ -74,7 +74,7 @@ async def test_one_appeal_is_open_at_a_time(service: Service, api: Client) -> No
 
 
 async def test_what_did_not_fail_is_not_appealed_against(service: Service, api: Client) -> None:
-    pending = service.db.deployment.ids.parse("validationsubmission", (await applied(api))["id"])
+    pending = service.db.deployment.ids.decode("validationsubmission", (await applied(api))["id"])
     with pytest.raises(asyncpg.CheckViolationError, match="has not failed"):
         await run(
             service,
@@ -92,12 +92,12 @@ async def test_a_refusal_is_undone_by_an_appeal_alone(service: Service, api: Cli
     failed = await refused(service, api)
     ids = service.db.deployment.ids
     rows: dict[str, UUID | None] = {
-        "validation_submission set status = 'succeeded', failure_reasons = null": ids.parse(
+        "validation_submission set status = 'succeeded', failure_reasons = null": ids.decode(
             "validationsubmission", failed["id"]
         ),
         """validation_request set status = 'accepted', accepted_at = rejected_at, rejected_at = null,
            rejection_reason = null, rejection_reason_code = null,
-           organisation_id = (select id from organisation limit 1)""": ids.parse(
+           organisation_id = (select id from organisation limit 1)""": ids.decode(
             "validationrequest", failed["validationRequestId"]
         ),
     }
@@ -147,7 +147,7 @@ async def test_who_may_not_decide_is_found_by_indexes(empty_database: TestDataba
     async with serving(empty_database) as service:
         tenant = await service.tenant()
         failed = await refused(service, service.client(tenant.secret))
-        made = service.db.deployment.ids.parse("validationsubmission", failed["id"])
+        made = service.db.deployment.ids.decode("validationsubmission", failed["id"])
         assert made is not None
         connection = await asyncpg.connect(service.database.owner_dsn)
         for rows in (COMPARED, DECIDED):
@@ -157,7 +157,7 @@ async def test_who_may_not_decide_is_found_by_indexes(empty_database: TestDataba
         async with service.db.read() as tx:
             held = await submissions.get(tx, ALL_PARTNERS, made)
             asking: Any = Explaining(tx)
-            assert await appeals_store.list_deciders(asking, tenant.partner, held, [made]) == ()
+            assert await appeals_store.list_decision_makers_of_submission(asking, tenant.partner, held, [made]) == ()
     small = {"agent_verification", "appeal", "screening_match"}
     assert not asking.scans() - small
     assert asking.indexes() >= {"review_decision_of_subject"}

@@ -22,7 +22,7 @@ from tests.support.service import Service, Tenant, serving
 
 def named(service: Service, made: dict[str, Any]) -> UUID:
     """The id that the database knows."""
-    found = service.db.deployment.ids.parse("validationinvite", made["id"])
+    found = service.db.deployment.ids.decode("validationinvite", made["id"])
     assert found is not None
     return found
 
@@ -100,8 +100,8 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             assert len(rows) == 25 or rows
             assert await invites_store.next_expiry_at(tx_) is not None
             assert (await form_store.get_draft(tx_, invite)).person is not None
-            assert await form_store.list_form_share_times(tx_, invite)
-            assert await form_store.lock_recent_send_times(
+            assert await form_store.list_form_share_send_times(tx_, invite)
+            assert await form_store.lock_address_and_list_send_times(
                 tx_, "Colleague@relief.example", later - timedelta(days=3000)
             )
             assert await form_store.find_invite_submission(tx_, invite) is None

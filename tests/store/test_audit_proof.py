@@ -14,7 +14,7 @@ from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.chain import COLUMNS, GENESIS, chained_hash
-from almoner.platform.audit.heads import ChainEnd
+from almoner.platform.audit.heads import ChainHead
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import open_database
 from tests.support import database
@@ -73,11 +73,11 @@ async def log(lab: Service, tmp_path: Path) -> Log:
 
 async def test_v8_a_log_that_nobody_touched_is_proved(log: Log) -> None:
     proof = await log.prove()
-    assert (proof.entries, proof.heads, proof.waiting, proof.broken) == (9, 1, 0, None)
+    assert (proof.entries, proof.heads, proof.unchained_entry_count, proof.broken) == (9, 1, 0, None)
     async with log.service.db.write() as tx:
         await audit.record_entry(tx, log.scope, audit.Actor("system", "test"), "thing.late", "thing_1")
     proof = await log.prove()
-    assert (proof.entries, proof.waiting, proof.broken) == (9, 1, None)
+    assert (proof.entries, proof.unchained_entry_count, proof.broken) == (9, 1, None)
 
 
 async def test_v8_every_column_can_be_tampered_with(log: Log) -> None:
@@ -214,14 +214,14 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
             schema="pg_catalog",
         )
         await owner.execute(f"update audit_entry set subject = 'thing_2' {WHERE} = 2", log.scope)
-        end = ChainEnd(log.scope, 0, GENESIS)
+        end = ChainHead(log.scope, 0, GENESIS)
         rows = await owner.fetch(
             f"select {COLUMNS}, sequence from audit_entry where scope = $1 order by sequence", log.scope
         )
         for row in rows:
             body = audit.entry_from_row(row).authenticated_bytes()
             mac = audit.entry_mac(vault, body)
-            end = ChainEnd(
+            end = ChainHead(
                 log.scope, row["sequence"], chained_hash(end.hash, row["sequence"], row["position"], mac, body)
             )
             await owner.execute(
@@ -246,17 +246,17 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
 async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanish(lab: Service, tmp_path: Path) -> None:
     log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     assert (await log.prove()).broken is None
-    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, must_exist=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_missing=True)
     assert "never started" in str(proof.broken)
     await log.write()
     async with lab.db.write() as tx:
         assert await audit_heads.export_signed_chain_heads(tx, tmp_path) == 1
-    assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, must_exist=True)).broken is None
+    assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_missing=True)).broken is None
     await log.tamper("delete from audit_head where scope = $1")
     assert "signed heads are missing" in str((await log.prove(heads=False)).broken)
     await log.tamper("delete from audit_entry where scope = $1", "delete from audit_chain where scope = $1")
     assert "missing from the database" in str((await log.prove()).broken)
-    proof = await audit_verification.verify_chain(lab.db, log.scope, must_exist=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, fail_if_missing=True)
     assert "the whole chain is missing" in str(proof.broken)
 
 

@@ -11,8 +11,8 @@ from almoner.access.notifications import service as notifications
 from almoner.access.people import service as people
 from almoner.access.sign_ins.domain import (
     Browser,
-    EmailLinkClosed,
-    SecondFactorRequired,
+    InvalidEmailLink,
+    PendingSecondFactor,
     SecondFactorTicketExpired,
     SignInFailed,
 )
@@ -61,7 +61,7 @@ async def reset_token(who: Account) -> str:
         link = await tx.fetchval(
             "select id from one_time_link where person_id = $1 and purpose = 'reset'", who.person.id
         )
-        return tx.vault.page_token("reset", link)
+        return tx.vault.create_page_token("reset", link)
 
 
 async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: Account) -> None:
@@ -83,7 +83,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
         await ada.enter()
     with pytest.raises(SecondFactorTicketExpired):
         await sign_in_methods.get_pending_second_factor(ada.service.db, ada.realm, half.ticket)
-    with pytest.raises(EmailLinkClosed, match="revoked"):
+    with pytest.raises(InvalidEmailLink, match="revoked"):
         await links.set_password_by_link(ada.service.db, old, "reset", NEW, ada.home)
     mails = dict(await ada.mails())
     assert f"token={token}" in next(text for subject, text in mails.items() if subject.startswith("Your invitation"))
@@ -105,8 +105,10 @@ async def test_a_reset_helps_who_lost_the_passkey_and_has_no_password(service: S
     assert [subject for subject in await ask_reset(who) if subject.startswith("Reset your ")]
     await links.set_password_by_link(service.db, await reset_token(who), "reset", NEW, who.home)
     needed = await sign_in_methods.sign_in_by_password(service.db, who.realm, who.name, NEW, who.home)
-    assert isinstance(needed, SecondFactorRequired)
-    entered = await sign_in_methods.sign_in_by_code(service.db, who.realm, needed.ticket, codes[0], who.home)
+    assert isinstance(needed, PendingSecondFactor)
+    entered = await sign_in_methods.sign_in_by_second_factor_code(
+        service.db, who.realm, needed.ticket, codes[0], who.home
+    )
     assert entered.sign_in.method == "password_recovery"
 
 
@@ -133,7 +135,7 @@ async def test_v8_every_look_at_a_secret_is_recorded(ada: Account) -> None:
     async with ada.service.db.read() as tx:
         [row] = await tx.fetch(
             "select distinct address, details from audit_entry where action = 'authenticator.viewed' and subject = $1",
-            tx.ids.text("member", ada.person.id),
+            tx.ids.encode("member", ada.person.id),
         )
     assert (row["address"], row["details"]) == ("192.0.2.4", None)
 

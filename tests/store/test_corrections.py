@@ -25,7 +25,7 @@ CORRECT = "update validation_request set number_key = 'X6244', registry_number =
 
 def named(service: Service, type_: str, record: dict[str, Any]) -> UUID:
     """The id of a record."""
-    found = service.db.deployment.ids.parse(type_, record["id"])
+    found = service.db.deployment.ids.decode(type_, record["id"])
     assert found is not None
     return found
 

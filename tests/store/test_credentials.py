@@ -12,10 +12,10 @@ from almoner.access.credentials import store as credentials_store
 from almoner.access.credentials.domain import (
     AuthenticatorExists,
     AuthenticatorNotPending,
+    InvalidPasskeyResponse,
     LastSecondFactorRequired,
     NoSuchPasskey,
     Passkey,
-    PasskeyRefused,
     PasswordTooWeak,
 )
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, passwords, recovery
@@ -262,12 +262,12 @@ async def test_a_passkey_of_another_site_or_without_its_owner_is_refused(
 ) -> None:
     liar = SecurityKey(key.origin)
     lie(liar)
-    with pytest.raises(PasskeyRefused, match=why):
+    with pytest.raises(InvalidPasskeyResponse, match=why):
         await add(ada, liar)
     await add(ada, key)
     asked = await options(ada)
     lie(key)
-    with pytest.raises(PasskeyRefused, match=why):
+    with pytest.raises(InvalidPasskeyResponse, match=why):
         await shows(ada, key.get(asked))
 
 
@@ -278,24 +278,24 @@ async def test_an_answer_is_good_once(ada: Account, count: int | None) -> None:
     await add(ada, key)
     answer = key.get(await options(ada))
     await shows(ada, answer)
-    with pytest.raises(PasskeyRefused, match="was used"):
+    with pytest.raises(InvalidPasskeyResponse, match="was used"):
         await shows(ada, answer)
 
 
 async def test_a_challenge_is_of_one_browser_one_purpose_and_five_minutes(ada: Account, key: SecurityKey) -> None:
     await add(ada, key)
     asked = await options(ada)
-    with pytest.raises(PasskeyRefused, match="not made here"):
+    with pytest.raises(InvalidPasskeyResponse, match="not made here"):
         await shows(ada, key.get(asked), OTHER_BROWSER)
     async with ada.service.db.read() as tx:
         adding = await passkeys.build_registration_options(tx, ada.person, BROWSER)
-    with pytest.raises(PasskeyRefused, match="not made here"):
+    with pytest.raises(InvalidPasskeyResponse, match="not made here"):
         await shows(ada, key.get(adding.replace('"rp":', '"rpId": "localhost", "rp":')))
     forged = asked.replace('"challenge": "', '"challenge": "AAAA')
-    with pytest.raises(PasskeyRefused, match="not made here"):
+    with pytest.raises(InvalidPasskeyResponse, match="not made here"):
         await shows(ada, key.get(forged))
     ada.service.clock.advance_wall(minutes=5)
-    with pytest.raises(PasskeyRefused, match="over"):
+    with pytest.raises(InvalidPasskeyResponse, match="over"):
         await shows(ada, key.get(asked))
 
 
@@ -303,14 +303,14 @@ async def test_an_addition_is_of_one_person_and_once(ada: Account, tenant: Tenan
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
         answer = key.create(await passkeys.build_registration_options(tx, ada.person, BROWSER))
-        with pytest.raises(PasskeyRefused, match="not made here"):
+        with pytest.raises(InvalidPasskeyResponse, match="not made here"):
             await passkeys.add_passkey(tx, other.person, BROWSER, answer, "", BY)
         made = await passkeys.add_passkey(tx, ada.person, BROWSER, answer, "", BY)
         assert made.name == "Passkey"
     async with ada.service.db.write() as tx:
-        with pytest.raises(PasskeyRefused, match="was used"):
+        with pytest.raises(InvalidPasskeyResponse, match="was used"):
             await passkeys.add_passkey(tx, ada.person, BROWSER, answer, "", BY)
-    with pytest.raises(PasskeyRefused, match="known already"):
+    with pytest.raises(InvalidPasskeyResponse, match="known already"):
         await add(other, key)
 
 
@@ -319,12 +319,12 @@ async def test_somebody_elses_passkey_is_refused(ada: Account, tenant: Tenant, k
     other_key = SecurityKey(key.origin)
     await add(ada, key)
     await add(other, other_key)
-    with pytest.raises(PasskeyRefused, match="somebody else's"):
+    with pytest.raises(InvalidPasskeyResponse, match="somebody else's"):
         await shows(ada, key.get(await options(ada), userHandle=b64(other.person.id.bytes)))
     forged = SecurityKey(key.origin, credential=key.credential, handle=key.handle, count=50)
-    with pytest.raises(PasskeyRefused, match="signature"):
+    with pytest.raises(InvalidPasskeyResponse, match="signature"):
         await shows(ada, forged.get(await options(ada)))
-    with pytest.raises(PasskeyRefused, match="nobody of this realm"):
+    with pytest.raises(InvalidPasskeyResponse, match="nobody of this realm"):
         await shows(stranger, key.get(await options(ada)))
 
 
@@ -333,12 +333,12 @@ async def test_somebody_elses_passkey_is_refused(ada: Account, tenant: Tenant, k
 )
 async def test_what_is_no_answer_is_refused(ada: Account, key: SecurityKey, answer: str) -> None:
     await add(ada, key)
-    with pytest.raises(PasskeyRefused):
+    with pytest.raises(InvalidPasskeyResponse):
         await shows(ada, answer)
-    with pytest.raises(PasskeyRefused):
+    with pytest.raises(InvalidPasskeyResponse):
         await shows(ada, key.get(await options(ada), authenticatorData="AAAA"))
     async with ada.service.db.write() as tx:
-        with pytest.raises(PasskeyRefused):
+        with pytest.raises(InvalidPasskeyResponse):
             await passkeys.add_passkey(tx, ada.person, BROWSER, answer, "", BY)
 
 
@@ -358,7 +358,7 @@ async def test_a_removed_passkey_opens_nothing(ada: Account, tenant: Tenant, key
         await account.remove_passkey(tx, ada.person, made.id, ada.home)
         with pytest.raises(NoSuchPasskey):
             await account.remove_passkey(tx, ada.person, made.id, ada.home)
-    with pytest.raises(PasskeyRefused):
+    with pytest.raises(InvalidPasskeyResponse):
         await shows(ada, key.get(await options(ada)))
 
 

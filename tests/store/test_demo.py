@@ -10,7 +10,7 @@ from almoner.access.credentials.service import audit_context_of_person, password
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Realm, member_realm
-from almoner.access.sign_ins.domain import Browser, SecondFactorRequired
+from almoner.access.sign_ins.domain import Browser, PendingSecondFactor
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.cli.demo import build_sandbox_content
 from almoner.platform.database.transactions import Database, Partner, open_database
@@ -31,15 +31,15 @@ async def db(empty_database: TestDatabase, service: Service) -> AsyncIterator[Da
 async def enters(db: Database, realm: Realm, login: dict[str, Any]) -> bool:
     """Whether the login opens its place, by all that it says."""
     found = await sign_in_methods.sign_in_by_password(db, realm, login["userName"], login["password"], HERE)
-    if isinstance(found, SecondFactorRequired):
+    if isinstance(found, PendingSecondFactor):
         code = pyotp.TOTP(login["totpSecret"]).at(db.deployment.clock.real_now())
-        found = await sign_in_methods.sign_in_by_code(db, realm, found.ticket, code, HERE)
+        found = await sign_in_methods.sign_in_by_second_factor_code(db, realm, found.ticket, code, HERE)
     return found.person.roles == set(login["roles"])
 
 
 async def test_the_demo_signs_in_and_stays_the_same(db: Database, service: Service) -> None:
     first = await build_sandbox_content(db, {})
-    partner_id = db.deployment.ids.parse("partner", first["partnerId"])
+    partner_id = db.deployment.ids.decode("partner", first["partnerId"])
     assert partner_id is not None
     realm = member_realm(Partner(partner_id))
     owner, reader = first["logins"]["members"]
@@ -59,7 +59,7 @@ async def test_the_demo_signs_in_and_stays_the_same(db: Database, service: Servi
 
 async def test_what_opens_nothing_any_more_is_made_anew_alone(db: Database) -> None:
     first = await build_sandbox_content(db, {})
-    partner_id = db.deployment.ids.parse("partner", first["partnerId"])
+    partner_id = db.deployment.ids.decode("partner", first["partnerId"])
     assert partner_id is not None
     realm = member_realm(Partner(partner_id))
     owner, reader = first["logins"]["members"]

@@ -83,7 +83,7 @@ async def test_what_is_asked_of_documents_comes_from_indexes(service: Service, t
         await documents_store.find_many(tx, ALL_PARTNERS, [tenant.partner.id])
         await documents_store.count_uploaded_bytes(tx, tenant.partner, tx.now)
         await documents_store.filter_referenced_blob_keys(tx, ["0" * 26])
-        await documents_store.list_least_recently_verified(tx, 10)
+        await documents_store.list_least_recently_verified_documents(tx, 10)
         assert asked.scans() == set()
         assert asked.sorts_before_limit() == []
         wanted = {"document_pkey", "document_of_partner", "document_to_verify"}
@@ -112,7 +112,7 @@ async def test_which_document_is_looked_at_next_is_read_from_an_index(empty_data
         async with service.db.write() as tx:
             asking: Any = Explaining(tx)
             assert await documents_store.next_retention_check_at(asking) is not None
-            due = await documents_store.lock_due_for_retention(asking, 100)
+            due = await documents_store.lock_documents_due_for_retention_check(asking, 100)
             await documents_store.set_next_retention_checks(asking, {one.id: tx.now for one in due})
             assert await submission_documents_store.list_evidence_outcomes(asking, [one.id for one in due]) == {}
         assert 9 <= len(due) <= 10

@@ -27,7 +27,7 @@ values ($1, $2, $3, $4, 'direct', 'ACTIVE', 100, 'GBP', false, false, '{}', $5, 
 
 async def fill(service: Service, partner: Partner, seed: int) -> tuple[list[UUID], list[UUID]]:
     """Donations of five days, some cancelled: the nonprofits and the users."""
-    chance, parse = Random(seed), service.db.deployment.ids.parse
+    chance, parse = Random(seed), service.db.deployment.ids.decode
     named = [parse("organisation", await factories.nonprofit(service)) for _ in range(2)]
     nonprofits = [one for one in named if one]
     async with service.db.write() as tx:

@@ -166,7 +166,7 @@ async def test_what_does_not_belong_together_is_refused(
 
 async def test_what_was_cancelled_keeps_its_results(service: Service, api: Client, pending: UUID) -> None:
     await service.drain()
-    assert await cancel(api, {"id": service.db.deployment.ids.text("eligibilitysubscription", pending)})
+    assert await cancel(api, {"id": service.db.deployment.ids.encode("eligibilitysubscription", pending)})
     changed = f"update {RECORD} set eligibility_status = 'fail' where id = $1"
     assert await refuses(service, changed, pending) == f"{RECORD}_immutable"
 

@@ -97,7 +97,7 @@ async def test_a_record_of_the_kind_exists(service: Service, tenant: Tenant, kin
 
 
 async def test_a_record_is_of_its_kind_and_partner_and_stays(service: Service, api: Client, tenant: Tenant) -> None:
-    request_id = service.db.deployment.ids.parse("validationrequest", (await decided(service, api))["id"])
+    request_id = service.db.deployment.ids.decode("validationrequest", (await decided(service, api))["id"])
     assert request_id is not None
     other = (await service.tenant()).partner
     assert await refused(service, REQUEST, request_id, other.id) == f"evidence_partner_id_{REQUEST}_id_fkey"

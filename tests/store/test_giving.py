@@ -220,7 +220,7 @@ async def test_every_reason_to_hold_money_can_be_kept(giving: Giving) -> None:
 
 async def test_another_partners_session_or_user_cannot_be_named(giving: Giving, other: Client) -> None:
     stranger = await support.open_session(giving.service, other)
-    user = giving.service.db.deployment.ids.parse("user", (await factories.user(other))["id"])
+    user = giving.service.db.deployment.ids.decode("user", (await factories.user(other))["id"])
     name_user = "update donation_session set user_id = $2 where id = $1"
     assert "user_id" in str(await refuses(giving, name_user, giving.session_id, user))
     copied = """

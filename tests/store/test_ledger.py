@@ -43,7 +43,7 @@ UNEVEN = "select currency from ledger_account group by 1 having sum(debits_minor
 @pytest.fixture
 async def cause(service: Service) -> UUID:
     """A nonprofit of its own."""
-    found = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
+    found = service.db.deployment.ids.decode("organisation", await factories.nonprofit(service))
     assert found is not None
     return found
 
@@ -65,7 +65,7 @@ async def post(service: Service, transfers: list[LedgerTransfer]) -> None:
 async def sides(service: Service, account: LedgerAccount) -> tuple[int, int]:
     """Debits and credits."""
     async with service.db.read() as tx:
-        found = await ledger.balance_of(tx, account)
+        found = await ledger.get_balance(tx, account)
     return found.debits, found.credits
 
 
@@ -126,7 +126,7 @@ async def test_m1_amounts_outside_the_bounds_are_refused(
     service: Service, provider: str, cause: UUID, amount: int
 ) -> None:
     debit = await number(service, ledger_domain.clearing_account(provider, "USD"))
-    credit = await number(service, ledger_domain.liability_account(cause, "USD"))
+    credit = await number(service, ledger_domain.nonprofit_liability_account(cause, "USD"))
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         await as_role(service, "service", INSERT, "payment_received", uuid4(), debit, credit, "USD", amount)
     assert refused.value.constraint_name == "ledger_transfer_amount_minor_check"
@@ -146,8 +146,8 @@ async def test_m8_amounts_and_balances_are_whole_numbers(service: Service) -> No
 async def test_m1_one_currency_two_accounts_and_both_known(service: Service, provider: str, cause: UUID) -> None:
     await post(service, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(1, "EUR")))
     dollars = await number(service, ledger_domain.clearing_account(provider, "USD"))
-    owed_dollars = await number(service, ledger_domain.liability_account(cause, "USD"))
-    owed_euros = await number(service, ledger_domain.liability_account(cause, "EUR"))
+    owed_dollars = await number(service, ledger_domain.nonprofit_liability_account(cause, "USD"))
+    owed_euros = await number(service, ledger_domain.nonprofit_liability_account(cause, "EUR"))
     broken = {
         (dollars, dollars, "USD"): asyncpg.CheckViolationError,
         (dollars, owed_euros, "USD"): asyncpg.ForeignKeyViolationError,
@@ -205,16 +205,17 @@ async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, pr
         with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
             await post(service, transfers)
         assert refused.value.constraint_name in ("ledger_account_not_negative", "ledger_account_organisation_id_fkey")
-    assert await sides(service, ledger_domain.liability_account(cause, "USD")) == (0, 10_000)
+    assert await sides(service, ledger_domain.nonprofit_liability_account(cause, "USD")) == (0, 10_000)
 
 
 async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, provider: str, cause: UUID) -> None:
     line = uuid4()
     await post(
-        service, ledger_domain.settlement_transfers(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause)
+        service,
+        ledger_domain.payment_settlement_transfers(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause),
     )
     assert await sides(service, ledger_domain.clearing_account(provider, "USD")) == (10_000, 10_000)
-    assert await sides(service, ledger_domain.liability_account(cause, "USD")) == (300, 10_000)
+    assert await sides(service, ledger_domain.nonprofit_liability_account(cause, "USD")) == (300, 10_000)
     assert await sides(service, ledger_domain.fees_account(provider, "USD")) == (300, 300)
     held, paid = (
         ledger_domain.unallocated_payment_transfers(uuid4(), provider, Money(5, "USD")),
@@ -229,7 +230,7 @@ async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, 
 async def test_m2_m3_sixteen_writers_leave_no_difference(service: Service, figures: Figures) -> None:
     writers = [_Writer(service, random.Random(figures.seed + n)) for n in range(WRITERS)]
     ids = service.db.deployment.ids
-    causes = [ids.parse("organisation", await factories.nonprofit(service)) for _ in range(8)]
+    causes = [ids.decode("organisation", await factories.nonprofit(service)) for _ in range(8)]
     providers = [f"w{uuid4().hex[:10]}{n}" for n in range(3)]
     rounds = figures.count(1_600, 1_000_000) // WRITERS
     async with service.db.read() as tx:
@@ -288,7 +289,7 @@ class _Writer:
             lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
             lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
             lambda: ledger_domain.unallocated_payment_transfers(owner, provider, money),
-            lambda: ledger_domain.settlement_transfers(owner, provider, money, fee, cause),
+            lambda: ledger_domain.payment_settlement_transfers(owner, provider, money, fee, cause),
             lambda: ledger_domain.disbursement_sent_transfers(owner, cause, money),
             lambda: ledger_domain.disbursement_paid_transfers(owner, cause, money),
             lambda: ledger_domain.disbursement_returned_transfers(owner, cause, money, was_paid=chance.random() < 0.5),
@@ -307,7 +308,7 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
 ) -> None:
     ids = service.db.deployment.ids
     for _ in range(10):
-        cause = ids.parse("organisation", await factories.nonprofit(service))
+        cause = ids.decode("organisation", await factories.nonprofit(service))
         assert cause is not None
         money = Money(100, "GBP")
         # Each opens two accounts and uses one that all of them lock.
@@ -319,7 +320,7 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
             for _ in range(8)
         ]
         await asyncio.gather(*(post(service, transfers) for transfers in both))
-        assert await sides(service, ledger_domain.liability_account(cause, "GBP")) == (0, 800)
+        assert await sides(service, ledger_domain.nonprofit_liability_account(cause, "GBP")) == (0, 800)
 
 
 async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(service: Service) -> None:
@@ -345,7 +346,7 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
 
 
 async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, provider: str, cause: UUID) -> None:
-    liability = ledger_domain.liability_account(cause, "USD")
+    liability = ledger_domain.nonprofit_liability_account(cause, "USD")
     async with service.db.write() as tx:
         ledger.post_at_commit(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
         with pytest.raises(asyncpg.CheckViolationError):

@@ -41,7 +41,7 @@ async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Te
 async def test_v8_ones_own_page_tells_what_was_done_to_one(service: Service, tenant: Tenant) -> None:
     who, other = await member(service, tenant), await member(service, tenant)
     async with service.db.write() as tx:
-        themself = AuditContext(Actor("member", tx.ids.text("member", who.person.id)), None)
+        themself = AuditContext(Actor("member", tx.ids.encode("member", who.person.id)), None)
         await members.change_roles(tx, tenant.partner, BOSS, who.person.id, ["finance"])
         await members.change_roles(tx, tenant.partner, themself, other.person.id, ["finance"])
     await wrong(who)

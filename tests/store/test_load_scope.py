@@ -35,7 +35,7 @@ async def unapplied(service: Service, registry: str, load: RegisterImport) -> li
             registry_id = await tx.fetchval("select id from registry where code = $1", registry)
             before = {tuple(row) for row in await tx.fetch(shown)}
             scope = ImportScope(registry_id, load.source, (), None)
-            await merges.apply_links_to_organisations(tx, load.id, load.data_as_of, scope, ())
+            await merges.apply_register_links_to_organisations(tx, load.id, load.data_as_of, scope, ())
             found = [tuple(row) for row in await tx.fetch(shown) if tuple(row) not in before]
             raise _TakenBack
     except _TakenBack:

@@ -6,9 +6,9 @@ import pytest
 
 from almoner.access.credentials.domain import PasswordTooWeak
 from almoner.access.sign_ins.domain import (
-    EmailLinkClosed,
+    InvalidEmailLink,
     LinkClosedReason,
-    SecondFactorRequired,
+    PendingSecondFactor,
 )
 from almoner.access.sign_ins.service import links, sign_in_methods
 from tests.support.service import Service, Tenant
@@ -44,7 +44,7 @@ async def ask_reset(who: Account, name: str | None = None) -> None:
 
 async def closed(who: Account, token: str, password: str = NEW) -> LinkClosedReason:
     """Why a reset link opens nothing."""
-    with pytest.raises(EmailLinkClosed) as error:
+    with pytest.raises(InvalidEmailLink) as error:
         await links.set_password_by_link(who.service.db, token, "reset", password, who.home)
     return error.value.why
 
@@ -72,7 +72,7 @@ async def test_links_say_why_they_open_nothing(ada: Account) -> None:
     last = await mailed_token(ada, "Reset your ")
     assert await closed(ada, first) == "replaced"
     assert await closed(ada, first[:-1] + ("A" if first[-1] != "A" else "B")) == "unknown"
-    with pytest.raises(EmailLinkClosed):
+    with pytest.raises(InvalidEmailLink):
         await links.set_password_by_link(ada.service.db, last, "invitation", NEW, ada.home)
     ada.service.clock.advance(minutes=60)
     assert await closed(ada, last) == "expired"
@@ -103,7 +103,7 @@ async def test_a_reset_does_not_take_the_second_factor_away(ada: Account) -> Non
     await ask_reset(ada)
     await links.set_password_by_link(ada.service.db, await mailed_token(ada, "Reset your "), "reset", NEW, ada.home)
     needed = await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, ada.name, NEW, ada.home)
-    assert isinstance(needed, SecondFactorRequired)
+    assert isinstance(needed, PendingSecondFactor)
 
 
 async def test_an_invitation_lasts_seven_days_and_the_newest_counts(service: Service, tenant: Tenant) -> None:
@@ -115,7 +115,7 @@ async def test_an_invitation_lasts_seven_days_and_the_newest_counts(service: Ser
             made = await links.send_invitation(tx, who.person)
             assert await links.find_invitation_link(tx, who.person) == made
         tokens.append(await mailed_token(who, "Your invitation to"))
-    with pytest.raises(EmailLinkClosed, match="replaced"):
+    with pytest.raises(InvalidEmailLink, match="replaced"):
         await links.set_password_by_link(service.db, tokens[0], "invitation", NEW, who.home)
     service.clock.advance(days=7, minutes=-1)
     await links.set_password_by_link(service.db, tokens[1], "invitation", NEW, who.home)

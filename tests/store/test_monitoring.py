@@ -33,7 +33,7 @@ CCEW, OSCR, LINKS = (
 
 def uuid(service: Service, record: dict[str, Any]) -> UUID:
     """The id of a subscription."""
-    found = service.db.deployment.ids.parse("monitoringsubscription", record["id"])
+    found = service.db.deployment.ids.decode("monitoringsubscription", record["id"])
     assert found is not None
     return found
 

@@ -5,7 +5,7 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators import store as operators_store
-from almoner.access.operators.domain import Approval, ApprovalReview, SecondOperatorRequired, TokenRefused
+from almoner.access.operators.domain import Approval, ApprovalReview, InvalidOperatorToken, SecondOperatorRequired
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, build_profile, member_realm
 from almoner.platform.database.transactions import Tx
@@ -182,7 +182,7 @@ async def test_k2_tokens_are_kept_as_hashes_and_end_once(service: Service, ada: 
         assert found.id == ada.id
         assert (await operators.get_token(tx, token.id)).last_used_at == tx.real_now
         await operators.revoke_token(tx, BY, token)
-        with pytest.raises(TokenRefused, match="revoked"):
+        with pytest.raises(InvalidOperatorToken, match="revoked"):
             await operators.authenticate(tx, secret)
     revive = "update operator_token set revoked_at = null where id = $1"
     assert await refused(service, revive, token.id) == "operator_token_immutable"
@@ -192,13 +192,13 @@ async def test_a_deactivated_operator_has_nothing_that_opens(service: Service, a
     async with service.db.write() as tx:
         _, secret = await operators.create_token(tx, BY, ada, "laptop")
         await operators.deactivate(tx, BY, ada.id)
-        with pytest.raises(TokenRefused, match="deactivated"):
+        with pytest.raises(InvalidOperatorToken, match="deactivated"):
             await operators.authenticate(tx, secret)
         back = await people.get_for_update(tx, OPERATORS, ada.id)
         await people.update_profile(tx, back, {**back.profile, "active": True})
-        with pytest.raises(TokenRefused, match="revoked"):
+        with pytest.raises(InvalidOperatorToken, match="revoked"):
             await operators.authenticate(tx, secret)
         _, secret = await operators.create_token(tx, BY, bo, "laptop")
         await people.update_profile(tx, bo, {**bo.profile, "active": False})
-        with pytest.raises(TokenRefused, match="deactivated"):
+        with pytest.raises(InvalidOperatorToken, match="deactivated"):
             await operators.authenticate(tx, secret)

@@ -146,7 +146,7 @@ async def test_names_that_lack_a_word_are_looked_up_by_the_index_for_each_way(as
 async def test_what_belongs_to_an_organisation_is_found_by_it(asked: Explaining) -> None:
     red_cross = await organisations.get_by_number(as_tx(asked), PARTNER, "USA", "IRS", RED_CROSS)
     asked.plans.clear()
-    await organisations.get_branding(as_tx(asked), PARTNER, red_cross.id)
+    await organisations.get_effective_branding(as_tx(asked), PARTNER, red_cross.id)
     await organisations.list_milestones(as_tx(asked), PARTNER, red_cross.id, RequestedPage(25, descending=True))
     await organisations.list_changes(as_tx(asked), PARTNER, red_cross.id, RequestedPage(25, descending=True))
     await categories.list_by_organisation(as_tx(asked), PARTNER, [red_cross.id])

@@ -112,13 +112,13 @@ async def test_a_branding_goes_over_to_the_record_that_answers(alone: Service, l
     await loader.load(LINKS, DAYS[1], ROW, SAME)
     id_ = await id_of(loader, "263710")
     async with loader.db.read() as tx:
-        shown = await organisations.get_branding(tx, ALL_PARTNERS, id_)
+        shown = await organisations.get_effective_branding(tx, ALL_PARTNERS, id_)
     assert (shown.organisation_id, shown.display_name) == (await id_of(loader, "SC002327"), "Theirs")
     assert (shown.primary_color, shown.logo is None) == ("#0d5c4a", False)
     await branded(loader, "SC002327", logo=Image(b"\x89PNG2", "image/png"))
     await loader.load(LINKS, DAYS[2], ROW, RegisterLink("same", "CCEW", "263711", "OSCR", "SC002328"))
     async with loader.db.read() as tx:
-        parted = await organisations.get_branding(tx, ALL_PARTNERS, id_)
+        parted = await organisations.get_effective_branding(tx, ALL_PARTNERS, id_)
         stored = await tx.fetchval("select count(*) from media where key = $1", parted.logo)
     assert (parted.display_name, stored) == ("Ours", 1)
 

@@ -95,9 +95,9 @@ async def dependent(service: Service) -> tuple[str, str]:
             tx.new_id(), one.id, other.id, tx.now,
         )  # fmt: skip
         for person in (one, other):
-            assert await tx.fetchval("select operator_of($1)", ids.text("operator", person.id)) == person.id
+            assert await tx.fetchval("select operator_of($1)", ids.encode("operator", person.id)) == person.id
         assert await tx.fetchval("select operator_of('olive')") is None
-    return ids.text("operator", one.id), ids.text("operator", other.id)
+    return ids.encode("operator", one.id), ids.encode("operator", other.id)
 
 
 async def test_who_let_the_other_in_lately_releases_no_file_of_theirs(
@@ -117,7 +117,7 @@ async def test_who_let_the_other_in_lately_releases_no_file_of_theirs(
         assert file.requires_second_approval
         with pytest.raises(PaymentFileError, match="Somebody else must release it"):
             await bank.released(service, file, by=other)
-        await bank.released(service, file, by=service.db.deployment.ids.text("operator", UUID(int=7)))
+        await bank.released(service, file, by=service.db.deployment.ids.encode("operator", UUID(int=7)))
         await api.close()
 
 
@@ -138,7 +138,7 @@ async def test_who_let_the_other_in_lately_lifts_no_flag_with_them(empty_databas
         with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
             async with service.db.write() as tx:
                 await verifications.review_flag(tx, flag.id, note="seen", reviewed_by=other)
-        third = service.db.deployment.ids.text("operator", UUID(int=7))
+        third = service.db.deployment.ids.encode("operator", UUID(int=7))
         async with service.db.write() as tx:
             assert (await verifications.review_flag(tx, flag.id, note="seen", reviewed_by=third)).status == "lifted"
         await api.close()
@@ -154,5 +154,5 @@ async def _approving(service: Service) -> None:
     approve = "update payee_bank_account set first_by = $2, first_note = 'x', first_at = $3 where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
         await written(service, approve, made, other, service.clock.now())
-    third = service.db.deployment.ids.text("operator", UUID(int=7))
+    third = service.db.deployment.ids.encode("operator", UUID(int=7))
     await written(service, approve, made, third, service.clock.now())

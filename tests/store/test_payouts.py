@@ -292,7 +292,7 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
     await service.drain()
     (made,) = await payouts(api, organisationId=nonprofit)
     async with service.db.write() as tx:
-        await disbursements.send_batch(tx, uuid_of(service, "disbursement", made["id"]), DisbursementRules())
+        await disbursements.send_disbursement(tx, uuid_of(service, "disbursement", made["id"]), DisbursementRules())
     payout, officer, other = uuid_of(service, "disbursement", made["id"]), "operator_a", "operator_b"
     pay = "update disbursement set status = 'PAID', paid_at = sent_at, status_changed_at = sent_at where id = $1"
     assert await refuses(service, pay, payout) == "disbursement_confirmed"
@@ -325,7 +325,7 @@ async def test_s4_no_plan_moves_more_gifts_at_once_than_asked_for(service: Servi
     (made,) = await payouts(api, organisationId=nonprofit)
     payout = uuid_of(service, "disbursement", made["id"])
     async with service.db.write() as tx:
-        await disbursements.send_batch(tx, payout, DisbursementRules())
+        await disbursements.send_disbursement(tx, payout, DisbursementRules())
     async with service.db.write() as tx:
         for step in ("hashjoin", "mergejoin", "hashagg", "sort", "material"):
             await tx.execute(f"set local enable_{step} = off")

@@ -174,5 +174,5 @@ async def test_an_operator_sees_what_was_lost(empty_database: TestDatabase, tmp_
         ):
             assert line in printed, printed
         (load,) = await registers_flows.list_imports(service.db, 1)
-        status, shown = await typed("registers", "show", service.db.deployment.ids.text("registerload", load.id))
+        status, shown = await typed("registers", "show", service.db.deployment.ids.encode("registerload", load.id))
         assert (status, "latest_income: 1 (" in shown) == (0, True), shown

@@ -213,7 +213,7 @@ async def test_quiet_facts_are_quiet_in_each_of_several_rows(db: Database, tmp_p
     third = await loader.load(source, MAY, filing(2025, "a"), filing(2026, "c"))
     assert [(one.changed, one.ignored_changes) for one in (second, third)] == [(0, 1), (1, 0)]
     async with db.snapshot() as tx:
-        ignored = await service.ignored_columns_of(tx, source.code)
+        ignored = await service.list_ignored_columns(tx, source.code)
         both = [
             await service.compare_imports(tx, one, other, ignored, 0)
             for one, other in ((first, second), (second, third))

@@ -419,4 +419,4 @@ async def test_a_gift_to_either_record_is_the_organisations(alone: Service, load
 
 
 def named(alone: Service, id_: UUID) -> str:
-    return alone.db.deployment.ids.text("organisation", id_)
+    return alone.db.deployment.ids.encode("organisation", id_)

@@ -38,8 +38,8 @@ async def test_entries_are_found_by_list_and_by_load(asked: Explaining) -> None:
 async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(asked: Explaining) -> None:
     tx = cast("Tx", asked)
     await screenings_store.lock_subject(tx, "organisation", ONE)
-    await screenings_store.list_watched_subjects(tx, ONE, 100)
-    await screenings_store.list_watched_subjects_between(tx, ONE, ONE)
+    await screenings_store.list_monitored_subjects(tx, ONE, 100)
+    await screenings_store.list_monitored_subjects_between(tx, ONE, ONE)
     await screenings_store.list_outdated_subject_ids(tx, 2, ONE, 100)
     await screenings_store.has_outdated_subjects(tx, 2)
     await screenings_store.list_current_matches(tx, "organisation", ONE)

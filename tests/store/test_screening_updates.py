@@ -90,7 +90,7 @@ class Watched:
             await self.screener.run_with_watchlists(self.service.db, partial(self._look, who, asked))
 
     async def _look(self, who: ScreenedSubject, asked: SubjectDetails, tx: Tx) -> None:
-        await matches.screen(tx, self.screener, who, asked, watch=True)
+        await matches.screen(tx, self.screener, who, asked, monitor=True)
 
     async def decide(self, random: Random) -> int:
         """Of about half of what waits a person decides; how many there were."""

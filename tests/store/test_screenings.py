@@ -45,7 +45,7 @@ class Desk:
         asked = SubjectDetails("organisation", names or (AQSA,), countries, **more)  # type: ignore[arg-type]
 
         async def use(tx: Tx) -> ScreeningResult:
-            return await matches.screen(tx, self.screener, self.subject, asked, watch=True)
+            return await matches.screen(tx, self.screener, self.subject, asked, monitor=True)
 
         return await self.screener.run_with_watchlists(self.db, use)
 
@@ -270,7 +270,7 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        await matches.delete_screened_subject(tx, desk.subject)
+        await matches.erase_screened_subject(tx, desk.subject)
         left = await tx.fetchrow("select names, countries, identifiers, address, monitored from screening_subject")
         stored = await tx.fetchrow(
             "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"
@@ -290,7 +290,7 @@ async def test_a_new_version_is_met_by_those_who_are_watched_alone(
     await portal.look("Zavod imeni Degtyareva")
     await other.look("Zavod imeni Degtyareva")
     async with alone.db.write() as tx:
-        await matches.unwatch_subject(tx, other.subject)
+        await matches.stop_monitoring_subject(tx, other.subject)
     await alone.drain()
     await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     await alone.drain()

@@ -82,11 +82,11 @@ async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
     db = ada.service.db
     assert await sign_in_methods.get_pending_second_factor(db, ada.realm, needed.ticket) == needed
     with pytest.raises(SignInFailed):
-        await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, "000000", ada.home)
-    entered = await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(db, ada.realm, needed.ticket, "000000", ada.home)
+    entered = await sign_in_methods.sign_in_by_second_factor_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
     assert entered.sign_in.method == "password_totp"
     with pytest.raises(SignInFailed):
-        await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def test_a_recovery_code_stands_in_once_and_is_told_of(ada: Account) -> None:
@@ -94,10 +94,14 @@ async def test_a_recovery_code_stands_in_once_and_is_told_of(ada: Account) -> No
     async with ada.service.db.write() as tx:
         codes = await account.create_recovery_codes(tx, ada.person, ada.home)
     needed = await second(ada)
-    entered = await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
+    entered = await sign_in_methods.sign_in_by_second_factor_code(
+        ada.service.db, ada.realm, needed.ticket, codes[3], ada.home
+    )
     assert entered.sign_in.method == "password_recovery"
     with pytest.raises(SignInFailed):
-        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(
+            ada.service.db, ada.realm, needed.ticket, codes[3], ada.home
+        )
     assert any("Remaining codes: 9" in text for _, text in await ada.mails())
 
 
@@ -107,10 +111,12 @@ async def test_a_ticket_is_of_one_realm_and_ten_minutes(ada: Account) -> None:
     other = member_realm((await ada.service.tenant()).partner)
     for realm, ticket in ((other, needed.ticket), (ada.realm, needed.ticket[:-4] + "AAAA"), (ada.realm, "")):
         with pytest.raises(SecondFactorTicketExpired):
-            await sign_in_methods.sign_in_by_code(ada.service.db, realm, ticket, ada.code(), ada.home)
+            await sign_in_methods.sign_in_by_second_factor_code(ada.service.db, realm, ticket, ada.code(), ada.home)
     ada.service.clock.advance_wall(minutes=10)
     with pytest.raises(SecondFactorTicketExpired):
-        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(
+            ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home
+        )
 
 
 async def add_passkey(who: Account) -> SecurityKey:
@@ -225,7 +231,9 @@ async def test_a_proof_is_fresh_for_ten_minutes(ada: Account) -> None:
     await ada.add_app()
     clock.advance_wall(minutes=10)
     with pytest.raises(SignInFailed):
-        await sign_in_methods.reauthenticate_by_code(db, ada.person, entered.sign_in, ada.code(), ada.home)
+        await sign_in_methods.reauthenticate_by_second_factor_code(
+            db, ada.person, entered.sign_in, ada.code(), ada.home
+        )
     assert not await fresh(ada, secret)
     answer = await answer_of(ada, key)
     assert await fresh(
@@ -252,9 +260,13 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
     entered = await who.begun()
     service.clock.advance_wall(minutes=10)
     with pytest.raises(SignInFailed):
-        await sign_in_methods.reauthenticate_by_code(service.db, who.person, entered.sign_in, "000000", who.home)
+        await sign_in_methods.reauthenticate_by_second_factor_code(
+            service.db, who.person, entered.sign_in, "000000", who.home
+        )
     assert not await fresh(who, entered.secret)
-    secret = await sign_in_methods.reauthenticate_by_code(service.db, who.person, entered.sign_in, who.code(), who.home)
+    secret = await sign_in_methods.reauthenticate_by_second_factor_code(
+        service.db, who.person, entered.sign_in, who.code(), who.home
+    )
     assert await fresh(who, secret)
 
 
@@ -350,7 +362,7 @@ async def test_a_dump_of_the_database_opens_nothing(empty_database: TestDatabase
         async with service.db.write() as tx:
             codes = await account.create_recovery_codes(tx, who.person, who.home)
             made = await links.send_invitation(tx, who.person)
-            tokens = [links.link_token(tx, made), tx.vault.page_token("reset", made.id)]
+            tokens = [links.link_token(tx, made), tx.vault.create_page_token("reset", made.id)]
             await links.request_password_reset(tx, who.realm, who.name, who.home.address)
         ticket = (await second(who)).ticket
         secrets = [PASSWORD, entered.secret, entered.device, app.secret, ticket, *tokens, *codes]

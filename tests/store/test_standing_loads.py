@@ -123,7 +123,7 @@ async def test_a_body_that_says_it_has_ended_is_not_active(world: World) -> None
 async def test_a_subordinate_is_deductible_through_its_central_body(world: World) -> None:
     await world.master(MARCH)
     await world.listing(IrsPub78Reader(), APRIL, f"{CENTRAL}|Grand Lodge|Laramie|WY|United States|GROUP")
-    reason = (await world.legal_status(BRANCH)).result_of_step("publication_78")
+    reason = (await world.legal_status(BRANCH)).find_reason_of_step("publication_78")
     assert reason is not None
     assert (reason.verdict, reason.code) == ("pass", "through_group")
     await world.listing(IrsRevocationsReader(), MAY, revoked(CENTRAL, "15-NOV-2025", "08-MAY-2026"))

@@ -277,7 +277,9 @@ async def test_a_page_is_told_to_come_again(service: Service, tenant: Tenant) ->
         app.create_app(services, b"{}", statement_timeout=ENOUGH), services.db.deployment.base_urls.api, None
     )
     async with locked(service.database, "partner"):
-        answer = await hurried.get(f"/account/{services.db.deployment.ids.text('partner', tenant.partner.id)}/sign-in")
+        answer = await hurried.get(
+            f"/account/{services.db.deployment.ids.encode('partner', tenant.partner.id)}/sign-in"
+        )
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
     assert "text/html" in answer.headers["content-type"]
     await hurried.close()

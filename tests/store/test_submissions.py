@@ -23,7 +23,7 @@ RECORD = "validation_submission"
 
 async def named(service: Service, record: dict[str, Any]) -> UUID:
     """The id that the database knows."""
-    found = service.db.deployment.ids.parse("validationsubmission", record["id"])
+    found = service.db.deployment.ids.decode("validationsubmission", record["id"])
     assert found is not None
     return found
 
@@ -79,7 +79,7 @@ async def test_what_does_not_belong_together_is_refused(
 
 async def test_an_organisation_is_filled_in_once(service: Service, api: Client) -> None:
     made = await named(service, await of_organisation(service, api))
-    other = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
+    other = service.db.deployment.ids.decode("organisation", await factories.nonprofit(service))
     sql = f"update {RECORD} set organisation_id = $2 where id = $1"
     assert await refuses(service, sql, made, other) == f"{RECORD}_immutable"
 

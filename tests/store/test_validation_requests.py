@@ -34,7 +34,7 @@ SPEC = {("pending", "accepted"), ("pending", "rejected"), ("rejected", "accepted
 @pytest.fixture
 async def pending(service: Service, api: Client) -> UUID:
     """A new request."""
-    found = service.db.deployment.ids.parse("validationrequest", (await requested(api))["id"])
+    found = service.db.deployment.ids.decode("validationrequest", (await requested(api))["id"])
     assert found is not None
     return found
 
@@ -95,7 +95,7 @@ async def test_s1_the_moves_are_those_of_the_specification_in_code_and_database(
 @pytest.mark.parametrize("source", sorted(REQUEST.states()))
 @pytest.mark.parametrize("target", sorted(REQUEST.states()))
 async def test_s1_the_database_knows_no_other_moves(service: Service, pending: UUID, source: str, target: str) -> None:
-    organisation = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
+    organisation = service.db.deployment.ids.decode("organisation", await factories.nonprofit(service))
     assert organisation is not None
     if source != "pending":
         async with service.db.write() as tx:
@@ -139,7 +139,7 @@ async def test_what_does_not_belong_together_is_refused(
 
 async def test_a_decision_stands_and_a_person_can_be_erased(service: Service, api: Client) -> None:
     made = await decided(service, api, name="test_accept", email="ada@example.org")
-    request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
+    request_id = service.db.deployment.ids.decode("validationrequest", made["id"])
     other = f"update {RECORD} set organisation_types = '{{}}' where id = $1"
     assert await refuses(service, other, request_id) == "validation_request_immutable"
     async with service.db.write() as tx:
@@ -159,7 +159,7 @@ async def test_evidence_is_added_only(service: Service, api: Client) -> None:
 
 async def test_a_document_of_another_partner_is_no_evidence(service: Service, api: Client, other: Client) -> None:
     ids = service.db.deployment.ids
-    own, foreign = [ids.parse("validationrequest", (await requested(one))["id"]) for one in (api, other)]
+    own, foreign = [ids.decode("validationrequest", (await requested(one))["id"]) for one in (api, other)]
     async with service.db.write() as tx:
         document = await tx.fetchval(
             """
@@ -204,7 +204,7 @@ async def test_what_is_published_is_found_by_everybody(empty_database: TestDatab
         api, other = [service.client((await service.tenant()).secret) for _ in range(2)]
         made = await decided(service, api, name="test_accept", city="Zanesville")
         ids = service.db.deployment.ids
-        organisation = ids.parse("organisation", made["organisationId"])
+        organisation = ids.decode("organisation", made["organisationId"])
         assert organisation is not None
         for words in ("test accept", "zanesville"):
             assert [row["id"] for row in data(await api.get("/v1/organisations", query=words))] == [
@@ -279,7 +279,7 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
             assert await evidence_store.find_latest_evaluation(explaining, some, facts={"corrections": 0})
             assert await requests_store.list_pending_request_ids(explaining, factories.IRS, UUID(int=0), 10)
             assert await requests_store.find(explaining, partner, some)
-            assert await requests_store.request_ids_by_document(explaining, [some]) == {}
+            assert await requests_store.find_request_ids_by_document(explaining, [some]) == {}
         assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
         assert {"evidence_pkey", f"{RECORD}_pending"} <= explaining.indexes()
 
@@ -302,7 +302,7 @@ async def test_numbers_of_the_same_body_have_one_key(service: Service, api: Clie
     async with service.db.read() as tx:
         keys = [
             await tx.fetchval(
-                f"select number_key from {RECORD} where id = $1", ids.parse("validationrequest", one["id"])
+                f"select number_key from {RECORD} where id = $1", ids.decode("validationrequest", one["id"])
             )
             for one in made
         ]

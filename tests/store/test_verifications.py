@@ -30,7 +30,7 @@ RECORD, MADE = "monetary_donation_verification", "monetary_donation_check"
 async def pending(service: Service, api: Client) -> UUID:
     """A new verification."""
     made = await factories.verification(service, api)
-    found = service.db.deployment.ids.parse("monetarydonationverification", made["id"])
+    found = service.db.deployment.ids.decode("monetarydonationverification", made["id"])
     assert found is not None
     return found
 
@@ -276,7 +276,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
     async with serving(empty_database) as service:
         ids = service.db.deployment.ids
         partners = [(await service.tenant()).partner for _ in range(50)]
-        named = [ids.parse("organisation", await factories.nonprofit(service)) for _ in range(40)]
+        named = [ids.decode("organisation", await factories.nonprofit(service)) for _ in range(40)]
         organisations = [organisation for organisation in named if organisation]
         await fill(service, [partner.id for partner in partners], organisations)
         partner, organisation, page = partners[7], organisations[7], RequestedPage(25, descending=True)
@@ -308,7 +308,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, tenant
     service.clock.advance(days=30)
     await service.drain()
     made = [await factories.verification(service, api) for _ in range(2)]
-    held, free = (ids.parse("monetarydonationverification", one["id"]) for one in made)
+    held, free = (ids.decode("monetarydonationverification", one["id"]) for one in made)
     assert held
     assert free
     await service.drain()

@@ -6,7 +6,7 @@ import pytest
 
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser, EmailLinkClosed, NewSignIn, Purpose, SecondFactorTicketExpired
+from almoner.access.sign_ins.domain import Browser, InvalidEmailLink, NewSignIn, Purpose, SecondFactorTicketExpired
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import AWAY, BY, FIREFOX, NEW, PASSWORD, Account, found, member, second
@@ -29,12 +29,12 @@ async def mailed(who: Account, purpose: Purpose) -> str:
         [link] = await tx.fetch(
             "select id from one_time_link where person_id = $1 and purpose = 'reset' and not revoked", who.person.id
         )
-        return tx.vault.page_token("reset", link["id"])
+        return tx.vault.create_page_token("reset", link["id"])
 
 
 async def is_revoked(who: Account, token: str, purpose: Purpose) -> None:
     """The link opens nothing, and says why."""
-    with pytest.raises(EmailLinkClosed) as closed:
+    with pytest.raises(InvalidEmailLink) as closed:
         await links.set_password_by_link(who.service.db, token, purpose, "another long phrase", who.home)
     assert closed.value.why == "revoked"
 
@@ -107,7 +107,9 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     with pytest.raises(SecondFactorTicketExpired):
         await sign_in_methods.get_pending_second_factor(ada.service.db, ada.realm, needed.ticket)
     with pytest.raises(SecondFactorTicketExpired):
-        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(
+            ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home
+        )
 
 
 async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
@@ -116,7 +118,9 @@ async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
     async with ada.service.db.write() as tx:
         await sign_ins.end_all_sign_ins(tx, ada.person, "revoked", BY)
     with pytest.raises(SecondFactorTicketExpired):
-        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(
+            ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home
+        )
 
 
 async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(ada: Account) -> None:

@@ -126,7 +126,7 @@ async def look_at_all(service: Service, screener: Screener, partner: Partner, as
 
 async def look(service: Service, screener: Screener, who: ScreenedSubject, asked: SubjectDetails) -> ScreeningResult:
     async def use(tx: Tx) -> ScreeningResult:
-        return await matches.screen(tx, screener, who, asked, watch=True)
+        return await matches.screen(tx, screener, who, asked, monitor=True)
 
     return await screener.run_with_watchlists(service.db, use)
 

@@ -10,7 +10,7 @@ import pytest
 from almoner.kit.states import Lifecycle
 from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.deliveries import store
-from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, Attempt, AttemptResult
+from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, AttemptResult, DeliveryAttempt
 from almoner.webhooks.deliveries.store import EvaluatedAttempt
 from almoner.webhooks.subscriptions import store as subscriptions_store
 from almoner.webhooks.subscriptions.domain import MAX_PREVIOUS_SECRETS, SUBSCRIPTION
@@ -24,7 +24,7 @@ async def subscription(service: Service, api: Client) -> UUID:
     """A subscription of the partner."""
     body = {"url": "https://hooks.example.com/", "events": ["*"]}
     made = data(await api.post("/v1/webhook-subscriptions", body))
-    found = service.db.deployment.ids.parse("webhooksubscription", made["id"])
+    found = service.db.deployment.ids.decode("webhooksubscription", made["id"])
     assert found is not None
     return found
 
@@ -173,7 +173,7 @@ async def test_s1_what_has_ended_stays_as_it_ended(service: Service, tenant: Ten
         _delivery(status="succeeded", attempts=1, first_attempt_at="2026-03-02", **over),
     ]
     cancelled, delivered = [await _runs(service, _DELIVERY, tenant.partner.id, subscription, one) for one in given]
-    late = Attempt(1, START, 5, 200, None, None)
+    late = DeliveryAttempt(1, START, 5, 200, None, None)
     outcome = EvaluatedAttempt(cancelled, tenant.partner, subscription, START, late, AttemptResult("succeeded"))
     async with service.db.write() as tx:
         assert await store.record_attempts(tx, [outcome]) == set()
@@ -196,7 +196,7 @@ async def test_k1_another_partners_deliveries_are_not_listed(
 async def test_who_is_suspended_or_deleted_is_no_listener(service: Service, tenant: Tenant, subscription: UUID) -> None:
     async def listening() -> list[UUID]:
         async with service.db.read() as tx:
-            found = await subscriptions_store.list_listeners(tx, [tenant.partner.id])
+            found = await subscriptions_store.list_event_subscriptions(tx, [tenant.partner.id])
         return [one.id for one in found]
 
     assert await listening() == [subscription]

@@ -90,9 +90,9 @@ def path_of(link: str) -> str:
 
 async def contact(service: Service, organisation: str, email: str = "info@relief.example") -> int:
     """Set a nonprofit's contact address, as the command does; returns how many applicants it is asked about."""
-    organisation_id = service.db.deployment.ids.parse("organisation", organisation)
+    organisation_id = service.db.deployment.ids.decode("organisation", organisation)
     assert organisation_id is not None
     async with service.db.write() as tx:
-        return await agents.set_contact_and_review_agents(
+        return await agents.set_official_contact_and_review_agents(
             tx, OfficialContact(organisation_id, email, "the register's page"), "operator_olive"
         )

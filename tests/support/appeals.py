@@ -25,7 +25,7 @@ def operator() -> str:
 
 def id_of(service: Service, appeal: dict[str, Any]) -> UUID:
     """The appeal's UUID."""
-    found = service.db.deployment.ids.parse("appeal", appeal["id"])
+    found = service.db.deployment.ids.decode("appeal", appeal["id"])
     assert found is not None
     return found
 
@@ -48,7 +48,7 @@ async def release(service: Service, appeal: dict[str, Any], by: str) -> None:
 
 async def reject_first(service: Service, kind: str, type_: str, text: str, reason: str, by: str) -> None:
     """Reject a validation request or an agent verification as an operator."""
-    subject = service.db.deployment.ids.parse(type_, text)
+    subject = service.db.deployment.ids.decode(type_, text)
     assert subject is not None
     case = REVIEW_HANDLERS["validation_request" if kind == "validation_request" else "agent_verification"]
     async with service.db.write() as tx:

@@ -60,7 +60,7 @@ class Log:
     async def sign(self) -> None:
         """Sign and export new heads."""
         async with self.service.db.write() as tx:
-            await audit_heads.sign_heads(tx)
+            await audit_heads.sign_grown_chain_heads(tx)
         async with self.service.db.write() as tx:
             await audit_heads.export_signed_chain_heads(tx, self.folder)
 

@@ -14,7 +14,7 @@ from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile
 from almoner.giving.banking.payment_files.flows import StatusReportResult
-from almoner.giving.banking.payment_files.service import CreatedFile
+from almoner.giving.banking.payment_files.service import FileCreationResult
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -99,10 +99,10 @@ async def sent(service_: Service) -> None:
     """Send disbursements as in production: nobody confirms them yet."""
     await disbursements_flows.fill_all_batches(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
-        waiting = await disbursements.ids_with_status(tx, "PENDING")
+        waiting = await disbursements.disbursement_ids_with_status(tx, "PENDING")
     for payout in waiting:
         async with service_.db.write() as tx:
-            await disbursements.send_batch(tx, payout, DisbursementRules())
+            await disbursements.send_disbursement(tx, payout, DisbursementRules())
 
 
 async def in_a_file(service_: Service) -> PaymentFile:
@@ -116,7 +116,7 @@ async def in_a_file(service_: Service) -> PaymentFile:
     return file
 
 
-async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> CreatedFile:
+async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> FileCreationResult:
     """Create a payment file of the sent disbursements."""
     async with service_.db.write() as tx:
         return await payment_files.create_file(tx, ours, on or tx.now.date(), created_by=by)
@@ -125,7 +125,7 @@ async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date
 async def released(service_: Service, file: PaymentFile, *, by: str = "two") -> bytes:
     """Release a payment file; returns its content."""
     async with service_.db.write() as tx:
-        return payment_files.released_content(tx, await payment_files.release_file(tx, file.id, released_by=by))
+        return payment_files.decrypt_released_content(tx, await payment_files.release_file(tx, file.id, released_by=by))
 
 
 async def withdrawn(service_: Service, file: PaymentFile) -> None:

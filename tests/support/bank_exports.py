@@ -10,7 +10,7 @@ from typing import Final
 from almoner.kit import iso11649
 
 REFERENCE: Final = iso11649.build_creditor_reference("7ZQ3K9MABC")
-SPACED: Final = iso11649.format_reference(REFERENCE)
+SPACED: Final = iso11649.format_creditor_reference(REFERENCE)
 GIFT, FEE = 123456, -1234
 """1,234.56 received with the reference, and 12.34 paid."""
 

@@ -12,12 +12,12 @@ PROVIDER = "test"
 
 async def owed(service: Service, organisation: str, currency: str = "USD") -> int:
     """The amount owed to a nonprofit, in minor units."""
-    return await _credit(service, ledger_domain.liability_account(_id(service, organisation), currency))
+    return await _credit(service, ledger_domain.nonprofit_liability_account(_id(service, organisation), currency))
 
 
 async def on_its_way(service: Service, organisation: str, currency: str = "USD") -> int:
     """The amount in transit to a nonprofit."""
-    return await _credit(service, ledger_domain.in_transit_account(_id(service, organisation), currency))
+    return await _credit(service, ledger_domain.disbursement_in_transit_account(_id(service, organisation), currency))
 
 
 async def held(service: Service, currency: str, provider: str = PROVIDER) -> int:
@@ -37,7 +37,7 @@ async def fees(service: Service, currency: str, provider: str = PROVIDER) -> int
 
 async def disputed(service: Service, currency: str, provider: str = PROVIDER) -> int:
     """The disputed amount that donors' banks have debited and may return."""
-    return -await _credit(service, ledger_domain.disputed_account(provider, currency))
+    return -await _credit(service, ledger_domain.disputed_funds_account(provider, currency))
 
 
 async def balanced(service: Service) -> bool:
@@ -59,12 +59,12 @@ async def balanced(service: Service) -> bool:
 
 
 def _id(service: Service, organisation: str) -> UUID:
-    found = service.db.deployment.ids.parse("organisation", organisation)
+    found = service.db.deployment.ids.decode("organisation", organisation)
     assert found is not None
     return found
 
 
 async def _credit(service: Service, account: LedgerAccount) -> int:
     async with service.db.read() as tx:
-        balance = await ledger.balance_of(tx, account)
+        balance = await ledger.get_balance(tx, account)
     return balance.credits - balance.debits

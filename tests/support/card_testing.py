@@ -55,7 +55,7 @@ class Street:
         """Deliver the provider's webhooks."""
         provider = self.service.services.provider_app
         assert provider is not None, "the sandbox has the test provider"
-        while await provider.deliver_due():
+        while await provider.deliver_due_callbacks():
             continue
 
     async def mails(self, to: str) -> list[dict[str, Any]]:

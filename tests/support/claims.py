@@ -106,7 +106,7 @@ class Cause:
         """Amounts to return, oldest first: (reason, amount of the donation, amount not yet deducted)."""
         async with self.service.db.read() as tx:
             found = await gift_aid_claims.newest_adjustments(tx, self.id, 100)
-        return [(one.reason, one.minor, one.left_minor) for one in reversed(found)]
+        return [(one.reason, one.minor, one.remaining_minor) for one in reversed(found)]
 
 
 async def cause(service: Service, api: Client) -> Cause:

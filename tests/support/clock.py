@@ -30,7 +30,7 @@ class TestClock:
         """How far business time has been moved."""
         return self._now - self._start
 
-    def advance_offset(self, offset: timedelta) -> None:
+    def advance_to_offset(self, offset: timedelta) -> None:
         """Apply a move of the deployment's clock."""
         self._now = max(self._now, self._start + offset)
 

@@ -33,7 +33,11 @@ def missing(*programs: str) -> str | None:
 def as_account() -> list[str]:
     """The prefix of commands that run as PostgreSQL's account, like ``runuser -u postgres --`` elsewhere."""
     account = OsAccount.current()
-    return ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"] if account.dropped else []
+    return (
+        ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
+        if account.drops_privileges
+        else []
+    )
 
 
 def run(*words: str | Path, given: str | None = None) -> str:

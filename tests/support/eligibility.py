@@ -16,12 +16,12 @@ INVALID_STATE: Final = (400, "eligibility_subscription/invalid_state")
 
 def tag(service: Service, code: str) -> str:
     """The ID of a sub-tag."""
-    return service.db.deployment.ids.text("activitysubtag", SUB_TAGS[code].id)
+    return service.db.deployment.ids.encode("activitysubtag", SUB_TAGS[code].id)
 
 
 def uuid(service: Service, text: str, type_: str = "eligibilitysubscription") -> UUID:
     """The UUID of a text ID."""
-    found = service.db.deployment.ids.parse(type_, text)
+    found = service.db.deployment.ids.decode(type_, text)
     assert found is not None
     return found
 
@@ -41,7 +41,7 @@ async def tagged(service: Service, organisation: str, rules: dict[str, str]) -> 
         await tx.execute(
             "update organisation set activities = $2, tag_ids = $3, updated_at = $4 where id = $1",
             uuid(service, organisation, "organisation"),
-            dict(found.rules) or None,
+            dict(found.rules_by_sub_tag) or None,
             list(found.tag_ids),
             tx.now,
         )

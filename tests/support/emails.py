@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 from almoner.access.notifications import jobs as notifications_jobs
 from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database
 from almoner.platform.deployment import Deployment
@@ -23,7 +23,7 @@ AT: Final = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 async def send(
     db: Database,
-    notification: Notification[Any],
+    notification: NotificationDefinition[Any],
     transport: MailTransport,
     payload: Mapping[str, object],
     now: datetime,
@@ -37,7 +37,7 @@ async def send(
 
 def rendered(
     deployment: Deployment,
-    notification: Notification[Any],
+    notification: NotificationDefinition[Any],
     email: Email,
     catalogues: TranslationCatalogues | None = None,
     brand: MailBrand | None = None,

@@ -57,7 +57,7 @@ async def nonprofit(
             name.lower(),
             tx.now,
         )
-        return tx.ids.text("organisation", made)
+        return tx.ids.encode("organisation", made)
 
 
 async def listed(service: Service, name: str, code: str, number: str) -> str:
@@ -67,7 +67,7 @@ async def listed(service: Service, name: str, code: str, number: str) -> str:
     made = await nonprofit(service, name=name, registry=registry, country="GBR")
     async with service.db.write() as tx:
         sql = "update organisation set registry_number = $2, number_key = $2 where id = $1"
-        await tx.execute(sql, tx.ids.parse("organisation", made), number)
+        await tx.execute(sql, tx.ids.decode("organisation", made), number)
     return made
 
 

@@ -65,7 +65,7 @@ class FakeProvider:
     """
 
     name: str = "fake"
-    page_origin: str = "http://fake.localhost"
+    hosted_page_origin: str = "http://fake.localhost"
     payments: dict[str, ProviderPayment] = field(default_factory=dict)
     orders: dict[str, tuple[PaymentRequest, str]] = field(default_factory=dict)
     refunds: dict[str, tuple[str, ProviderRefund]] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class FakeProvider:
             return self._answered(self.payments[made])
         made = f"tp_fake{next(_numbers)}"
         self.orders[payment_request.key] = (payment_request, made)
-        url = f"{self.page_origin}/pay/{made}"
+        url = f"{self.hosted_page_origin}/pay/{made}"
         shown = ProviderPayment(
             made, url, ProviderStatus.OPEN, payment_request.money, payment_request.reference, attempts=0, live=False
         )
@@ -155,20 +155,20 @@ class FakeProvider:
         if payment_method_id in self.methods and self.methods[payment_method_id].customer == customer_id:
             del self.methods[payment_method_id]
 
-    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
+    async def create_payment_method_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a payment method, or return the one with this key."""
         self._called("create_setup")
         found = next((setup for asked, setup in self.setups.values() if asked.key == setup_request.key), None)
         if found is None:
             made = f"tp_setup{next(_numbers)}"
-            url = f"{self.page_origin}/pay/{made}"
+            url = f"{self.hosted_page_origin}/pay/{made}"
             found = ProviderSetup(made, url, ProviderStatus.OPEN, setup_request.reference, live=False)
             self.setups[made] = (setup_request, found)
         elif self.setups[found.id][0] != setup_request:
             raise ProviderFailure("the key was used with other data")
         return self._answered(found)
 
-    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
+    async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
         """The current state of a setup page."""
         self._called("fetch_setup")
         if setup_id not in self.setups:

@@ -279,7 +279,7 @@ class World:
             claims = [one for one in await gift_aid_claims.newest_claims(tx, of.id, 1000) if one.status == "paid"]
             paid: set[UUID] = {one.id for one in claims}
             left = [one for one in await gift_aid_claims.newest_adjustments(tx, of.id, 1000) if one.claim_id in paid]
-        return sum(one.minor - one.deducted_minor for one in claims), sum(one.left_minor for one in left)
+        return sum(one.minor - one.deducted_minor for one in claims), sum(one.remaining_minor for one in left)
 
     async def expect(self) -> None:
         """Check that HMRC has paid the exact amount, and that the API agrees with the model."""

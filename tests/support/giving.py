@@ -127,7 +127,7 @@ class Giving:
 async def open_session(service: Service, api: Client, **body: Any) -> Giving:
     """A new session with a provider of its own."""
     made = await factories.session(service, api, **body)
-    session_id = service.db.deployment.ids.parse("donationsession", made["id"])
+    session_id = service.db.deployment.ids.decode("donationsession", made["id"])
     assert session_id is not None
     return Giving(service, api, session_id, made)
 

@@ -37,7 +37,7 @@ def address(service: Service, endpoint: Endpoint, known: Mapping[str, str]) -> s
     path = endpoint.path
     for name, mark in endpoint.path_parameters.items():
         path = path.replace(
-            f"{{{name}}}", known.get(mark.type, service.db.deployment.ids.example(mark.type)) if mark else "a" * 2000
+            f"{{{name}}}", known.get(mark.type, service.db.deployment.ids.example_id(mark.type)) if mark else "a" * 2000
         )
     return path
 

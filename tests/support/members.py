@@ -30,14 +30,14 @@ class Desk(Browser):
     def __init__(self, service: Service, tenant: Tenant, person: Person | None) -> None:
         super().__init__(service.app, service.db.deployment.base_urls.pages, ADDRESS)
         self.service, self.person = service, person
-        self.name = service.db.deployment.ids.text("partner", tenant.partner.id)
+        self.name = service.db.deployment.ids.encode("partner", tenant.partner.id)
         self.home = f"/account/{self.name}"
 
     async def sign_in(self, person: Person) -> None:
         """Sign the member in, freshly authenticated."""
         async with self.service.db.write() as tx:
             entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
-        place = build_member_portal(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
+        place = build_member_portal(person.realm, self.service.db.deployment.ids.encode("partner", person.realm.id), "")
         self.cookies[place.session_cookie_name] = entered.secret
 
     async def wait(self) -> None:

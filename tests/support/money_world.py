@@ -274,7 +274,7 @@ class World(Directly, Back, Claiming, Transferring):
     async def reassign(self) -> None:
         """Reassign a donation to another nonprofit as an officer."""
         if found := await self.ids("select id from donation where status = 'RECEIVED_PAYMENT' order by id"):
-            target = self.service.db.deployment.ids.parse("organisation", self.chance.choice(self.nonprofits))
+            target = self.service.db.deployment.ids.decode("organisation", self.chance.choice(self.nonprofits))
             assert target is not None
             async with self.db.write() as tx:
                 await reassignments.reassign_donation(
@@ -349,7 +349,7 @@ class World(Directly, Back, Claiming, Transferring):
             owed = max(0, arrived - gone)
             balances[f"fees:{CURRENCY}:{PROVIDER}"] -= owed - (arrived - gone)
             if donation["status"] == "RECEIVED_PAYMENT":
-                owner = self.service.db.deployment.ids.parse("organisation", donation["organisationId"])
+                owner = self.service.db.deployment.ids.decode("organisation", donation["organisationId"])
                 balances[f"donation_liability:{CURRENCY}:{owner}"] += owed
             else:
                 balances[f"bank:{CURRENCY}"] += owed

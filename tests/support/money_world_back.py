@@ -206,7 +206,7 @@ class Back:
         ids = self.service.db.deployment.ids
         async with self.db.read() as tx:
             of = {
-                row["provider_payment"]: ids.text("donation", row["donation_id"])
+                row["provider_payment"]: ids.encode("donation", row["donation_id"])
                 for row in await tx.fetch("select * from payment where status = 'succeeded'")
             }
             stored = {
@@ -224,7 +224,7 @@ class Back:
                 if payment in of and one.status is DisputeStatus.LOST and one.id not in stored:
                     found[of[payment]] += one.money.minor
         for row in by_bank:
-            found[ids.text("donation", row["donation_id"])] += self.by_bank.get(row["id"], 0)
+            found[ids.encode("donation", row["donation_id"])] += self.by_bank.get(row["id"], 0)
         return found
 
     async def went_back(self) -> int:

@@ -130,9 +130,9 @@ class Claiming:
                     if one["giftAidId"] and one["organisationId"] == name
                     if one["status"] in ("RECEIVED_PAYMENT", "DISBURSED")
                 ]
-                got = sum(one.minor - one.deducted_minor for one in claims) - sum(one.left_minor for one in left)
+                got = sum(one.minor - one.deducted_minor for one in claims) - sum(one.remaining_minor for one in left)
                 assert got == sum(standing), name
-            assert await reassignments.donation_ids_of_merged_organisations(tx, None, 10) == []
+            assert await reassignments.list_donation_ids_of_merged_organisations(tx, None, 10) == []
 
     async def _draft(self, of: UUID) -> GiftAidClaim | None:
         together = self.chance.random() < 0.5
@@ -144,6 +144,6 @@ class Claiming:
             ).claim
 
     def _uuid(self, organisation: str) -> UUID:
-        found = self.service.db.deployment.ids.parse("organisation", organisation)
+        found = self.service.db.deployment.ids.decode("organisation", organisation)
         assert found is not None
         return found

@@ -12,7 +12,7 @@ from almoner.giving.checkout.donation_requests import service as donation_reques
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestError,
     DonationRequestPayment,
-    UninvoicedGroup,
+    UninvoicedPartnerCurrency,
 )
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
@@ -47,14 +47,14 @@ class Directly:
     async def cancel_directly(self) -> None:
         """Cancel a direct donation, or try to."""
         if self.chance.random() < 0.5 and (found := await self.ids("select id from donation where type = 'direct'")):
-            named = self.service.db.deployment.ids.text("donation", self.chance.choice(found))
+            named = self.service.db.deployment.ids.encode("donation", self.chance.choice(found))
             await self.api.post(f"/v1/donations/{named}/cancel")
 
     async def ask(self) -> None:
         """Create donation requests for the partner's direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
             await donation_requests_flows.invoice_partner(
-                self.db, UninvoicedGroup(found[0], CURRENCY), immediately=True
+                self.db, UninvoicedPartnerCurrency(found[0], CURRENCY), immediately=True
             )
 
     async def partner_pays(self) -> None:
@@ -100,12 +100,12 @@ class Directly:
         taken: Counter[str] = Counter()
         for of, money in self.transfers.values():
             balances[f"bank:{money.currency}"] -= money.minor
-            taken[self.service.db.deployment.ids.text("donationrequest", of)] += (
+            taken[self.service.db.deployment.ids.encode("donationrequest", of)] += (
                 money.minor if money.currency == CURRENCY else 0
             )
             balances[f"suspense:{money.currency}:{PARTNER_TRANSFERS}"] += money.minor
         for of, minor in await self._applied():
-            taken[self.service.db.deployment.ids.text("donationrequest", of)] += minor
+            taken[self.service.db.deployment.ids.encode("donationrequest", of)] += minor
             posted["overpayment_applied"] += 1
         for request in set(taken) | {one["donationRequestId"] for one in donations if one["donationRequestId"]}:
             inside = [one for one in donations[::-1] if one["donationRequestId"] == request]

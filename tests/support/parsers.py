@@ -49,7 +49,15 @@ CURSORS: Final = CursorCodec(VAULT, None, "donations", [])
 LANGUAGES: Final = [Locale.parse(tag) for tag in ("en", "de", "ar", "hi", "fr_CH")]
 _USER: Final[Any] = load_default_provider().model_for("User")
 REFUSALS: Final = (
-    *(ValueError, Problem, SCIMException, AddressRefused, credentials.PasskeyRefused, StatementError, WebhookRefused),
+    *(
+        ValueError,
+        Problem,
+        SCIMException,
+        AddressRefused,
+        credentials.InvalidPasskeyResponse,
+        StatementError,
+        WebhookRefused,
+    ),
 )
 
 HEAD, FORM, LINE = 16_000, 64_000, 500
@@ -60,7 +68,7 @@ The longest field of a bank's file counts as a head: an operator's command reads
 
 
 def _scim_filter(typed: str) -> None:
-    known = attributes.AttributeMap(ids.Ids(sandbox=False), "User", _USER)
+    known = attributes.AttributeMap(ids.RecordIdCodec(sandbox=False), "User", _USER)
     filters.filter_to_sql(parametrize(ScimFilter, _USER)(typed), known, filters.SqlParameters())
 
 
@@ -127,14 +135,14 @@ def _stripe(typed: str) -> None:
 PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "typed": (FORM, text.clean_text),
     "typed lines": (FORM, lambda typed: text.clean_text(typed, keep_line_breaks=True)),
-    "hidden": (LINE, text.hidden_characters),
-    "links in mail": (5000, text.defuse_links),
-    "one line": (5000, text.to_one_line),
-    "scripts": (LINE, scripts.scripts_in_text),
+    "hidden": (LINE, text.hidden_character_names),
+    "links in mail": (5000, text.prevent_autolinking),
+    "one line": (5000, text.sanitise_for_terminal),
+    "scripts": (LINE, scripts.unicode_scripts_in_text),
     "email": (FORM, email_addresses.is_email_address),
     "web address": (FORM, web.is_web_address),
     "moment": (HEAD, time.parse_day_or_timestamp),
-    "id": (HEAD, lambda typed: ids.Ids(sandbox=False).parse("donation", "donation_" + typed)),
+    "id": (HEAD, lambda typed: ids.RecordIdCodec(sandbox=False).decode("donation", "donation_" + typed)),
     "language tag": (HEAD, languages.is_language_tag),
     "Accept-Language": (HEAD, lambda typed: languages.negotiate_language(typed, ["en", "fr", "pt-BR"])),
     "Accept": (HEAD, lambda typed: negotiation.negotiate_media_type(typed, ["application/json", "application/pdf"])),
@@ -168,7 +176,7 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
         LINE, lambda typed: matching.compare_names(matching.prepare_name(typed), matching.prepare_name(typed[::-1]))
     ),
     "identifier on a list": (LINE, indexing.normalise_identifier),
-    "reference": (LINE, iso11649.find_references),
+    "reference": (LINE, iso11649.find_creditor_references),
     "printed": (4000, pdf.to_printable),
     "SCIM filter": (4000, _scim_filter),
     "Stripe's webhook": (FORM, _stripe),

@@ -88,7 +88,7 @@ async def _decide(service: Service, organisation: str, decide: Callable[..., Awa
 
 def uuid_of(service: Service, type_: str, text: str) -> UUID:
     """The UUID of a record."""
-    found = service.db.deployment.ids.parse(type_, text)
+    found = service.db.deployment.ids.decode(type_, text)
     assert found is not None
     return found
 

@@ -41,7 +41,7 @@ async def begun(service: Service, record: dict[str, Any], minor: int | None = No
 async def of(service: Service, record: dict[str, Any]) -> list[Refund]:
     """The refunds of a donation, oldest first."""
     async with service.db.read() as tx:
-        return await refunds.refunds_of_donation(tx, uuid_of(service, "donation", record["id"]))
+        return await refunds.list_by_donation(tx, uuid_of(service, "donation", record["id"]))
 
 
 async def send(service: Service, provider: PaymentProvider, refund_id: UUID) -> None:

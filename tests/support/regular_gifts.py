@@ -38,7 +38,7 @@ class Plan:
     @property
     def uuid(self) -> UUID:
         """Its UUID."""
-        found = self.service.db.deployment.ids.parse("donationsubscription", self.id)
+        found = self.service.db.deployment.ids.decode("donationsubscription", self.id)
         assert found is not None
         return found
 
@@ -113,7 +113,7 @@ async def begin_plan(
     """Choose a recurring donation as a donor, and pay the first one."""
     organisation = organisation or await factories.nonprofit(service)
     session = await factories.session(service, api, organisation=organisation, **body)
-    session_id = service.db.deployment.ids.parse("donationsession", session["id"])
+    session_id = service.db.deployment.ids.decode("donationsession", session["id"])
     assert session_id is not None
     gift = DonationDetails(
         Money(amount, "USD"),
@@ -136,7 +136,7 @@ async def begin_plan(
             assert await provider_test.pay_with_card(tx, payment, Card(card))
         await donations_flows.handle_provider_return(work, session_id)
     return Plan(
-        service, api, service.db.deployment.ids.text("donationsubscription", donation.subscription_id), organisation
+        service, api, service.db.deployment.ids.encode("donationsubscription", donation.subscription_id), organisation
     )
 
 

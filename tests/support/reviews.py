@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications import store as verifications_store
-from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, DecisionEvidence
+from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, DecisionGrounds
 from almoner.kit.evidence import EvaluationStep
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
@@ -59,14 +59,14 @@ class VerificationCase:
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> None:
         """Approve."""
-        approved = await verifications.approve(tx, scope, subject_id, DecisionEvidence(decision.by, decision.note))
+        approved = await verifications.approve(tx, scope, subject_id, DecisionGrounds(decision.by, decision.note))
         await reviews.record_decision(tx, ReviewSubject(KIND, subject_id, approved.partner_id), decision)
 
     async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> None:
         """Reject; the reasons of this case are those of the record."""
-        evidence = DecisionEvidence(decision.by, decision.note)
+        evidence = DecisionGrounds(decision.by, decision.note)
         rejected = await verifications.reject(tx, scope, subject_id, decision.reason_code, evidence)  # type: ignore[arg-type]
         await reviews.record_decision(tx, ReviewSubject(KIND, subject_id, rejected.partner_id), decision)
 
@@ -79,7 +79,7 @@ class Waiting:
     case: ReviewHandler
     subject: ReviewSubject
 
-    async def look(self, by: Operator) -> reviews.ReviewView:
+    async def look(self, by: Operator) -> reviews.ReviewDetails:
         """View the case as the command does."""
         async with self.service.db.write() as tx:
             return await reviews.claim_for_review(tx, self.case, self.subject.id, by.id)
@@ -113,7 +113,7 @@ class Waiting:
 async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
     """Create a case that waits for a decision."""
     made = await factories.verification(service, api)
-    found = service.db.deployment.ids.parse("monetarydonationverification", made["id"])
+    found = service.db.deployment.ids.decode("monetarydonationverification", made["id"])
     assert found is not None
     case = VerificationCase()
     async with service.db.write() as tx:

@@ -9,7 +9,7 @@ from scim2_models import SearchRequest
 from scim2_server.utils import load_default_provider, parametrize
 
 from almoner.access.partners import service as partners
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.audit.log import Actor
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Partner, Tx, open_database
@@ -26,7 +26,7 @@ TYPES = {str(one.name): one for one in PROVIDER.resource_types}
 
 def deployment() -> Deployment:
     """A sandbox with its own clocks."""
-    return Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
+    return Deployment("sandbox", TestClock(), RecordIdCodec(sandbox=True), LINKS, Vault(bytes(32)))
 
 
 @asynccontextmanager

@@ -15,8 +15,8 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import Person, build_profile, member_realm
 from almoner.access.sign_ins.domain import Browser, NewSignIn, SignIn
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import Provider, ProviderSettings, SsoRefused
-from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, OidcFlow, SignInResult
+from almoner.access.sso.domain import IdentityProvider, IdentityProviderSettings, SsoRefused
+from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, CallbackResult, OidcFlow
 from almoner.access.sso.state import Purpose
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner
@@ -37,9 +37,9 @@ class Setup:
     sign_on: OidcFlow
     partner: Partner
 
-    async def set_up(self, issuer: str, **changed: Any) -> Provider:
+    async def set_up(self, issuer: str, **changed: Any) -> IdentityProvider:
         """Set up the provider, or change its settings."""
-        wanted = ProviderSettings(
+        wanted = IdentityProviderSettings(
             "Example ID", issuer, CLIENT, SECRET, groups_claim="groups", roles={"staff": "finance"}
         )
         async with self.service.db.write() as tx:
@@ -67,15 +67,15 @@ class Setup:
 
     async def finish(
         self, away: AuthorizationRedirect, query: Mapping[str, str], sign_in: SignIn | None = None
-    ) -> SignInResult:
+    ) -> CallbackResult:
         """Return in the same browser."""
-        return await self.sign_on.finish(
+        return await self.sign_on.complete(
             CallbackRequest(self.partner, query, {away.cookie_name: away.kept}, BROWSER, sign_in)
         )
 
     async def sign_in(
         self, purpose: Purpose = "sign_in", record: UUID | None = None, sign_in: SignIn | None = None
-    ) -> SignInResult:
+    ) -> CallbackResult:
         """Complete a sign-in at a provider that asks nothing."""
         away = await self.begin(purpose, record)
         return await self.finish(away, await visit(away.url), sign_in)
@@ -122,13 +122,13 @@ async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Se
         await outbound.close()
 
 
-def entered(arrival: SignInResult) -> NewSignIn:
+def entered(arrival: CallbackResult) -> NewSignIn:
     """The sign-in that succeeded."""
     assert isinstance(arrival.entered, NewSignIn)
     return arrival.entered
 
 
-async def refused(here: Setup, call: Coroutine[Any, Any, SignInResult]) -> SsoRefused:
+async def refused(here: Setup, call: Coroutine[Any, Any, CallbackResult]) -> SsoRefused:
     """The refusal; checks that nobody was signed in, and that the log has it."""
     before = await here.count("sign_in")
     with pytest.raises(SsoRefused) as caught:

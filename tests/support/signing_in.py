@@ -14,7 +14,7 @@ from almoner.access.credentials.service.login_attempts import AttemptSource
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, Realm, Role, build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser, NewSignIn, SecondFactorRequired, SignInFailed
+from almoner.access.sign_ins.domain import Browser, NewSignIn, PendingSecondFactor, SignInFailed
 from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.platform.audit.log import Actor
 from tests.support.service import Service, Tenant
@@ -86,7 +86,7 @@ class Account:
 
     async def recorded(self) -> list[str]:
         """The actions in the audit log about the person, in order."""
-        subject = self.service.db.deployment.ids.text(self.realm.id_type, self.person.id)
+        subject = self.service.db.deployment.ids.encode(self.realm.person_id_type, self.person.id)
         async with self.service.db.read() as tx:
             rows = await tx.fetch("select action from audit_entry where subject = $1 order by position", subject)
         return [row["action"] for row in rows]
@@ -132,7 +132,7 @@ async def person_of(
 async def factors_of(account_: Account) -> AuthenticationFactors:
     """The person's authentication factors."""
     async with account_.service.db.read() as tx:
-        return await credentials.get_factors(tx, account_.person)
+        return await credentials.get_authentication_factors(tx, account_.person)
 
 
 async def found(who: Account, secret: str) -> bool:
@@ -154,12 +154,12 @@ async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1)
             continue
 
 
-async def second(who: Account, browser: Browser | None = None) -> SecondFactorRequired:
+async def second(who: Account, browser: Browser | None = None) -> PendingSecondFactor:
     """Enter the password of a person with a second factor."""
     needed = await sign_in_methods.sign_in_by_password(
         who.service.db, who.realm, who.name, PASSWORD, browser or who.home
     )
-    assert isinstance(needed, SecondFactorRequired)
+    assert isinstance(needed, PendingSecondFactor)
     return needed
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from tests.support import factories
 from tests.support.client import Client, data
@@ -13,7 +13,7 @@ PATH, CONFIGURATIONS, SIMULATE = (
     "/v1/validation-submission-configurations",
     "/v1/sandbox/simulate",
 )
-CHOIRS: Final = Ids(sandbox=True).text("activitysubtag", SUB_TAGS["AR301"].id)
+CHOIRS: Final = RecordIdCodec(sandbox=True).encode("activitysubtag", SUB_TAGS["AR301"].id)
 ADA: Final = {"firstName": "Ada", "lastName": "Example", "email": "ada@example.net"}
 DETAILS: Final = {
     "organisationName": "Casper Relief Fund",

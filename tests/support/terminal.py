@@ -54,7 +54,7 @@ async def operator(service: Service, *roles: OperatorRole, name: str | None = No
             email = f"{unique('olive').replace(' ', '.')}@example.org"
             person = await operators.add_operator(tx, BY, email, name, roles)
             _, secret = await operators.create_token(tx, BY, person, "tests")
-            return Operator(tx.ids.text(operators.ID, person.id), name, secret)
+            return Operator(tx.ids.encode(operators.ID, person.id), name, secret)
     finally:
         await database.close()
 

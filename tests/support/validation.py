@@ -75,7 +75,7 @@ async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]
 
 async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]:
     """Every evaluation of a request, oldest first."""
-    request_id = service.db.deployment.ids.parse("validationrequest", record["id"])
+    request_id = service.db.deployment.ids.decode("validationrequest", record["id"])
     assert request_id is not None
     async with service.db.read() as tx:
         return await evidence_store.list_evaluations(tx, request_id)

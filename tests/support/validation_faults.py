@@ -35,7 +35,7 @@ async def validations(service: Service, api: Client) -> None:
     for number, verdict in verdicts.items():
         made = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))
         await service.drain()
-        request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
+        request_id = service.db.deployment.ids.decode("validationrequest", made["id"])
         assert request_id is not None
         async with service.db.write() as tx:
             case, by = REVIEW_HANDLERS["validation_request"], "operator"

@@ -19,7 +19,7 @@ async def lived(service: Service, api: Client) -> None:
     async with service.db.write() as tx:
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         asked = await organisation_confirmations.request_confirmation(tx, verification_id, contact, requested_by="one")
-        page = await organisation_confirmations.load_page(tx, asked.id)
+        page = await organisation_confirmations.load_page_content(tx, asked.id)
         await organisation_confirmations.record_answer(
             tx, asked.id, "confirmed", respondent_name="A", respondent_role="B", page_fingerprint=page.fingerprint.hex()
         )

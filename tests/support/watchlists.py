@@ -66,10 +66,10 @@ async def unread(service: Service, name: str) -> str:
     """The text id of a case about somebody whose name cannot be compared."""
     screener, partner = Screener(), (await service.tenant()).partner
     who, asked = body(partner, uuid4(), name)
-    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=False))
+    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
-    return service.db.deployment.ids.text("screeningsubject", found)
+    return service.db.deployment.ids.encode("screeningsubject", found)
 
 
 async def matched(service: Service, name: str) -> str:
@@ -77,7 +77,7 @@ async def matched(service: Service, name: str) -> str:
     screener, partner = Screener(), (await service.tenant()).partner
     who, asked = body(partner, uuid4(), name)
     found = await screener.run_with_watchlists(
-        service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=False)
+        service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
     )
     (match,) = found.opened
-    return service.db.deployment.ids.text("screeningmatch", match.id)
+    return service.db.deployment.ids.encode("screeningmatch", match.id)

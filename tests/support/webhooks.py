@@ -27,7 +27,7 @@ async def happen(service: Service, tenant: Tenant, event_type: str = "donation.c
     """Emit events and commit; returns their public IDs."""
     async with service.db.write() as tx:
         made = [await outbox.emit_event(tx, tenant.partner.id, event_type, RECORD) for _ in range(times)]
-        return [tx.ids.text("event", event_id) for event_id in made]
+        return [tx.ids.encode("event", event_id) for event_id in made]
 
 
 async def deliveries(api: Client, subscription: Mapping[str, Any], **query: Any) -> Any:

@@ -19,7 +19,7 @@ def irs(name: str = "NORTH PLATTE RELIEF", **facts: str) -> RegisterEntry:
 
 
 def given(entry: RegisterEntry, registry: str = "IRS") -> dict[str, str]:
-    return dict(activities.tags_for_register_entry(registry, entry).rules)
+    return dict(activities.tags_for_register_entry(registry, entry).rules_by_sub_tag)
 
 
 def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
@@ -34,7 +34,7 @@ def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
 
 
 def test_ids_are_the_same_for_ever() -> None:
-    assert str(activities_domain.stable_tag_id("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
+    assert str(activities_domain.derive_permanent_tag_id("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
     assert str(SUB_TAGS["AN"].id) == "019b76da-a800-7a79-af1d-546fc7f6817d"
     assert str(SUB_TAGS["SW301"].id) == "019b76da-a800-7276-8580-791f3f467380"
     assert all(one.version == 7 for one in TAGS)
@@ -151,7 +151,7 @@ def test_ids_to_search_by_hold_the_tag_and_the_wider_sub_tag() -> None:
     found = activities.tags_for_register_entry("IRS", irs(NTEE_CD="A69"))
     orchestras = SUB_TAGS["AR306"]
     assert set(found.tag_ids) == {orchestras.id, orchestras.tag_id, SUB_TAGS["AR300"].id}
-    assert list(found.rules) == ["AR306"]
+    assert list(found.rules_by_sub_tag) == ["AR306"]
 
 
 def test_a_row_of_a_load_takes_microseconds() -> None:

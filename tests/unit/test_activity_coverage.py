@@ -33,7 +33,7 @@ def test_every_label_is_known_and_every_body_has_a_sub_tag(source: Any, file: st
     for entry in entries:
         ticked = [" ".join(label.split()) for fact in TICKS for label in entry.facts.get(fact, ())]  # type: ignore[attr-defined]
         assert set(ticked) <= table
-        assert activities.tags_for_register_entry(source.registry_code, entry).rules
+        assert activities.tags_for_register_entry(source.registry_code, entry).rules_by_sub_tag
 
 
 def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
@@ -46,7 +46,7 @@ def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
                 found = activities.tags_for_register_entry(
                     "IRS", RegisterEntry(row["EIN"], row["STATE"], row["NAME"], facts=facts)
                 )
-                (with_code if row["NTEE_CD"] else without)[bool(found.rules)] += 1
+                (with_code if row["NTEE_CD"] else without)[bool(found.rules_by_sub_tag)] += 1
     assert with_code[True] / with_code.total() > 0.99
     assert without[True] / without.total() > 0.78
     assert (with_code[True] + without[True]) / (with_code.total() + without.total()) > 0.9

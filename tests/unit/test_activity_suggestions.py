@@ -41,7 +41,7 @@ def test_the_file_knows_sub_tags_alone_and_names_its_licence() -> None:
     assert set(known.intercepts) <= set(SUB_TAGS)
     assert len(known.intercepts) == 216
     assert 0.2 <= known.threshold <= 0.36
-    assert all(set(row) <= set(known.intercepts) for row in known.of.values())
+    assert all(set(row) <= set(known.intercepts) for row in known.sub_tag_weights_by_feature.values())
     assert "CC BY 4.0" in tool.ORIGIN["licence"]
 
 
@@ -63,9 +63,16 @@ def test_what_is_learnt_is_what_is_packed() -> None:
     organisations = tool.read(SAMPLE)
     received = tool.learn(organisations, 0.3)
     read = parse_model_weights(tool.opened(tool.packed(received)))
-    assert (read.threshold, read.intercepts, read.rarity) == (received.threshold, received.intercepts, received.rarity)
-    assert set(read.of) == set(received.of)
-    assert all(read.of[feature] == pytest.approx(row) for feature, row in received.of.items())
+    assert (read.threshold, read.intercepts, read.inverse_document_frequencies) == (
+        received.threshold,
+        received.intercepts,
+        received.inverse_document_frequencies,
+    )
+    assert set(read.sub_tag_weights_by_feature) == set(received.sub_tag_weights_by_feature)
+    assert all(
+        read.sub_tag_weights_by_feature[feature] == pytest.approx(row)
+        for feature, row in received.sub_tag_weights_by_feature.items()
+    )
     assert tool.packed(received) == tool.packed(tool.learn(organisations, 0.3))
     assert tool.tally(tool.scored(read, organisations), organisations, 0.3).f1 > 0.8
 

@@ -187,7 +187,7 @@ def test_w11_every_row_of_the_deny_table_denies_its_first_and_last_address(row: 
     network, name = row
     assert name
     for address in (network[0], network[-1]):
-        assert addresses.denied_range_of(address) is not None
+        assert addresses.find_denied_range(address) is not None
         assert addresses.address_refusal_reason(str(address), loopback_only=False) is not None
 
 
@@ -209,14 +209,14 @@ def test_w11_every_row_of_the_deny_table_is_needed() -> None:
     ],
 )  # fmt: skip
 def test_w11_the_neighbours_of_the_denied_ranges_are_public(edge: str) -> None:
-    assert addresses.denied_range_of(ip_address(edge)) is None
+    assert addresses.find_denied_range(ip_address(edge)) is None
     assert addresses.address_refusal_reason(edge, loopback_only=False) is None
 
 
 def test_w11_nothing_outside_global_unicast_is_public_in_ipv6() -> None:
     for first in range(0x10000):
         address = IPv6Address(first << 112 | 1)
-        assert (addresses.denied_range_of(address) is None) <= (0x2000 <= first <= 0x3FFF), address
+        assert (addresses.find_denied_range(address) is None) <= (0x2000 <= first <= 0x3FFF), address
 
 
 def test_w11_a_loopback_receiver_is_reached_on_loopback_addresses_alone() -> None:

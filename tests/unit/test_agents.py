@@ -24,8 +24,8 @@ from almoner.validation.agents.domain import (
     REASONS,
     REJECTIONS,
     VERIFICATION,
-    Agent,
     AgentVerification,
+    AgentVerificationInput,
     InvalidState,
     OfficialContactRefused,
     RepresentedNonprofit,
@@ -58,7 +58,7 @@ test_reject_nonprofit_association_expired test_reject_other
 
 def received(*, email_check: bool = True) -> AgentVerification:
     """A new one."""
-    agent = Agent("Ada", "Byron", "ada@charity.example")
+    agent = AgentVerificationInput("Ada", "Byron", "ada@charity.example")
     nonprofit = RepresentedNonprofit(uuid4(), "Relief")
     return agents_domain.new_verification(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
 
@@ -200,13 +200,15 @@ def test_mails_have_limits_by_minute_day_and_in_all() -> None:
 
 def test_an_address_gets_five_mails_an_hour_and_twenty_a_day() -> None:
     hour = [NOW + timedelta(minutes=minute) for minute in range(5)]
-    assert confirmation_codes.is_within_address_limit(hour[1:], hour[-1], sandbox=False)
-    assert not confirmation_codes.is_within_address_limit(hour, NOW + timedelta(minutes=59), sandbox=False)
-    assert confirmation_codes.is_within_address_limit(hour, NOW + timedelta(hours=1), sandbox=False)
-    assert confirmation_codes.is_within_address_limit(hour, hour[-1], sandbox=True), "integrators test with one address"
+    assert confirmation_codes.is_within_email_limit_per_address(hour[1:], hour[-1], sandbox=False)
+    assert not confirmation_codes.is_within_email_limit_per_address(hour, NOW + timedelta(minutes=59), sandbox=False)
+    assert confirmation_codes.is_within_email_limit_per_address(hour, NOW + timedelta(hours=1), sandbox=False)
+    assert confirmation_codes.is_within_email_limit_per_address(hour, hour[-1], sandbox=True), (
+        "integrators test with one address"
+    )
     day = [NOW + timedelta(hours=hour) for hour in range(20)]
-    assert not confirmation_codes.is_within_address_limit(day, NOW + timedelta(hours=23), sandbox=False)
-    assert confirmation_codes.is_within_address_limit(day, NOW + timedelta(hours=24), sandbox=False)
+    assert not confirmation_codes.is_within_email_limit_per_address(day, NOW + timedelta(hours=23), sandbox=False)
+    assert confirmation_codes.is_within_email_limit_per_address(day, NOW + timedelta(hours=24), sandbox=False)
 
 
 def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from almoner.access.accounts.page_texts import PageTexts
 from almoner.access.members.audit_texts import AuditTexts
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.audit.log import Actor, AuditEntry, Details
 from almoner.platform.pages.translations import TranslationCatalogues
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
-IDS = Ids(sandbox=True)
-ADA, BO, DONATION = (IDS.text(kind, UUID(int=number)) for number, kind in enumerate(("member", "member", "donation")))
+IDS = RecordIdCodec(sandbox=True)
+ADA, BO, DONATION = (IDS.encode(kind, UUID(int=number)) for number, kind in enumerate(("member", "member", "donation")))
 NAMES = {ADA: "Ada", BO: "Bo <b>"}
 
 
@@ -69,13 +69,13 @@ def test_v8_who_did_what_to_whom() -> None:
     refunded = made.entry_sentence(entry("refundDonation", subject=DONATION))
     assert plain(refunded) == f"Ada: Donation refunded through the API (Donation …{DONATION[-8:]})"
     assert f'href="/account/p/donations/{DONATION}"' in refunded
-    gone = IDS.text("member", UUID(int=9))
+    gone = IDS.encode("member", UUID(int=9))
     assert plain(made.entry_sentence(entry("member.removed", subject=gone))) == "Ada: Member removed"
     assert 'lang="en"' in words("de").entry_sentence(entry("x.done"))
 
 
 def test_v8_who_is_offered_to_choose_from() -> None:
-    made, gone = words(), IDS.text("member", UUID(int=9))
+    made, gone = words(), IDS.encode("member", UUID(int=9))
     assert made.actor_choice_label(Actor("member", BO)) == "Bo <b>"
     assert made.actor_choice_label(Actor("member", gone)) == f"A member (…{gone[-8:]})"
     assert made.actor_choice_label(Actor("system", "donor")) == "A donor"

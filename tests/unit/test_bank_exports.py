@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from almoner.giving.banking.bank_statements import account_ownership, csv_mapping, service
-from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError, donation_references
+from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError, find_donation_references
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
 from almoner.kit.money import Money
@@ -40,7 +40,7 @@ def test_m7_a_gift_is_found_in_the_form_of_each_bank(export: Export, tmp_path: P
     assert wrong == []
     moved = sorted(found.movements, key=lambda one: one.booked_on)
     assert [(one.booked_on, one.minor) for one in moved] == [(date(2026, 3, 2), GIFT), (date(2026, 3, 3), FEE)]
-    assert [donation_references(one) for one in moved] == [[REFERENCE], []]
+    assert [find_donation_references(one) for one in moved] == [[REFERENCE], []]
     assert len({one.reference for one in moved}) == len(moved)
     assert found.account
 

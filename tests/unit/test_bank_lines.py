@@ -17,9 +17,9 @@ from almoner.giving.banking.bank_statements.domain import (
     ProviderPayout,
     ReferencedRecords,
     StatementError,
-    donation_references,
-    donation_request_references,
-    end_to_end_ids,
+    find_donation_references,
+    find_donation_request_references,
+    find_end_to_end_ids,
     find_new_lines,
     find_statement_problems,
     match_movement,
@@ -77,12 +77,12 @@ def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] |
     ],
 )
 def test_requests_are_found_however_they_are_spaced(words: str | None, found: list[str]) -> None:
-    assert donation_request_references(replace(MOVEMENT, remittance_information=words)) == found
+    assert find_donation_request_references(replace(MOVEMENT, remittance_information=words)) == found
 
 
 def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
     known = PAYOUT.end_to_end_id
-    assert end_to_end_ids(
+    assert find_end_to_end_ids(
         replace(MOVEMENT, end_to_end_id=known.upper(), remittance_information=f"return of {known}")
     ) == [known]
 
@@ -97,12 +97,12 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
         (MOVEMENT, ReferencedRecords(reports=[REPORT], disbursements=[PAYOUT]), OpenLineReason.AMBIGUOUS),
         (
             MOVEMENT,
-            ReferencedRecords(reports=[REPORT], duplicate=OpenLineReason.SEEN_BEFORE),
+            ReferencedRecords(reports=[REPORT], duplicate_reason=OpenLineReason.SEEN_BEFORE),
             OpenLineReason.SEEN_BEFORE,
         ),
         (
             MOVEMENT,
-            ReferencedRecords(reports=[REPORT], matched_targets={("settlement", REPORT.id)}),
+            ReferencedRecords(reports=[REPORT], matched_records={("settlement", REPORT.id)}),
             OpenLineReason.MATCHED_BEFORE,
         ),
         (
@@ -114,7 +114,7 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
         (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[BACK]), OpenLineReason.OTHER_STATE),
         (
             replace(MOVEMENT, minor=-1000),
-            ReferencedRecords(disbursements=[BACK], matched_targets={("disbursement_return", BACK.id)}),
+            ReferencedRecords(disbursements=[BACK], matched_records={("disbursement_return", BACK.id)}),
             ("disbursement", BACK),
         ),
         (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[PAID]), ("disbursement", PAID)),
@@ -127,7 +127,7 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
         ),
         (
             replace(MOVEMENT, minor=-1000),
-            ReferencedRecords(disbursements=[PAYOUT], matched_targets={("disbursement", PAYOUT.id)}),
+            ReferencedRecords(disbursements=[PAYOUT], matched_records={("disbursement", PAYOUT.id)}),
             OpenLineReason.MATCHED_BEFORE,
         ),
     ],
@@ -202,7 +202,7 @@ def test_m7_a_reference_is_found_in_any_element_of_a_payment(place: str) -> None
     plain = camt.statement(camt.entry("B1", 1000, words="for all"))
     assert plain.count(b"</TxDtls>") == 1
     [found] = parsed(plain.replace(b"</TxDtls>", place.format("RF73 7ZQ3 K9MA BC").encode() + b"</TxDtls>"), None)
-    assert donation_references(found.movements[0]) == ["RF737ZQ3K9MABC"]
+    assert find_donation_references(found.movements[0]) == ["RF737ZQ3K9MABC"]
 
 
 @pytest.mark.parametrize(

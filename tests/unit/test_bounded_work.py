@@ -28,16 +28,16 @@ MOST_LETTERS = 250_000
 def _search(typed: str) -> int:
     """All that a search does beside the database; how many letters it would ask that for."""
     query = SearchQuery.parse(typed)
-    suspected = [word for word in query.needed if spelling.is_correctable_word(word)]
-    asked = [*spelling.words_to_look_up(query), *suspected]
-    for word, left in spelling.bounded_two_edit_variants(suspected).items():
+    suspected = [word for word in query.required_words if spelling.is_correctable_word(word)]
+    asked = [*spelling.dictionary_lookup_words(query), *suspected]
+    for word, left in spelling.two_edit_variants_within_limit(suspected).items():
         asked += [word, *left]
     asked += [half for word in suspected for pair in spelling.compound_splits(word) for half in pair]
     groups = spelling.build_query_terms(
         query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), correct_known_words=True
     )
     for ways in (
-        *spelling.all_terms_queries_for_names_and_elsewhere(groups),
+        *spelling.all_terms_queries_for_names_and_other_fields(groups),
         *(spelling.all_but_n_terms_query(groups, missing) or () for missing in (1, 2)),
     ):
         asked += [terms for way in ways for terms in way]
@@ -58,11 +58,11 @@ WORK: dict[str, tuple[int, Callable[[str], object]]] = {
     "list filter": (500, normalisation.extract_search_terms),
     "number": (500, lambda typed: [*possible_number_keys(typed)]),
     "name against a name": (500, _agreement),
-    "sub-tags": (4000, lambda typed: suggestions.extract_features(typed[:500], typed, typed)),
+    "sub-tags": (4000, lambda typed: suggestions.extract_text_features(typed[:500], typed, typed)),
     "typed": (2000, text.clean_text),
     "typed lines": (2000, lambda typed: text.clean_text(typed, keep_line_breaks=True)),
-    "hidden": (2000, text.hidden_characters),
-    "mail": (2000, text.defuse_links),
+    "hidden": (2000, text.hidden_character_names),
+    "mail": (2000, text.prevent_autolinking),
     "email": (255, email_addresses.is_email_address),
     "web": (255, web.is_web_address),
     "language tag": (8000, languages.is_language_tag),

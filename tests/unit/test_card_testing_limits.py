@@ -13,14 +13,14 @@ from almoner.giving.checkout.card_testing.domain import (
     LOOSE_LIMITS,
     STRICT_LIMITS,
     BrowserFingerprint,
+    CodeCheckResult,
     CodeRequired,
-    CodeResult,
     EmailCode,
     RateLimited,
+    RateLimitReason,
     RecentDeclines,
     SourceHistory,
     VelocityState,
-    WaitReason,
     max_card_attempts,
 )
 
@@ -56,9 +56,13 @@ def waits_until(seen: VelocityState, at: datetime = NOW) -> datetime:
 
 
 def test_h6_the_figures_are_those_of_the_requirement() -> None:
-    assert (STRICT_LIMITS.per_minute, STRICT_LIMITS.per_hour, STRICT_LIMITS.per_day) == (6, 20, 10)
+    assert (
+        STRICT_LIMITS.address_payments_per_minute,
+        STRICT_LIMITS.address_payments_per_hour,
+        STRICT_LIMITS.device_payments_per_day,
+    ) == (6, 20, 10)
     assert timedelta(minutes=30) == BLOCK_DURATION
-    assert 10 * STRICT_LIMITS.budget <= 60
+    assert 10 * STRICT_LIMITS.source_attempts_per_hour <= 60
 
 
 @pytest.mark.parametrize(
@@ -105,7 +109,7 @@ def test_h6_a_used_up_budget_waits_even_with_a_code() -> None:
 
 
 def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_of_others() -> None:
-    def wait(declines: int, declined_at: datetime, since: datetime | None) -> tuple[datetime, WaitReason]:
+    def wait(declines: int, declined_at: datetime, since: datetime | None) -> tuple[datetime, RateLimitReason]:
         later = tuple(declined_at + MOMENT * number for number in range(declines))
         seen = SourceHistory(later, 6 - declines, None, since)
         with pytest.raises(RateLimited) as raised:
@@ -114,10 +118,10 @@ def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_
 
     recent, old = NOW - MINUTE, NOW - timedelta(minutes=59)
     assert STRICT_LIMITS.payment_lifetime == timedelta(minutes=10)
-    assert wait(0, NOW, recent) == (NOW + 9 * MINUTE, WaitReason.CROWDED)
-    assert wait(3, recent, recent) == (NOW + 9 * MINUTE, WaitReason.CROWDED)
-    assert wait(3, old, recent) == (NOW + MINUTE, WaitReason.DECLINED)
-    assert wait(0, NOW, NOW - 11 * MINUTE) == (NOW + MINUTE, WaitReason.CROWDED), "it is overdue: being ended"
+    assert wait(0, NOW, recent) == (NOW + 9 * MINUTE, RateLimitReason.CROWDED)
+    assert wait(3, recent, recent) == (NOW + 9 * MINUTE, RateLimitReason.CROWDED)
+    assert wait(3, old, recent) == (NOW + MINUTE, RateLimitReason.DECLINED)
+    assert wait(0, NOW, NOW - 11 * MINUTE) == (NOW + MINUTE, RateLimitReason.CROWDED), "it is overdue: being ended"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +186,10 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
                 left_open[-1] = (left_open[-1][0] - 1, left_open[-1][1])
         left_open = [one for one in left_open if one[0]]
     assert len(attempts) > 30
-    assert max(sum(start <= moment < start + HOUR for moment in attempts) for start in attempts) <= STRICT_LIMITS.budget
+    assert (
+        max(sum(start <= moment < start + HOUR for moment in attempts) for start in attempts)
+        <= STRICT_LIMITS.source_attempts_per_hour
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,7 +209,7 @@ def code(**changed: object) -> EmailCode:
 
 @pytest.mark.parametrize("typed", ["012345", " 012 345 ", "012-345", "٠١٢٣٤٥", "０１２３４５"])
 def test_h11_a_code_may_be_typed_as_people_do(typed: str) -> None:
-    assert code().check_entered_code(typed, "012345", NOW) is CodeResult.RIGHT
+    assert code().check_entered_code(typed, "012345", NOW) is CodeCheckResult.RIGHT
 
 
 def test_h11_what_becomes_of_a_typed_code() -> None:
@@ -210,17 +217,17 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     assert (
         code().check_entered_code("", "012345", NOW)
         is code().check_entered_code("abc", "012345", NOW)
-        is CodeResult.MISSING
+        is CodeCheckResult.MISSING
     )
-    assert code().check_entered_code("12345", "012345", NOW) is CodeResult.WRONG
-    assert code(failed_attempts=4).check_entered_code("012345", "012345", end - MOMENT) is CodeResult.RIGHT
+    assert code().check_entered_code("12345", "012345", NOW) is CodeCheckResult.WRONG
+    assert code(failed_attempts=4).check_entered_code("012345", "012345", end - MOMENT) is CodeCheckResult.RIGHT
     for over in (code(failed_attempts=5), code(spent=True)):
         assert (
             over.check_entered_code("012345", "012345", NOW)
             is over.check_entered_code("1", "012345", NOW)
-            is CodeResult.OVER
+            is CodeCheckResult.OVER
         )
-    assert code().check_entered_code("012345", "012345", end) is CodeResult.OVER
+    assert code().check_entered_code("012345", "012345", end) is CodeCheckResult.OVER
 
 
 @pytest.mark.parametrize(
@@ -236,4 +243,4 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     ],
 )
 def test_h6_the_network_of_an_ipv6_address_is_one_source(address: str, source: str) -> None:
-    assert card_testing_domain.source_network(address) == source
+    assert card_testing_domain.address_or_ipv6_network(address) == source

@@ -314,6 +314,6 @@ async def test_connections_that_end_are_no_longer_counted() -> None:
 
 
 def test_half_of_the_file_descriptors_are_for_connections() -> None:
-    found = ConnectionLimits.for_this_process()
+    found = ConnectionLimits.from_open_file_limit()
     assert 0 < found.per_address < found.connections <= 10_000
     assert replace(found, connections=1) != found

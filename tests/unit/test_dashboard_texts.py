@@ -37,13 +37,13 @@ def shown() -> list[tuple[str, dict[str, Any]]]:
 
 def test_every_member_has_a_label() -> None:
     names = {name for name, _ in shown()} - {"data", "current", "object"}
-    assert {name for name in names if not ENGLISH.has(f"dashboard.member.{name}")} == set()
+    assert {name for name in names if not ENGLISH.has_message(f"dashboard.member.{name}")} == set()
     declared = {column.label for one in LISTS for column in one.columns}
     declared |= {field.label for one in LISTS for field in one.filters}
     fields = [field for one in LISTS if one.form for field in one.form.fields]
     fields += [field for one in LISTS for action in one.actions for field in action.fields]
     declared |= {field.label_field for field in fields}
-    assert {name for name in declared if not ENGLISH.has(f"dashboard.member.{name}")} == set()
+    assert {name for name in declared if not ENGLISH.has_message(f"dashboard.member.{name}")} == set()
 
 
 def test_every_status_and_other_known_value_has_words() -> None:
@@ -52,4 +52,4 @@ def test_every_status_and_other_known_value_has_words() -> None:
     values |= {choice for one in LISTS for action in one.actions for field in action.fields for choice in field.choices}
     code = {"GET", "POST", "PUT", "PATCH", "DELETE"}
     known = {value for value in values - code if "." not in value}  # so are the names of events
-    assert {value for value in known if not ENGLISH.has(f"dashboard.value.{value.lower()}")} == set()
+    assert {value for value in known if not ENGLISH.has_message(f"dashboard.value.{value.lower()}")} == set()

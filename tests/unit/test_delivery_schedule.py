@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.webhooks.deliveries import domain as deliveries_domain
-from almoner.webhooks.deliveries.domain import Attempt, evaluate_attempt
+from almoner.webhooks.deliveries.domain import DeliveryAttempt, evaluate_attempt
 
 FIRST = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 
 
-def _attempt(number: int, at: datetime = FIRST, status: int | None = 500) -> Attempt:
-    return Attempt(number, at, 12, status, None, None)
+def _attempt(number: int, at: datetime = FIRST, status: int | None = 500) -> DeliveryAttempt:
+    return DeliveryAttempt(number, at, 12, status, None, None)
 
 
 def _times(seed: int, retry_after: timedelta | None = None) -> list[datetime]:
@@ -163,11 +163,11 @@ def test_settled_11_nothing_is_tried_again_three_days_after_the_event() -> None:
 
 
 def test_a_redirect_tells_where_it_leads_and_that_nobody_goes_there() -> None:
-    told = deliveries_domain.redirect_error(308, "https://hooks.example.com/new\x00\udcff" + "é" * 900)
+    told = deliveries_domain.redirect_error_message(308, "https://hooks.example.com/new\x00\udcff" + "é" * 900)
     assert told is not None
     assert told.startswith("Redirects are not followed.")
     assert "https://hooks.example.com/new" in told
     assert len(told.encode()) <= 1000
     assert [
-        deliveries_domain.redirect_error(*one) for one in ((304, None), (200, "https://x.example"), (301, None))
+        deliveries_domain.redirect_error_message(*one) for one in ((304, None), (200, "https://x.example"), (301, None))
     ] == [None] * 3

@@ -44,7 +44,7 @@ def test_m5_nothing_is_no_dispute() -> None:
 
 
 def test_a_provider_tells_how_it_ended() -> None:
-    reported = [disputes_domain.reported_outcome(replace(FOUND, status=status)) for status in DisputeStatus]
+    reported = [disputes_domain.outcome_from_provider(replace(FOUND, status=status)) for status in DisputeStatus]
     assert reported == [None, DisputeOutcome("won"), DisputeOutcome("lost")]
 
 

@@ -14,7 +14,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     NO_ACTIVITIES,
     AllowedActivities,
     EligibilityResults,
-    KnownActivities,
+    OrganisationActivities,
     build_activity_step,
     evaluate_activities,
 )
@@ -23,9 +23,9 @@ from almoner.validation.ongoing.eligibility.test_values import simulated_status_
 DOGS, CATS, CHOIRS, PERFORMING, HOUSING, CHURCHES = "AN102", "AN101", "AR301", "AR300", "HO", "RL302"
 
 
-def known(classification: Mapping[str, str], words: Mapping[str, str] | None = None) -> KnownActivities:
+def known(classification: Mapping[str, str], words: Mapping[str, str] | None = None) -> OrganisationActivities:
     """Of an organisation."""
-    return KnownActivities(UUID(int=1), classification, words or {})
+    return OrganisationActivities(UUID(int=1), classification, words or {})
 
 
 def rules(codes: Sequence[str]) -> dict[str, str]:

@@ -96,8 +96,8 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
         [gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, aggregate_small_donations=False
     )
     assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
-    assert [one.donation_id.int for one in made.left_out] == [2]
-    assert "Byron" not in made.left_out[0].problems_text
+    assert [one.donation_id.int for one in made.excluded_donations] == [2]
+    assert "Byron" not in made.excluded_donations[0].problems_text
     with pytest.raises(ValueError, match="the first name is missing"):
         hmrc_schedule.schedule_csv([gift_aid_claims_domain.ClaimScheduleEntry(1, gift(2, declarer=wrong))])
 
@@ -167,7 +167,7 @@ def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(
     year: AccountingYearEnd, days: int
 ) -> None:
     today = TODAY + timedelta(days=days)
-    first = year.first_claimable_at(today)
+    first = year.earliest_claimable_at(today)
     last_moment = first - timedelta(microseconds=1)
     assert year.claim_deadline(gift_aid_claims_domain.london_day(first)) >= today
     assert year.claim_deadline(gift_aid_claims_domain.london_day(last_moment)) < today
@@ -179,7 +179,7 @@ def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
         hmrc_schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, aggregate_small_donations=False).line_count == 1
     )
     late = hmrc_schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, aggregate_small_donations=False)
-    assert [one.problems for one in late.left_out] == [("the deadline for claiming was 2026-04-05",)]
+    assert [one.problems for one in late.excluded_donations] == [("the deadline for claiming was 2026-04-05",)]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
     gifts: list[ClaimableDonation], aggregate: bool, most: int
 ) -> None:
     made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate_small_donations=aggregate, max_lines=most)
-    seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.left_out]
+    seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.excluded_donations]
     assert len(seen) == len(set(seen)) == len(gifts) - made.waiting
     found = rows(made)
     assert len(found) == made.line_count <= most
@@ -263,7 +263,7 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
             assert len({one.declarer for one in on}) == len(on)
         else:
             assert len(on) == 1
-    left = {one.donation_id for one in made.left_out}
+    left = {one.donation_id for one in made.excluded_donations}
     for one in gifts:
         bad = one.declarer.first_name is None or TAX_YEAR.claim_deadline(one.donation_date) < TODAY
         assert (one.donation_id in left) == bad

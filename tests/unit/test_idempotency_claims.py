@@ -48,7 +48,7 @@ def test_i3_every_other_payload_has_another_fingerprint(one: Any, other: Any) ->
 def test_i4_keys_of_two_partners_are_two_keys_with_two_locks() -> None:
     mine, other = claim(), claim(partner=SECOND)
     assert mine.key_hash != other.key_hash
-    assert mine.lock != other.lock
+    assert mine.advisory_lock_key != other.advisory_lock_key
     assert claim(key="k").key_hash != claim(key="K").key_hash
 
 
@@ -58,17 +58,17 @@ def test_i4_the_route_is_part_of_the_fingerprint() -> None:
 
 
 def test_the_lock_fits_into_a_signed_bigint_and_follows_from_the_key() -> None:
-    locks = [claim(key=f"k{number}").lock for number in range(200)]
+    locks = [claim(key=f"k{number}").advisory_lock_key for number in range(200)]
     assert all(lock is not None and -(2**63) <= lock < 2**63 for lock in locks)
     assert any(lock is not None and lock < 0 for lock in locks)
     assert len(set(locks)) == 200
-    assert claim(key="k7").lock == claim(key="k7").lock
+    assert claim(key="k7").advisory_lock_key == claim(key="k7").advisory_lock_key
 
 
 def test_a_call_without_a_key_claims_nothing() -> None:
     made = claim({"a": 1}, key=None)
     assert (made.partner, made.route) == (FIRST, ROUTE)
-    assert (made.key_hash, made.lock, made.fingerprint) == (None, None, b"")
+    assert (made.key_hash, made.advisory_lock_key, made.fingerprint) == (None, None, b"")
 
 
 def test_the_stored_hash_does_not_show_the_key() -> None:

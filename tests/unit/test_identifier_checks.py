@@ -159,7 +159,9 @@ def test_what_is_no_number_is_told_with_its_reason(
     result = registries_domain.check_registry_number(code, text)
     assert result.verdict == verdict
     assert words in result.reason
-    assert (hint is None and result.hints == ()) or (hint is not None and result.hints[0].startswith(hint))
+    assert (hint is None and result.suggested_numbers == ()) or (
+        hint is not None and result.suggested_numbers[0].startswith(hint)
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,13 +187,13 @@ def test_numbers_with_forms_of_their_own(code: str, text: str, key: str) -> None
 def test_rare_prefixes_of_eins_are_in_order_with_a_hint(ein: str) -> None:
     result = registries_domain.check_registry_number("IRS", ein)
     assert result.verdict == "ok"
-    assert result.hints == (f"few EINs begin with {ein[:2]}",)
+    assert result.suggested_numbers == (f"few EINs begin with {ein[:2]}",)
 
 
 def test_a_number_grouped_like_a_persons_is_flagged() -> None:
     result = registries_domain.check_registry_number("IRS", "123-45-6789")
     assert result.verdict == "ok"
-    assert "social security" in result.hints[0]
+    assert "social security" in result.suggested_numbers[0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.ids import TYPES, Ids, Uuid7, decode_uuid, encode_uuid
+from almoner.kit.ids import TYPES, RecordIdCodec, Uuid7, decode_uuid, encode_uuid
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -29,13 +29,13 @@ def test_text_sorts_as_the_uuid(left: UUID, right: UUID) -> None:
 
 
 def test_other_types_environments_and_spellings_are_refused() -> None:
-    sandbox, live = Ids(sandbox=True), Ids(sandbox=False)
+    sandbox, live = RecordIdCodec(sandbox=True), RecordIdCodec(sandbox=False)
     value = Uuid7()(NOON)
-    text = sandbox.text("donation", value)
-    assert sandbox.parse("donation", text) == value
-    assert sandbox.parse("donationsession", text) is None
-    assert live.parse("donation", text) is None
-    assert sandbox.parse("donation", live.text("donation", value)) is None
+    text = sandbox.encode("donation", value)
+    assert sandbox.decode("donation", text) == value
+    assert sandbox.decode("donationsession", text) is None
+    assert live.decode("donation", text) is None
+    assert sandbox.decode("donation", live.encode("donation", value)) is None
     for wrong in (
         text.upper(),
         text + "0",
@@ -43,15 +43,15 @@ def test_other_types_environments_and_spellings_are_refused() -> None:
         text[:-1] + "u",
         text.replace("donation_", "donation_8")[: len(text)],
     ):
-        assert sandbox.parse("donation", wrong) is None
+        assert sandbox.decode("donation", wrong) is None
 
 
 def test_examples_fit_their_patterns() -> None:
     import re
 
-    for ids in (Ids(sandbox=True), Ids(sandbox=False)):
+    for ids in (RecordIdCodec(sandbox=True), RecordIdCodec(sandbox=False)):
         for type_ in TYPES:
-            assert re.fullmatch(ids.pattern(type_), ids.example(type_))
+            assert re.fullmatch(ids.id_pattern(type_), ids.example_id(type_))
 
 
 def test_identifiers_never_go_backwards() -> None:

@@ -40,17 +40,17 @@ def test_k1_other_texts_are_no_keys(text: str) -> None:
 
 
 def test_scopes_of_each_kind() -> None:
-    assert keys_domain.granted_scopes("secret", frozenset()) == {"*"}
-    assert keys_domain.granted_scopes("publishable", frozenset()) == keys_domain.PUBLISHABLE_SCOPES
+    assert keys_domain.scopes_for_new_key("secret", frozenset()) == {"*"}
+    assert keys_domain.scopes_for_new_key("publishable", frozenset()) == keys_domain.PUBLISHABLE_SCOPES
     with pytest.raises(ValueError, match="donations:write"):
-        keys_domain.granted_scopes("publishable", frozenset({"donations:write"}))
+        keys_domain.scopes_for_new_key("publishable", frozenset({"donations:write"}))
 
 
 def test_k4_overlap_is_at_most_seven_days() -> None:
-    assert keys_domain.overlap_end(NOON, timedelta(days=7)) == NOON + timedelta(days=7)
+    assert keys_domain.rotation_overlap_end(NOON, timedelta(days=7)) == NOON + timedelta(days=7)
     for overlap in (timedelta(days=7, seconds=1), timedelta(seconds=-1)):
-        with pytest.raises(keys_domain.OverlapTooLong):
-            keys_domain.overlap_end(NOON, overlap)
+        with pytest.raises(keys_domain.RotationOverlapTooLong):
+            keys_domain.rotation_overlap_end(NOON, overlap)
 
 
 @pytest.mark.parametrize(

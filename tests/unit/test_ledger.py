@@ -21,9 +21,9 @@ FEES, SUSPENSE, REFUNDS = (
     ledger_domain.refunds_account("test", "USD"),
 )
 OWED, TRANSIT, OWED_TO_OTHER = (
-    ledger_domain.liability_account(CAUSE, "USD"),
-    ledger_domain.in_transit_account(CAUSE, "USD"),
-    ledger_domain.liability_account(OTHER, "USD"),
+    ledger_domain.nonprofit_liability_account(CAUSE, "USD"),
+    ledger_domain.disbursement_in_transit_account(CAUSE, "USD"),
+    ledger_domain.nonprofit_liability_account(OTHER, "USD"),
 )
 
 
@@ -57,7 +57,7 @@ def _refunds_of_gifts() -> list[tuple[list[LedgerTransfer], list[tuple[str, str,
             [("donation_refund_reversed", back, owed, 2425), ("donation_refund_fee_restored", back, fees, 75)],
         ),
         (
-            ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, charged_fee=Money(50, "USD")),
+            ledger_domain.payment_settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, nonprofit_fee=Money(50, "USD")),
             [
                 ("settled", bank, clearing, 2425),
                 ("provider_fee", fees, clearing, 75),
@@ -128,10 +128,13 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
             [("payment_unallocated", clearing, suspense, 2500)],
         ),
         (
-            ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
+            ledger_domain.payment_settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
             [("settled", bank, clearing, 2425), fee, ("fee_charged", owed, fees, 75)],
         ),
-        (ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, None), [("settled", bank, clearing, 2425), fee]),
+        (
+            ledger_domain.payment_settlement_transfers(OWNER, "test", GIFT, FEE, None),
+            [("settled", bank, clearing, 2425), fee],
+        ),
         (
             ledger_domain.refund_settlement_transfers(OWNER, "test", GIFT, FEE),
             [("refund_settled", clearing, bank, 2575), fee],
@@ -164,15 +167,21 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
             [("unallocated_applied", suspense, clearing, 2500)],
         ),
         (
-            ledger_domain.request_payment_transfers(OWNER, GIFT, FEE),
+            ledger_domain.donation_request_payment_transfers(OWNER, GIFT, FEE),
             [("request_paid", bank, asked, 2500), ("request_overpaid", bank, partners, 75)],
         ),
-        (ledger_domain.request_payment_transfers(OWNER, GIFT, Money(0, "USD")), [("request_paid", bank, asked, 2500)]),
         (
-            ledger_domain.request_payment_transfers(OWNER, Money(0, "EUR"), FEE),
+            ledger_domain.donation_request_payment_transfers(OWNER, GIFT, Money(0, "USD")),
+            [("request_paid", bank, asked, 2500)],
+        ),
+        (
+            ledger_domain.donation_request_payment_transfers(OWNER, Money(0, "EUR"), FEE),
             [("request_overpaid", bank, partners, 75)],
         ),
-        (ledger_domain.request_allocation_transfers(OWNER, CAUSE, GIFT), [("request_allocated", asked, owed, 2500)]),
+        (
+            ledger_domain.donation_request_allocation_transfers(OWNER, CAUSE, GIFT),
+            [("request_allocated", asked, owed, 2500)],
+        ),
         (ledger_domain.overpayment_returned_transfers(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
         (ledger_domain.overpayment_applied_transfers(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
         *_refunds_of_gifts(),
@@ -201,7 +210,7 @@ def test_m3_every_kind_is_in_the_table_that_explains_them() -> None:
         (CLEARING, OWED, 2.0),
         (CLEARING, OWED, True),
         (CLEARING, CLEARING, 1),
-        (CLEARING, ledger_domain.liability_account(CAUSE, "EUR"), 1),
+        (CLEARING, ledger_domain.nonprofit_liability_account(CAUSE, "EUR"), 1),
     ],
 )
 def test_m1_what_is_not_balanced_cannot_be_said(debit: LedgerAccount, credit: LedgerAccount, minor: int) -> None:
@@ -229,7 +238,7 @@ Move = Callable[[int, str, int], list[LedgerTransfer]]
 ANY_MOVES: list[Move] = [
     lambda n, currency, minor: ledger_domain.payment_transfers(UUID(int=n), "test", CAUSE, Money(minor, currency)),
     lambda n, currency, minor: ledger_domain.unallocated_payment_transfers(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.settlement_transfers(
+    lambda n, currency, minor: ledger_domain.payment_settlement_transfers(
         UUID(int=n), "test", Money(minor, currency), Money(minor // 30, currency), CAUSE if n % 2 else None
     ),
     lambda n, currency, minor: ledger_domain.refund_settlement_transfers(
@@ -287,7 +296,7 @@ def test_m3_a_gift_that_was_paid_out_leaves_clearing_transit_and_liability_empty
     net = Money(gross - fee, "USD")
     flow = [
         *ledger_domain.payment_transfers(OWNER, "test", CAUSE, Money(gross, "USD")),
-        *ledger_domain.settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
+        *ledger_domain.payment_settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
         *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
         *ledger_domain.disbursement_returned_transfers(OWNER, CAUSE, net, was_paid=False),
         *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
@@ -303,7 +312,7 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
     whole, net, none = Money(gross, "USD"), Money(gross - fee, "USD"), Money(0, "USD")
     flow = [
         *ledger_domain.payment_transfers(OWNER, "test", CAUSE, whole),
-        *ledger_domain.settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
+        *ledger_domain.payment_settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
     ]
     payout = [
         *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),

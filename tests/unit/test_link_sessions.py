@@ -27,13 +27,13 @@ def request(method: str = "GET", **headers: str) -> Request:
 
 def found(visit: LinkSession, record: UUID, name: str, cookie: str | None = None) -> LinkSession | None:
     return link_sessions.find_link_session(
-        request(cookie=f"{cookie or visit.cookie}={visit.proof}"), VAULT, "give", record, name
+        request(cookie=f"{cookie or visit.cookie_name}={visit.cookie_value}"), VAULT, "give", record, name
     )
 
 
 def test_h1_a_cookie_opens_its_own_record_alone() -> None:
     visit = link_sessions.begin_link_session(VAULT, "give", ONE, "session_1")
-    assert visit.cookie == "__Host-give-session_1"
+    assert visit.cookie_name == "__Host-give-session_1"
     assert found(visit, ONE, "session_1") == visit
     assert found(visit, OTHER, "session_2", "__Host-give-session_2") is None
     assert link_sessions.find_link_session(request(), VAULT, "give", ONE, "session_1") is None
@@ -131,8 +131,8 @@ def test_h1_a_visit_that_ends_says_when_and_nobody_puts_that_off() -> None:
     until = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
     visit = link_sessions.begin_link_session(VAULT, "give", ONE, "s", until)
     assert found(visit, ONE, "s") == visit
-    assert visit.until == until
-    assert link_sessions.begin_link_session(VAULT, "give", ONE, "s").until is None
-    raw = urlsafe_b64decode(visit.proof + "=" * (-len(visit.proof) % 4))
+    assert visit.expires_at == until
+    assert link_sessions.begin_link_session(VAULT, "give", ONE, "s").expires_at is None
+    raw = urlsafe_b64decode(visit.cookie_value + "=" * (-len(visit.cookie_value) % 4))
     for changed in (raw[:-1] + b"\xff", raw[:-6], raw + b"\xff"):
-        assert found(replace(visit, proof=urlsafe_b64encode(changed).decode().rstrip("=")), ONE, "s") is None
+        assert found(replace(visit, cookie_value=urlsafe_b64encode(changed).decode().rstrip("=")), ONE, "s") is None

@@ -22,10 +22,10 @@ from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts.domain import Donee, ReassignedOrganisation, Receipt
 from almoner.giving.subscriptions.donation_subscriptions.domain import NoticeKind
 from almoner.giving.subscriptions.subscription_emails.domain import TEXTS
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.kit.public_links import NO_LINKS
-from almoner.kit.text import defuse_links
+from almoner.kit.text import prevent_autolinking
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.outbound.mail import Mail
@@ -40,7 +40,7 @@ from tests.support.linkifier import ShownHtml, find_links
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 PAGES = "https://give.example.org"
 OWN = f"{PAGES}/gift?token=AbC-d_1.2&x=1"
-DEPLOYMENT = Deployment("sandbox", TestClock(), Ids(sandbox=True), BaseUrls(PAGES, PAGES), Vault(bytes(32)))
+DEPLOYMENT = Deployment("sandbox", TestClock(), RecordIdCodec(sandbox=True), BaseUrls(PAGES, PAGES), Vault(bytes(32)))
 CATALOGUES = TranslationCatalogues()
 WORDS = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
 JOINER = "\u2060"
@@ -357,13 +357,13 @@ TYPED = st.lists(PARTS | st.characters(), max_size=30).map("".join)
 
 @given(TYPED)
 def test_no_text_has_a_link_when_it_is_defused(typed: str) -> None:
-    assert find_links(defuse_links(typed)) == []
+    assert find_links(prevent_autolinking(typed)) == []
 
 
 @given(TYPED)
 def test_defusing_adds_what_is_not_seen_and_nothing_more_the_second_time(typed: str) -> None:
-    once = defuse_links(typed)
-    assert defuse_links(once) == once
+    once = prevent_autolinking(typed)
+    assert prevent_autolinking(once) == once
     assert _seen(once) == _seen(typed)
 
 
@@ -374,7 +374,7 @@ def _seen(text: str) -> list[str]:
 @given(TYPED)
 def test_what_is_typed_ends_no_isolation_of_ours_and_turns_nothing_around(typed: str) -> None:
     depth = 0
-    for sign in defuse_links(typed):
+    for sign in prevent_autolinking(typed):
         assert sign not in "\u202a\u202b\u202c\u202d\u202e"
         depth += (sign in "\u2066\u2067\u2068") - (sign == "\u2069")
         assert depth >= 0
@@ -403,4 +403,4 @@ def test_amounts_from_right_to_left_keep_their_direction(tag: str, currency: str
     st.lists(st.sampled_from(["Mary", "St.", "12-3", "4.5", "10:30", "e.V.", "9/11", "山田", "O'Neil,"])).map(" ".join)
 )
 def test_what_is_no_address_stays_as_it_is(typed: str) -> None:
-    assert defuse_links(typed) == typed
+    assert prevent_autolinking(typed) == typed

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import builds, lists, none, sampled_from
 
-from almoner.screening.matching.domain import Finding, NameLikeness, Party
-from almoner.screening.matching.service import CERTAIN_SCORE, best_name_likeness, compare_parties
+from almoner.screening.matching.domain import Finding, NameSimilarity, Party
+from almoner.screening.matching.service import CERTAIN_SCORE, best_name_similarity, compare_parties
 
 PAIRS = Path(__file__).parents[1] / "data" / "matching" / "pairs.csv"
 
@@ -29,27 +29,27 @@ def asked(name: str, street: str | None = "7900 Johnson Drive", state: str = "TN
 
 def test_the_same_name_at_the_same_address_is_certain() -> None:
     found = compare_parties(asked("Johnson University"), asked("JOHNSON UNIVERSITY", "7900 JOHNSON DR STE 2"))
-    assert found.certain
-    assert found.likely
-    assert found.located
+    assert found.is_certain_match
+    assert found.is_likely_match
+    assert found.both_have_street_or_box
     assert found.score >= CERTAIN_SCORE
 
 
 def test_without_an_address_nothing_is_certain() -> None:
     found = compare_parties(Party(["Johnson University"]), asked("JOHNSON UNIVERSITY"))
-    assert (found.certain, found.likely, found.located) == (False, True, False)
-    assert not compare_parties(asked("Johnson University"), asked("JOHNSON UNIVERSITY", None)).certain
+    assert (found.is_certain_match, found.is_likely_match, found.both_have_street_or_box) == (False, True, False)
+    assert not compare_parties(asked("Johnson University"), asked("JOHNSON UNIVERSITY", None)).is_certain_match
 
 
 def test_a_rare_name_needs_the_state_and_a_common_one_the_street() -> None:
     here = Party(["Hephzibah Guanacaste Ammonoosuc"], "1 A Street", "Ash", "MA", "01001")
     there = Party(["HEPHZIBAH GUANACASTE AMMONOOSUC"], "PO BOX 9", "Oak", "MA", "02001")
-    assert compare_parties(here, there).certain
+    assert compare_parties(here, there).is_certain_match
     common = [Party(["Salvation Army"], one.street, one.city, one.state, one.postcode) for one in (here, there)]
-    assert not compare_parties(*common).certain
+    assert not compare_parties(*common).is_certain_match
     lions = [Party(["AMERICAN LEGION"], street, "Ash", "MA", "01001") for street in ("1 Elm", "1 Elm", "9 Oak")]
-    assert compare_parties(lions[0], lions[1]).certain
-    assert not compare_parties(lions[0], lions[2]).certain
+    assert compare_parties(lions[0], lions[1]).is_certain_match
+    assert not compare_parties(lions[0], lions[2]).is_certain_match
     assert any(part.finding == "common" for part in compare_parties(lions[0], lions[2]).parts)
 
 
@@ -65,21 +65,21 @@ def test_a_chapter_is_not_the_body(listed: list[str], veto: Finding | None) -> N
     party = Party(["American Association of Physicists in Medicine"], "1631 Prince St", "Alexandria", "VA", "22314")
     first, *second = listed
     there = party.street, party.city, party.state, party.postcode
-    found = compare_parties(party, Party([first], *there, second_line=next(iter(second), None)))
-    assert not found.certain
+    found = compare_parties(party, Party([first], *there, name_second_line=next(iter(second), None)))
+    assert not found.is_certain_match
     assert veto is None or veto in found.vetoes
 
 
-def likeness(asked: str, first: str, second: str | None = None, *, in_family: bool | None = None) -> NameLikeness:
-    return best_name_likeness([asked], [first], listed_second_line=second, others_share_first_line=in_family)
+def likeness(asked: str, first: str, second: str | None = None, *, in_family: bool | None = None) -> NameSimilarity:
+    return best_name_similarity([asked], [first], listed_name_second_line=second, shares_first_line=in_family)
 
 
 def test_a_second_line_may_be_the_name() -> None:
     assert likeness("The Arc of Monmouth", "ARC OF NEW JERSEY", "THE ARC OF MONMOUTH INC").score == 1
     assert likeness("Cameron Univrsity", "PSI CHI HONOR SOCIETY", "CAMERON UNIVERSITY").score < 0.8
-    assert best_name_likeness(["Other", "Johnson University"], ["JOHNSON UNIVERSITY"]).score < 1
-    assert best_name_likeness([], ["JOHNSON UNIVERSITY"]).score == 0
-    assert best_name_likeness(["Johnson University"], []).score == 0
+    assert best_name_similarity(["Other", "Johnson University"], ["JOHNSON UNIVERSITY"]).score < 1
+    assert best_name_similarity([], ["JOHNSON UNIVERSITY"]).score == 0
+    assert best_name_similarity(["Johnson University"], []).score == 0
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_a_member_is_called_by_its_words_as_often_as_it_has_them(
 def test_other_names_count_a_little_less_and_tell_no_members() -> None:
     names = ["OXFAM", "OXFAM SCOTLAND"]
     here = Party(["Oxfam"], "1 John Smith Drive", "Oxford", None, "OX4 2JY", "GBR")
-    assert compare_parties(here, Party(names, here.street, here.city, None, here.postcode, "GBR")).certain
-    assert best_name_likeness(["Oxfam Scotland"], names).score == pytest.approx(0.94)
+    assert compare_parties(here, Party(names, here.street, here.city, None, here.postcode, "GBR")).is_certain_match
+    assert best_name_similarity(["Oxfam Scotland"], names).score == pytest.approx(0.94)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_other_names_count_a_little_less_and_tell_no_members() -> None:
 )
 def test_a_slip_in_the_only_word_that_tells_is_marked(name: str, listed: str, asked_about: bool) -> None:
     found = compare_parties(Party([name]), Party([listed]))
-    assert (found.differs_in_distinctive_word, found.likely) == (asked_about, True)
+    assert (found.differs_in_distinctive_word, found.is_likely_match) == (asked_about, True)
 
 
 def test_another_country_is_another_place_but_a_code_is_no_name() -> None:
     here = Party(["Johnson University"], "1 A St", country="USA")
     assert compare_parties(here, Party(["Johnson University"], "1 A St", country="FRA")).score < CERTAIN_SCORE
-    assert compare_parties(here, Party(["Johnson University"], "1 A St", country="US")).certain
+    assert compare_parties(here, Party(["Johnson University"], "1 A St", country="US")).is_certain_match
 
 
 @given(parties, parties)
@@ -159,7 +159,7 @@ def test_the_reasons_add_up(one: Party, other: Party) -> None:
     assert sum(part.points for part in found.parts) == pytest.approx(found.score)
     assert sum(part.points for part in found.name_parts) == pytest.approx(found.name)
     assert 0 <= found.score <= 1
-    assert not found.certain or (found.likely and found.located and not found.vetoes)
+    assert not found.is_certain_match or (found.is_likely_match and found.both_have_street_or_box and not found.vetoes)
 
 
 def located(name: str, place: list[str]) -> Party:
@@ -181,8 +181,8 @@ def test_labelled_pairs_are_told_apart() -> None:
         )
         for row in rows
     ]
-    certain = [same for one, same in found if one.certain]
-    likely = [same for one, same in found if one.likely]
+    certain = [same for one, same in found if one.is_certain_match]
+    likely = [same for one, same in found if one.is_likely_match]
     total = sum(same for _, same in found)
     assert sum(certain) / len(certain) >= 0.95
     assert sum(certain) / total >= 0.75

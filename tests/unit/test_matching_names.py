@@ -211,7 +211,7 @@ def test_a_name_is_like_itself_in_any_case_of_letters(name: str) -> None:
 
 
 def _bare(name: PreparedName) -> tuple[object, ...]:
-    return name.words, name.weights, name.kinds, name.forms
+    return name.words, name.weights, name.kinds, name.legal_forms
 
 
 @given(names)

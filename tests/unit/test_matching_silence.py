@@ -12,7 +12,7 @@ from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.matching.service import prepare_name
 from almoner.screening.matching.watchlist_matcher import (
     WatchlistMatcher,
-    identifies_by_name_alone,
+    is_exact_name_sufficient,
     match_entry,
     prepare_subject,
 )
@@ -56,7 +56,7 @@ def test_the_very_name_of_who_is_listed_without_a_country_is_found(files: list[P
     missed = [
         name
         for key, name in asked
-        if all(one.entry != key for one in watched.find_matches(prepare_subject([name], ["USA"])))
+        if all(one.entry_id != key for one in watched.find_matches(prepare_subject([name], ["USA"])))
     ]
     assert 1 - len(missed) / len(asked) >= FOUND, missed
 
@@ -76,7 +76,7 @@ def test_a_weak_alias_of_one_word_needs_more() -> None:
 
 @pytest.mark.parametrize("name", ["THE YOUTH", "PKK", "ALEPH", "JEWISH LEGION", "KNIGHTS OF COLUMBUS", "313"])
 def test_common_words_and_initials_say_nobody(name: str) -> None:
-    assert not identifies_by_name_alone(prepare_name(name))
+    assert not is_exact_name_sufficient(prepare_name(name))
 
 
 def collisions() -> dict[str, list[dict[str, str]]]:

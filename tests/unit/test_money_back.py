@@ -74,18 +74,18 @@ class Gift:
         if self.donation.settlement is None:
             gross = self.donation.money
             charged = min(self.donation.unrefunded_amount, usd(self.fee))
-            self.post(ledger_domain.settlement_transfers(ROW, "test", gross, usd(self.fee), CAUSE, charged))
+            self.post(ledger_domain.payment_settlement_transfers(ROW, "test", gross, usd(self.fee), CAUSE, charged))
             self.donation = replace(self.donation, settlement=SettledAmount(AT, gross - usd(self.fee)))
 
     def begin(self, minor: int) -> None:
         if self.open is None and self.paid_out is None:
             try:
-                money = refunds_domain.refund_amount_of(
+                money = refunds_domain.resolve_refund_amount(
                     self.donation, min(minor, self.donation.unrefunded_amount.minor)
                 )
             except InvalidState:
                 return
-            absorbed = refunds_domain.nonprofit_share_of(self.donation, money)
+            absorbed = refunds_domain.calculate_nonprofit_share(self.donation, money)
             self.post(ledger_domain.donation_refund_started_transfers(ROW, "test", CAUSE, money, absorbed))
             self.change(withdrawn=money.minor)
             self.begun.append((money, absorbed))
@@ -101,7 +101,7 @@ class Gift:
     def refused(self) -> None:
         if self.begun:
             money, _ = self.begun.pop()
-            again = refunds_domain.restored_amount(self.donation, money)
+            again = refunds_domain.calculate_restored_amount(self.donation, money)
             self.post(ledger_domain.donation_refund_reversed_transfers(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 
@@ -119,7 +119,7 @@ class Gift:
     def lost(self) -> None:
         if self.open is None or self.begun:
             return  # the refund ends first
-        owed = usd(0) if self.paid_out is not None else self.donation.owed_amount
+        owed = usd(0) if self.paid_out is not None else self.donation.net_amount_for_nonprofit
         gift, ours = disputes_domain.split_loss_with_nonprofit(self.open, owed)
         self.post(ledger_domain.dispute_lost_transfers(ROW, "test", CAUSE, gift, ours))
         if self.paid_out is not None:
@@ -129,10 +129,10 @@ class Gift:
 
     def pay_out(self) -> None:
         standing = self.donation.withdrawn_minor == self.refunded.minor and self.open is None
-        if self.paid_out is None and self.donation.settlement and standing and self.donation.owed_amount:
-            self.post(ledger_domain.disbursement_sent_transfers(ROW, CAUSE, self.donation.owed_amount))
-            self.post(ledger_domain.disbursement_paid_transfers(ROW, CAUSE, self.donation.owed_amount))
-            self.paid_out = self.donation.owed_amount.minor
+        if self.paid_out is None and self.donation.settlement and standing and self.donation.net_amount_for_nonprofit:
+            self.post(ledger_domain.disbursement_sent_transfers(ROW, CAUSE, self.donation.net_amount_for_nonprofit))
+            self.post(ledger_domain.disbursement_paid_transfers(ROW, CAUSE, self.donation.net_amount_for_nonprofit))
+            self.paid_out = self.donation.net_amount_for_nonprofit.minor
 
     def come_back(self) -> None:
         if self.paid_out is not None:
@@ -142,7 +142,7 @@ class Gift:
     def recover(self) -> None:
         while self.paid_out is None and self.unrecovered:
             lost = self.unrecovered.pop()
-            back, _ = disputes_domain.split_loss_with_nonprofit(lost, self.donation.owed_amount)
+            back, _ = disputes_domain.split_loss_with_nonprofit(lost, self.donation.net_amount_for_nonprofit)
             if back:
                 self.post(ledger_domain.dispute_recovered_transfers(ROW, "test", CAUSE, back))
             self.change(withdrawn=lost.minor)
@@ -159,7 +159,7 @@ class Gift:
 
     def check(self) -> None:
         """What the accounts hold is what the gift says, whatever has happened."""
-        owed = 0 if self.paid_out is not None else self.donation.owed_amount.minor
+        owed = 0 if self.paid_out is not None else self.donation.net_amount_for_nonprofit.minor
         assert self.balances[f"donation_liability:USD:{CAUSE}"] == owed
         assert self.balances["refunds:USD:test"] == sum(money.minor for money, _ in self.begun)
         assert -self.balances["disputed:USD:test"] == (self.open.minor if self.open else 0)
@@ -195,7 +195,7 @@ def test_m3_what_a_lost_dispute_left_goes_back_once_the_dispute_is_taken_back() 
     for name, amount in (("recover", 0), *refund, *refund):
         gift.move(name, amount)
         gift.check()
-    assert (gift.back, gift.refunded, gift.donation.owed_amount) == (100, usd(100), usd(0))
+    assert (gift.back, gift.refunded, gift.donation.net_amount_for_nonprofit) == (100, usd(100), usd(0))
 
 
 @given(st.data())
@@ -212,6 +212,6 @@ def test_m3_whatever_goes_back_in_any_order_nothing_is_lost(data: st.DataObject)
         gift.sent()
     gift.check()
     # In the end: the donor has what is told, the nonprofit the rest less the fee, and what is missing is our loss.
-    nonprofit = gift.paid_out if gift.paid_out is not None else gift.donation.owed_amount.minor
+    nonprofit = gift.paid_out if gift.paid_out is not None else gift.donation.net_amount_for_nonprofit.minor
     assert gift.back == gift.refunded.minor
     assert -gift.balances["fees:USD:test"] == gift.back + nonprofit + gift.fee - minor

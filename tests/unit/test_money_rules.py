@@ -51,13 +51,13 @@ def test_m6_every_reason_has_one_row() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
 def test_m6_the_code_decides_as_the_document_says(row: Row) -> None:
-    decision = suspense_domain.automatic_decision(UnallocatedReason(row.reason), NOW)
-    assert decision == suspense_domain.RuleDecision(row.action, NOW + row.after)
+    decision = suspense_domain.schedule_rule_action(UnallocatedReason(row.reason), NOW)
+    assert decision == suspense_domain.ScheduledRuleAction(row.action, NOW + row.after)
 
 
 def test_m6_a_bank_transfer_waits_for_a_person_whatever_the_reason() -> None:
     for reason in UnallocatedReason:
-        assert suspense_domain.automatic_decision(reason, NOW, BANK_TRANSFER).at == NOW + timedelta(days=30)
+        assert suspense_domain.schedule_rule_action(reason, NOW, BANK_TRANSFER).at == NOW + timedelta(days=30)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)

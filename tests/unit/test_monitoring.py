@@ -27,7 +27,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringResults,
     MonitoringStatus,
     MonitoringSubscription,
-    ScreenedWatchList,
+    ScreenedWatchlist,
     new_subscription,
     results_from_evidence,
 )
@@ -41,9 +41,9 @@ def match(category: Category, decision: MatchDecision) -> MonitoringMatch:
     return MonitoringMatch("list", "1", category, "7", 0.9, decision)
 
 
-def source(category: Category, name: str = "list") -> ScreenedWatchList:
+def source(category: Category, name: str = "list") -> ScreenedWatchlist:
     """A list that was looked into."""
-    return ScreenedWatchList(name, "1", category)
+    return ScreenedWatchlist(name, "1", category)
 
 
 categories = st.sampled_from(CATEGORIES)
@@ -54,7 +54,7 @@ sources = st.lists(st.builds(source, categories), max_size=6)
 @given(matches, sources, st.sampled_from(["yes", "no", None]), st.frozensets(categories))
 def test_results_follow_from_what_was_seen(
     found: Sequence[MonitoringMatch],
-    lists: Sequence[ScreenedWatchList],
+    lists: Sequence[ScreenedWatchlist],
     active: monitoring_domain.RegistrationActive | None,
     flags: frozenset[Category],
 ) -> None:
@@ -104,7 +104,7 @@ def test_results_are_kept_as_they_are(results: MonitoringResults) -> None:
 
 @given(known, matches, sources)
 def test_what_is_chosen_stands_in_place_of_what_was_seen(
-    chosen: MonitoringResults, found: Sequence[MonitoringMatch], lists: Sequence[ScreenedWatchList]
+    chosen: MonitoringResults, found: Sequence[MonitoringMatch], lists: Sequence[ScreenedWatchlist]
 ) -> None:
     seen = MonitoringEvidence(tuple(found), tuple(lists), "yes")
     results, without = results_from_evidence(seen, chosen), results_from_evidence(seen)
@@ -196,8 +196,10 @@ def test_settled_5_the_moves_are_those_of_the_specification() -> None:
 def test_a_live_one_shows_the_versions_up_to_which_all_are_compared() -> None:
     own = (source("sanction", "a"), source("warning", "b"))
     live = at("pending").with_evidence(MonitoringEvidence((), own, "yes"), "name", NOW)
-    newer = ScreenedWatchList("a", "2", "sanction")
+    newer = ScreenedWatchlist("a", "2", "sanction")
     later, earlier = NOW + timedelta(seconds=1), NOW - timedelta(seconds=1)
-    assert monitoring_evidence.with_newer_list_versions(live, [(newer, later)]).sources == (newer, own[1])
-    assert monitoring_evidence.with_newer_list_versions(live, [(newer, earlier)]).sources == own
-    assert monitoring_evidence.with_newer_list_versions(live.with_cancellation(NOW), [(newer, later)]).sources == own
+    assert monitoring_evidence.with_newer_watchlist_versions(live, [(newer, later)]).sources == (newer, own[1])
+    assert monitoring_evidence.with_newer_watchlist_versions(live, [(newer, earlier)]).sources == own
+    assert (
+        monitoring_evidence.with_newer_watchlist_versions(live.with_cancellation(NOW), [(newer, later)]).sources == own
+    )

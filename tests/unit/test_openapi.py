@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from almoner.kit.errors import BadRequest
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.patch import UNSET
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions
@@ -24,7 +24,7 @@ from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.http.wire import DayOrMoment, Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord, Text255
 from tools.shared_parts import with_shared_parts
 
-IDS = Ids(sandbox=True)
+IDS = RecordIdCodec(sandbox=True)
 RETIRED = EndpointDeprecation("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
 
 
@@ -95,7 +95,7 @@ async def create_user(call: ApiCall, body: UserBody) -> UserResponse:
     raise NotImplementedError
 
 
-@routes.patch("/v1/users/{userId}", key=SECRET, scope="users:write", retirement=RETIRED)
+@routes.patch("/v1/users/{userId}", key=SECRET, scope="users:write", deprecation=RETIRED)
 async def update_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], body: UserPatch) -> UserResponse:
     """Change a user."""
     raise NotImplementedError
@@ -179,8 +179,8 @@ def test_key_and_scope_are_told(path: str, method: str, security: list[Any], tol
 
 def test_path_ids_carry_pattern_and_example() -> None:
     schema = parameters("/v1/users/{userId}", "patch")["userId"]["schema"]
-    assert schema["pattern"] == IDS.pattern("user")
-    assert IDS.parse("user", schema["examples"][0])
+    assert schema["pattern"] == IDS.id_pattern("user")
+    assert IDS.decode("user", schema["examples"][0])
 
 
 def test_other_path_parameters_are_text_with_an_example_by_their_name() -> None:
@@ -218,7 +218,7 @@ def test_a_body_is_required_when_a_member_of_it_is() -> None:
 
 def test_an_example_of_a_body_has_what_is_required_and_what_is_declared() -> None:
     example = CREATE["requestBody"]["content"]["application/json"]["example"]
-    assert example == {"name": "Relief Fund", "organisationId": IDS.example("organisation"), "colour": "green"}
+    assert example == {"name": "Relief Fund", "organisationId": IDS.example_id("organisation"), "colour": "green"}
 
 
 def test_an_upload_names_its_field_size_and_media_types() -> None:
@@ -252,12 +252,12 @@ def test_values_are_closed_in_bodies_and_open_in_answers() -> None:
 
 def test_identifiers_of_both_environments_and_test_values_match() -> None:
     properties = SCHEMAS["CreateUser"]["properties"]
-    for made in (IDS, Ids(sandbox=False)):
-        id_ = made.example("organisation")
+    for made in (IDS, RecordIdCodec(sandbox=False)):
+        id_ = made.example_id("organisation")
         assert re.search(properties["organisationId"]["pattern"], id_)
         assert re.search(properties["organisationId"]["pattern"], f"{id_}-complianceStatus:pass-sanction:flag")
         assert not re.search(properties["organisationId"]["pattern"], f"{id_}x")
-        assert re.search(properties["subTag"]["pattern"], made.example("activitysubtag"))
+        assert re.search(properties["subTag"]["pattern"], made.example_id("activitysubtag"))
     assert re.search(properties["subTag"]["pattern"], "test_pass")
     assert not re.search(properties["subTag"]["pattern"], "test_passx")
 
@@ -286,8 +286,8 @@ def test_a_list_has_total_size_and_links() -> None:
 
 def test_names_of_members_say_what_plain_strings_are() -> None:
     found = SCHEMAS["User"]["properties"]
-    assert found["id"]["pattern"] == IDS.pattern("user")
-    assert found["organisationId"]["anyOf"][0]["pattern"] == IDS.pattern("organisation")
+    assert found["id"]["pattern"] == IDS.id_pattern("user")
+    assert found["organisationId"]["anyOf"][0]["pattern"] == IDS.id_pattern("organisation")
     assert DESCRIBED["components"]["schemas"]["User"]["properties"]["id"]["$ref"] == "#/components/schemas/UserId"
     assert found["createdAt"]["format"] == "date-time"
     assert (found["deletedAt"]["format"], found["deletedAt"]["type"]) == ("date-time", ["string", "null"])
@@ -309,7 +309,7 @@ def test_names_of_members_say_what_plain_strings_are() -> None:
     ],
 )
 def test_identifiers_by_their_names(name: str, record: str, type_: str | None) -> None:
-    assert conventions.id_type(name, record) == type_
+    assert conventions.id_type_of_field(name, record) == type_
 
 
 def test_an_example_of_a_record_leaves_null_what_has_not_happened() -> None:

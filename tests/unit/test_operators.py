@@ -8,7 +8,7 @@ import pytest
 
 from almoner.access.keys import domain as keys_domain
 from almoner.access.operators import domain as operators_domain
-from almoner.access.operators.domain import OperatorToken, RoleMissing, TokenRefused
+from almoner.access.operators.domain import InvalidOperatorToken, OperatorRoleRequired, OperatorToken
 from almoner.access.people.domain import OPERATORS, Person, Role, build_profile
 from almoner.kit.errors import IncorrectParams
 from almoner.settings import read_settings
@@ -61,7 +61,7 @@ def test_a_token_works_until_its_very_end() -> None:
         (replace(TOKEN, revoked_at=NOW), person("finance"), NOW, "is revoked"),
         (TOKEN, person("finance", active=False), NOW, "Ada is deactivated"),
     ):
-        with pytest.raises(TokenRefused, match=why):
+        with pytest.raises(InvalidOperatorToken, match=why):
             operators_domain.ensure_token_valid(token, who, at)
         assert not (token.is_valid(at) and who.active)
 
@@ -70,14 +70,16 @@ def test_an_administrator_decides_about_nothing_by_that() -> None:
     ada, bo = person("administrator"), person("reviewer", "finance", name="Bo")
     for role in ("reviewer", "finance"):
         operators_domain.ensure_has_role(bo, "operator_bo", [role], [ada])
-        with pytest.raises(RoleMissing, match=f"Ada lacks the role {role}, and nobody can change their own roles"):
+        with pytest.raises(
+            OperatorRoleRequired, match=f"Ada lacks the role {role}, and nobody can change their own roles"
+        ):
             operators_domain.ensure_has_role(ada, "operator_ada", [role], [ada])
         eve = person("administrator", name="Eve")
-        with pytest.raises(RoleMissing, match=f"Ada lacks the role {role}: Eve can grant it with"):
+        with pytest.raises(OperatorRoleRequired, match=f"Ada lacks the role {role}: Eve can grant it with"):
             operators_domain.ensure_has_role(ada, "operator_ada", [role], [ada, eve])
-    with pytest.raises(RoleMissing, match="almoner operators set-roles operator_bo"):
+    with pytest.raises(OperatorRoleRequired, match="almoner operators set-roles operator_bo"):
         operators_domain.ensure_has_role(bo, "operator_bo", ["administrator"], [ada])
-    with pytest.raises(RoleMissing):
+    with pytest.raises(OperatorRoleRequired):
         operators_domain.ensure_has_role(person("finance", active=False), "operator_x", ["finance"], [ada])
 
 

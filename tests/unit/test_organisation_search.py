@@ -68,20 +68,20 @@ def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful
         query, WordSuggestions(dict.fromkeys(query.words, 1)), correct_known_words=doubtful
     )
     for asked in (
-        asked for ways in spelling.all_terms_queries_for_names_and_elsewhere(made) for way in ways for asked in way
+        asked for ways in spelling.all_terms_queries_for_names_and_other_fields(made) for way in ways for asked in way
     ):
         outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
         assert set(outside) <= set("()|&!:* ")
 
 
 def test_weak_words_rank_and_do_not_exclude() -> None:
-    assert SearchQuery.parse("The Friends of the Library Inc").needed == ("friends", "library")
-    assert SearchQuery.parse("the of").needed == ("the", "of")
+    assert SearchQuery.parse("The Friends of the Library Inc").required_words == ("friends", "library")
+    assert SearchQuery.parse("the of").required_words == ("the", "of")
 
 
 def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished() -> None:
-    assert SearchQuery.parse("red c").needed == ("red",)
-    assert SearchQuery.parse("red c ").needed == ("red", "c")
+    assert SearchQuery.parse("red c").required_words == ("red",)
+    assert SearchQuery.parse("red c ").required_words == ("red", "c")
     assert (SearchQuery.parse("red cr").prefix, SearchQuery.parse("red cr ").prefix, SearchQuery.parse("r").prefix) == (
         "cr",
         None,
@@ -90,7 +90,7 @@ def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished()
 
 
 def named(typed: str, heard: WordSuggestions) -> str:
-    (way,), _ = spelling.all_terms_queries_for_names_and_elsewhere(
+    (way,), _ = spelling.all_terms_queries_for_names_and_other_fields(
         spelling.build_query_terms(SearchQuery.parse(typed), heard)
     )
     return " & ".join(way)
@@ -112,34 +112,35 @@ def test_a_beginning_of_too_many_words_ranks_and_does_not_exclude() -> None:
 
 def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
     made = spelling.build_query_terms(
-        SearchQuery.parse("red cross icn "), WordSuggestions({"red": 9, "cross": 9}, similar={"icn": [("inc", 900)]})
+        SearchQuery.parse("red cross icn "),
+        WordSuggestions({"red": 9, "cross": 9}, similar_words={"icn": [("inc", 900)]}),
     )
     assert [group.word for group in spelling.required_terms(made)] == ["red", "cross"]
 
 
 def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in_its_name() -> None:
     one = spelling.build_query_terms(SearchQuery.parse("red "), WordSuggestions({"red": 9}))
-    assert spelling.all_terms_queries_for_names_and_elsewhere(one) == (
+    assert spelling.all_terms_queries_for_names_and_other_fields(one) == (
         (("('red')",),),
         (("((('@red') | ('#red'))) & !(('red'))",),),
     )
-    assert spelling.all_terms_queries_for_names_and_elsewhere(one, "'~red':*")[1] == (
+    assert spelling.all_terms_queries_for_names_and_other_fields(one, "'~red':*")[1] == (
         ("((('@red') | ('#red')) | '~red':*) & !(('red'))",),
     )
-    assert spelling.all_terms_queries_for_names_and_elsewhere([], "'~red':*") == ((), (("'~red':*",),))
-    assert spelling.all_terms_queries_for_names_and_elsewhere([]) == ((), ())
+    assert spelling.all_terms_queries_for_names_and_other_fields([], "'~red':*") == ((), (("'~red':*",),))
+    assert spelling.all_terms_queries_for_names_and_other_fields([]) == ((), ())
     red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
     red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
     missing = "!(('cross') & ('red'))"
     two = spelling.build_query_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
-    assert spelling.all_terms_queries_for_names_and_elsewhere(two) == (
+    assert spelling.all_terms_queries_for_names_and_other_fields(two) == (
         (("('cross')", "('red')"),),
         ((cross_anywhere, red_anywhere, missing),),
     )
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000})
     )
-    assert spelling.all_terms_queries_for_names_and_elsewhere(common)[1] == (
+    assert spelling.all_terms_queries_for_names_and_other_fields(common)[1] == (
         (cross, red_anywhere, missing),
         (red, cross_anywhere, missing),
     )
@@ -147,12 +148,14 @@ def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in
 
 def test_the_rarest_words_are_asked_for() -> None:
     heard = WordSuggestions({f"word{nth}": 100 - nth for nth in range(9)})
-    asked = spelling.required_terms(spelling.build_query_terms(SearchQuery.parse(" ".join(heard.known) + " "), heard))
+    asked = spelling.required_terms(
+        spelling.build_query_terms(SearchQuery.parse(" ".join(heard.known_word_counts) + " "), heard)
+    )
     assert [group.word for group in asked] == [f"word{nth}" for nth in range(9 - spelling.MAX_REQUIRED_TERMS, 9)]
 
 
 def test_a_word_that_nobody_knows_is_repaired_or_left_out() -> None:
-    heard = WordSuggestions({"cross": 9}, similar={"rad": [("red", 5), ("bad", 900)]})
+    heard = WordSuggestions({"cross": 9}, similar_words={"rad": [("red", 5), ("bad", 900)]})
     assert "('rad' | 'bad' | 'red')" in named("rad xyzzy cross ", heard)
     assert [
         group.is_unmatched for group in spelling.build_query_terms(SearchQuery.parse("rad xyzzy cross"), heard)
@@ -166,7 +169,7 @@ def test_a_word_that_nobody_knows_is_repaired_or_left_out() -> None:
 def test_two_words_may_be_one_and_one_may_be_two() -> None:
     assert "'redcross'" in named("redc ross club ", WordSuggestions({"redcross": 3, "club": 3}))
     assert spelling.known_compound_splits("redcross", {"red": 5, "cross": 3}) == [("red cross", 3)]
-    assert "('red' & 'cross')" in named("redcross ", WordSuggestions(similar={"redcross": [("red cross", 3)]}))
+    assert "('red' & 'cross')" in named("redcross ", WordSuggestions(similar_words={"redcross": [("red cross", 3)]}))
 
 
 def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> None:

@@ -50,12 +50,14 @@ def authority() -> Authority:
 def test_w12_webhooks_never_go_to_loopback_in_production_wherever_it_listens() -> None:
     given = settings.read_settings(**PRODUCTION, host="localhost")
     assert given.is_loopback_only, "behind a proxy on the same machine"
-    assert not settings.build_deployment(given, SystemClock()).receivers.loopback
+    assert not settings.build_deployment(given, SystemClock()).outbound_address_policy.loopback
 
 
 async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -> None:
     async with receiver(reply(202, b"thanks", retry_after="7")) as sink:
-        answer = await client.post(sink.url, b'{"a": 1}', {"Content-Type": "application/json", "X-A": "b"}, owner="p")
+        answer = await client.post(
+            sink.url, b'{"a": 1}', {"Content-Type": "application/json", "X-A": "b"}, connection_owner="p"
+        )
     assert (answer.status, answer.body, answer.headers["retry-after"]) == (202, b"thanks", "7")
     assert 0 < answer.seconds < outbound.LIMITS.total
     (got,) = sink.received
@@ -66,7 +68,7 @@ async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -
 
 async def test_w9_reads_by_get_no_more_than_was_asked_for(client: OutboundClient) -> None:
     async with receiver(reply(200, b"x" * 50_000)) as sink:
-        answer = await client.get(sink.url, {"Accept": "application/json"}, owner="p", max_bytes=20_000)
+        answer = await client.get(sink.url, {"Accept": "application/json"}, connection_owner="p", max_bytes=20_000)
     assert (answer.status, len(answer.body)) == (200, 20_000)
     (got,) = sink.received
     assert (got.method, got.body, got.headers["accept"]) == ("GET", b"", "application/json")
@@ -75,7 +77,7 @@ async def test_w9_reads_by_get_no_more_than_was_asked_for(client: OutboundClient
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_w11_follows_no_redirect(client: OutboundClient, status: int) -> None:
     async with receiver() as inner, receiver(reply(status, location=inner.url)) as sink:
-        answer = await client.post(sink.url, b"x", {}, owner="p")
+        answer = await client.post(sink.url, b"x", {}, connection_owner="p")
     assert (answer.status, inner.received) == (status, [])
 
 
@@ -87,7 +89,7 @@ async def test_w11_uses_no_proxy_and_no_netrc_of_the_environment(
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
-        await client.post(sink.url, b"x", {}, owner="p")
+        await client.post(sink.url, b"x", {}, connection_owner="p")
     assert proxy.received == []
     assert "authorization" not in sink.received[0].headers
 
@@ -95,7 +97,7 @@ async def test_w11_uses_no_proxy_and_no_netrc_of_the_environment(
 async def test_w11_keeps_no_cookies(client: OutboundClient) -> None:
     async with receiver(reply(200, set_cookie="a=b; Path=/")) as sink:
         for _ in range(2):
-            await client.post(sink.url, b"x", {}, owner="p")
+            await client.post(sink.url, b"x", {}, connection_owner="p")
     assert "cookie" not in sink.received[1].headers
 
 
@@ -119,7 +121,7 @@ async def test_w11_refuses_a_name_with_any_denied_address(answers: Sequence[str]
     async with receiver() as sink:
         client = OutboundClient(AddressPolicy(ports=frozenset({443, sink.port})), lookup=lookup)
         with pytest.raises(outbound.TargetRefused):
-            await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, owner="p")
+            await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, connection_owner="p")
         await client.close()
     assert sink.connections == 0
 
@@ -137,7 +139,7 @@ async def test_w11_a_resolver_that_flips_its_answers_reaches_nothing() -> None:
         client = OutboundClient(AddressPolicy(loopback=True, ports=frozenset({443, sink.port})), lookup=lookup)
         for _ in range(25):
             with pytest.raises(outbound.TargetRefused):
-                await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, owner="p")
+                await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, connection_owner="p")
         await client.close()
     assert (asked, sink.connections) == (25, 0)
 
@@ -152,12 +154,12 @@ async def test_names_whose_servers_never_answer_hold_up_nobody_else() -> None:
         return ["192.0.2.1"]  # not public: refused as soon as it is known
 
     client = OutboundClient(AddressPolicy(), lookup=lookup, limits=CallLimits(0.2, 0.2))
-    dead = [client.post(f"https://dead{n}.example/hooks", b"x", {}, owner="hostile") for n in range(300)]
+    dead = [client.post(f"https://dead{n}.example/hooks", b"x", {}, connection_owner="hostile") for n in range(300)]
     calls = [asyncio.create_task(call) for call in dead]
     await asyncio.sleep(0)
     for number in range(50):
         with pytest.raises(outbound.TargetRefused):
-            await client.post(f"https://fine{number}.example/hooks", b"x", {}, owner=f"partner {number}")
+            await client.post(f"https://fine{number}.example/hooks", b"x", {}, connection_owner=f"partner {number}")
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {outbound.CallTimedOut}
     assert asked["fine"] == 50
@@ -177,7 +179,7 @@ async def test_w11_localhost_is_never_asked_of_a_resolver() -> None:
 
     async with receiver(host="hooks.localhost") as sink:
         client = OutboundClient(SANDBOX, lookup=lookup)
-        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+        assert (await client.post(sink.url, b"x", {}, connection_owner="p")).status == 200
         await client.close()
 
 
@@ -186,7 +188,7 @@ async def test_w11_production_refuses_loopback(client: OutboundClient) -> None:
     async with receiver() as sink:
         for url in (sink.url, sink.url.replace("http:", "https:"), f"https://127.0.0.1:{sink.port}/"):
             with pytest.raises(outbound.TargetRefused):
-                await strict.post(url, b"x", {}, owner="p")
+                await strict.post(url, b"x", {}, connection_owner="p")
     await strict.close()
     assert sink.connections == 0
 
@@ -194,10 +196,10 @@ async def test_w11_production_refuses_loopback(client: OutboundClient) -> None:
 async def test_w11_tls_is_verified_for_the_name(authority: Authority, tmp_path: Path) -> None:
     client = OutboundClient(SANDBOX, tls=authority.trusting())
     async with receiver(tls=authority.serving(tmp_path, "localhost"), host="localhost") as sink:
-        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+        assert (await client.post(sink.url, b"x", {}, connection_owner="p")).status == 200
     async with receiver(tls=authority.serving(tmp_path, "other.localhost"), host="localhost") as sink:
         with pytest.raises(outbound.TlsFailed):
-            await client.post(sink.url, b"x", {}, owner="p")
+            await client.post(sink.url, b"x", {}, connection_owner="p")
         assert sink.received == []
     await client.close()
 
@@ -209,7 +211,7 @@ async def test_w11_refuses_expired_and_unknown_certificates(authority: Authority
     for tls in (expired, unknown):
         async with receiver(tls=tls, host="localhost") as sink:
             with pytest.raises(outbound.TlsFailed):
-                await client.post(sink.url, b"x", {}, owner="p")
+                await client.post(sink.url, b"x", {}, connection_owner="p")
     await client.close()
 
 
@@ -250,7 +252,7 @@ async def test_a_failure_of_tls_tells_the_one_fact_that_mends_it(authority: Auth
             # Under TLS 1.3 the handshake has ended by then, and a reset may overtake the alert.
             overtaken = "dropped the connection|" if told == "demands a client certificate" else ""
             with pytest.raises((outbound.TlsFailed, outbound.MalformedResponse), match=overtaken + told):
-                await client.post(url, b"x", {}, owner="p")
+                await client.post(url, b"x", {}, connection_owner="p")
     await client.close()
 
 
@@ -274,11 +276,11 @@ async def test_a_broken_response_tells_what_is_wrong_with_it(client: OutboundCli
 
         async with receiver(end if isinstance(answer, bytes) else answer) as sink:
             with pytest.raises(outbound.MalformedResponse, match=told):
-                await client.post(sink.url, b"x", {}, owner=told)
+                await client.post(sink.url, b"x", {}, connection_owner=told)
     async with receiver() as sink:
         gone = sink.url
     with pytest.raises(outbound.ConnectFailed, match="no server is listening"):
-        await client.post(gone, b"x", {}, owner="p")
+        await client.post(gone, b"x", {}, connection_owner="p")
 
 
 async def test_w11_refuses_a_server_that_speaks_no_tls(client: OutboundClient) -> None:
@@ -288,7 +290,7 @@ async def test_w11_refuses_a_server_that_speaks_no_tls(client: OutboundClient) -
 
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     with pytest.raises(outbound.TlsFailed, match="there is no TLS on this port"):
-        await client.post(f"https://localhost:{server.sockets[0].getsockname()[1]}/", b"x", {}, owner="p")
+        await client.post(f"https://localhost:{server.sockets[0].getsockname()[1]}/", b"x", {}, connection_owner="p")
     server.close()
 
 
@@ -297,9 +299,9 @@ async def test_w12_a_connection_verified_for_one_name_never_serves_another(
 ) -> None:
     client = OutboundClient(SANDBOX, tls=authority.trusting())
     async with receiver(tls=authority.serving(tmp_path, "a.localhost"), host="a.localhost") as sink:
-        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+        assert (await client.post(sink.url, b"x", {}, connection_owner="p")).status == 200
         with pytest.raises(outbound.TlsFailed):
-            await client.post(sink.url.replace("a.localhost", "b.localhost"), b"x", {}, owner="p")
+            await client.post(sink.url.replace("a.localhost", "b.localhost"), b"x", {}, connection_owner="p")
     await client.close()
     assert len(sink.received) == 1
 
@@ -307,7 +309,7 @@ async def test_w12_a_connection_verified_for_one_name_never_serves_another(
 async def test_w12_connections_are_kept_for_one_owner_and_never_shared(client: OutboundClient) -> None:
     async with receiver() as sink:
         for owner in ("one", "two", "one", "two", "one"):
-            await client.post(sink.url, owner.encode(), {}, owner=owner)
+            await client.post(sink.url, owner.encode(), {}, connection_owner=owner)
     used = {owner: {got.connection for got in sink.received if got.body == owner} for owner in (b"one", b"two")}
     assert [len(connections) for connections in used.values()] == [1, 1]
     assert used[b"one"].isdisjoint(used[b"two"])
@@ -316,7 +318,7 @@ async def test_w12_connections_are_kept_for_one_owner_and_never_shared(client: O
 async def test_w12_idle_owners_are_forgotten(client: OutboundClient) -> None:
     async with receiver() as sink:
         for number in range(300):
-            await client.post(sink.url, b"x", {}, owner=str(number))
+            await client.post(sink.url, b"x", {}, connection_owner=str(number))
     assert len(client._pools) <= 257
 
 
@@ -325,8 +327,8 @@ async def test_a_kept_connection_that_the_receiver_closed_is_replaced_at_once(cl
         writer.close()
 
     async with receiver(None, reply(), close) as sink:
-        await client.post(sink.url, b"1", {}, owner="p")
-        assert (await client.post(sink.url, b"2", {}, owner="p")).status == 200
+        await client.post(sink.url, b"1", {}, connection_owner="p")
+        assert (await client.post(sink.url, b"2", {}, connection_owner="p")).status == 200
         assert [got.body for got in sink.received] == [b"1", b"2", b"2"]
 
 
@@ -336,7 +338,7 @@ async def test_a_fresh_connection_that_is_dropped_is_a_failure(client: OutboundC
 
     async with receiver(reset) as sink:
         with pytest.raises(outbound.MalformedResponse):
-            await client.post(sink.url, b"x", {}, owner="p")
+            await client.post(sink.url, b"x", {}, connection_owner="p")
     assert len(sink.received) == 1
 
 
@@ -344,7 +346,7 @@ async def test_nobody_listens(client: OutboundClient) -> None:
     async with receiver() as sink:
         gone = sink.url
     with pytest.raises(outbound.ConnectFailed):
-        await client.post(gone, b"x", {}, owner="p")
+        await client.post(gone, b"x", {}, connection_owner="p")
 
 
 async def _stop_in_the_body(_request: Received, writer: asyncio.StreamWriter) -> None:
@@ -367,7 +369,7 @@ async def test_w9_a_slow_receiver_costs_the_time_limit_and_no_more(behaviour: Re
     async with receiver(behaviour) as sink:
         with pytest.raises(outbound.CallTimedOut):
             async with asyncio.timeout(10):
-                await client.post(sink.url, b"x", {}, owner="p")
+                await client.post(sink.url, b"x", {}, connection_owner="p")
     await client.close()
 
 
@@ -386,7 +388,7 @@ async def test_w9_a_host_that_never_shakes_hands_costs_the_connect_limit() -> No
     port = server.sockets[0].getsockname()[1]
     with pytest.raises(outbound.CallTimedOut, match="connection"):
         async with asyncio.timeout(10):
-            await client.post(f"https://127.0.0.1:{port}/", b"x", {}, owner="p")
+            await client.post(f"https://127.0.0.1:{port}/", b"x", {}, connection_owner="p")
     held[0].close()
     server.close()
     await client.close()
@@ -404,15 +406,15 @@ async def test_w9_reads_at_most_16_kb_of_an_endless_answer(client: OutboundClien
             sent += 0x2000
 
     async with receiver(endless) as sink:
-        answer = await client.post(sink.url, b"x", {}, owner="p")
+        answer = await client.post(sink.url, b"x", {}, connection_owner="p")
         assert (answer.status, len(answer.body)) == (200, 16_384)
-        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+        assert (await client.post(sink.url, b"x", {}, connection_owner="p")).status == 200
         assert sink.connections == 2, "a connection with an unread answer was used again"
 
 
 async def test_w9_a_compressed_answer_is_not_unpacked(client: OutboundClient) -> None:
     async with receiver(reply(200, b"\x1f\x8b nonsense", content_encoding="gzip")) as sink:
-        assert (await client.post(sink.url, b"x", {}, owner="p")).body == b"\x1f\x8b nonsense"
+        assert (await client.post(sink.url, b"x", {}, connection_owner="p")).body == b"\x1f\x8b nonsense"
 
 
 @pytest.mark.parametrize(
@@ -436,7 +438,7 @@ async def test_w9_answers_that_are_too_large_or_no_http_fail(client: OutboundCli
 
     async with receiver(answer) as sink:
         with pytest.raises(outbound.MalformedResponse):
-            await client.post(sink.url, b"x", {}, owner="p")
+            await client.post(sink.url, b"x", {}, connection_owner="p")
 
 
 async def test_w9_endless_headers_end_at_16_kb(client: OutboundClient) -> None:
@@ -454,5 +456,5 @@ async def test_w9_endless_headers_end_at_16_kb(client: OutboundClient) -> None:
 
     async with receiver(endless) as sink:
         with pytest.raises(outbound.MalformedResponse):
-            await client.post(sink.url, b"x", {}, owner="p")
+            await client.post(sink.url, b"x", {}, connection_owner="p")
     assert sent < 4_000_000

@@ -21,10 +21,10 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     account_warnings,
     ensure_may_approve,
     find_proposal_problems,
-    is_in_sepa,
+    is_sepa_account,
 )
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
-from almoner.screening.matching.service import best_name_likeness
+from almoner.screening.matching.service import best_name_similarity
 
 RIGHT: list[tuple[Mapping[str, str], AccountNumbers]] = [
     ({"iban": "de89 3704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
@@ -105,7 +105,7 @@ def test_each_countrys_iban_is_told_from_a_mistyped_one(country: str) -> None:
         == ALPHA3_BY_ALPHA2[country]
     )
     sepa = bool(IBAN(whole["iban"]).in_sepa_zone)
-    assert is_in_sepa("iban", whole["iban"]) is sepa
+    assert is_sepa_account("iban", whole["iban"]) is sepa
     if not sepa:
         with pytest.raises(PayeeAccountError, match=f"bic is required: .* bank in {country}"):
             payee_bank_accounts.parse_account_numbers(whole)
@@ -149,13 +149,13 @@ def test_what_forms_are_tried_out_with_is_no_account(typed: Mapping[str, str], w
     ],
 )
 def test_a_holder_is_compared_with_the_registers_name(holder: str, register: str, minimum: int, most: int) -> None:
-    assert minimum <= round(100 * best_name_likeness([holder], [register]).score) <= most
+    assert minimum <= round(100 * best_name_similarity([holder], [register]).score) <= most
 
 
 def test_what_is_unusual_of_an_account_is_told() -> None:
     numbers = payee_bank_accounts.parse_account_numbers({"iban": "DE89370400440532013000", "bic": "COBADEFFXXX"})
     assert account_warnings(ACCOUNT, numbers, "DEU") == []
-    elsewhere = replace(ACCOUNT, name_score=MIN_MATCHING_SCORE - 1)
+    elsewhere = replace(ACCOUNT, name_match_score=MIN_MATCHING_SCORE - 1)
     assert account_warnings(elsewhere, replace(numbers, bic="ABNANL2A"), "FRA") == [
         f"the holder matches the name in the register by only {MIN_MATCHING_SCORE - 1} %",
         "the account is in DEU, but the nonprofit is in FRA",
@@ -192,7 +192,7 @@ def test_who_proposed_an_account_does_not_approve_it_and_nobody_looks_twice() ->
     ensure_may_approve(ACCOUNT, "two")
     with pytest.raises(PayeeAccountError, match="You proposed this account, so"):
         ensure_may_approve(ACCOUNT, "one")
-    change = replace(ACCOUNT, is_change=True, first=AccountReview("two", "called", NOW))
+    change = replace(ACCOUNT, requires_second_approval=True, first=AccountReview("two", "called", NOW))
     ensure_may_approve(change, "three")
     with pytest.raises(PayeeAccountError, match="a second person must approve"):
         ensure_may_approve(change, "two")

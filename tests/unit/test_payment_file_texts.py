@@ -64,7 +64,7 @@ def test_m11_a_file_of_ten_thousand_payouts_is_valid_and_in_the_banks_characters
         )
         for at in range(1, MAX_PAYMENTS + 1)
     ]
-    content = iso20022.write_pain001(CreditTransferInitiation("0" * 26, own, NOW, date(2026, 3, 2), payments))
+    content = iso20022.render_pain001(CreditTransferInitiation("0" * 26, own, NOW, date(2026, 3, 2), payments))
     tree = etree.fromstring(content)
     etree.XMLSchema(etree.parse(str(SCHEMA))).assertValid(tree)
     assert content.isascii()

@@ -18,7 +18,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     waiting_reason_of,
 )
 from almoner.giving.disbursing.verifications.domain import EligibilityStatus
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import MAX_MINOR, Money
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -109,7 +109,7 @@ def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> N
     assert not new.propagating
     assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
     assert len(new.end_to_end_id) == 26
-    assert Ids(sandbox=False).text("disbursement", ID).endswith(new.end_to_end_id)
+    assert RecordIdCodec(sandbox=False).encode("disbursement", ID).endswith(new.end_to_end_id)
     assert DisbursementTotals(1, 2, 3, "USD").with_disbursement(
         replace(new, money=Money(4, "USD"), donations=5)
     ) == DisbursementTotals(2, 7, 7, "USD")
@@ -120,9 +120,9 @@ def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> N
 
 
 def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
-    ids = Ids(sandbox=True)
+    ids = RecordIdCodec(sandbox=True)
     row = dict(zip(remittance_advice.COLUMN_TITLES, remittance_advice.advice_row(ids, GIFT), strict=True))
-    assert row["donation"] == ids.text("donation", ID)
+    assert row["donation"] == ids.encode("donation", ID)
     assert (row["donor"], row["message"]) == ("Ada Byron", "With love")
     assert (row["given"], row["fee"], row["sent back"]) == ("25.00", "0.63", "0.00")
     assert (row["paid out"], row["currency"]) == ("24.37", "USD")

@@ -20,7 +20,7 @@ from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Donee, Receipt
 from almoner.giving.receipts.jobs import RECEIPT as RECEIPT_EMAIL
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.kit.public_links import PublicLinks
 from almoner.platform.crypto import Vault
@@ -63,7 +63,7 @@ DONEE = Donee(
 
 @cache
 def renderer(environment: Environment = "sandbox") -> MailRenderer:
-    deployment = Deployment(environment, TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
+    deployment = Deployment(environment, TestClock(), RecordIdCodec(sandbox=True), LINKS, Vault(bytes(32)))
     return MailRenderer(deployment, RECEIPT_EMAIL.template.parent)
 
 
@@ -147,7 +147,7 @@ async def test_a_receipt_has_all_facts_and_the_private_link() -> None:
         "Internal Revenue Service (IRS)", "12-3456789", "2 March 2026", "No real money moved",
     ):  # fmt: skip
         assert fact in shown
-    assert Ids(sandbox=True).text("donation", RECEIPT.donation_id) in shown
+    assert RecordIdCodec(sandbox=True).encode("donation", RECEIPT.donation_id) in shown
     [link] = [note.get_object()["/A"]["/URI"] for note in document.pages[0]["/Annots"]]  # type: ignore[attr-defined]
     assert link == papers().status_url(RECEIPT)
     assert document.metadata is not None

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.kit.records import record
+from almoner.kit.records import statically_frozen_dataclass
 
 
-@record
+@statically_frozen_dataclass
 class Gift:
     """One."""
 

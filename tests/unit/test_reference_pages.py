@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.webhooks.deliveries import domain as deliveries
 from tools import reference
 from tools.docs_site import lifecycles
@@ -58,7 +58,7 @@ def test_statuses_list_their_codes() -> None:
 
 def test_a_call_fetches_first_what_it_needs() -> None:
     lines = OPERATIONS["addOrganisationToCategory"].shell.splitlines()
-    prefix = Ids(sandbox=True).example("category")[:17]
+    prefix = RecordIdCodec(sandbox=True).example_id("category")[:17]
     assert lines[0].startswith('category=$(curl -s "$api/v1/categories?pageSize=1"')
     assert prefix in lines[0]
     assert lines[1].startswith("organisation=$(")

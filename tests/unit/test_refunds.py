@@ -19,7 +19,7 @@ from almoner.giving.checkout.donations.domain import (
     SettledAmount,
     new_direct_donation,
 )
-from almoner.giving.receipts.domain import refund_or_dispute_reason
+from almoner.giving.receipts.domain import refund_or_dispute_waiting_reason
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 
@@ -49,22 +49,27 @@ def test_s1_a_refund_ends_once() -> None:
 
 def test_nothing_goes_back_while_a_lost_dispute_is_taken_back() -> None:
     with pytest.raises(InvalidState, match="is being taken back"):
-        refunds_domain.refund_amount_of(received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=0), None)
-    assert refunds_domain.refund_amount_of(
+        refunds_domain.resolve_refund_amount(
+            received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=0), None
+        )
+    assert refunds_domain.resolve_refund_amount(
         received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=600), None
     ) == usd(400)
 
 
 def test_all_that_is_left_goes_back_or_what_is_asked_for() -> None:
     gift = received(1000, withdrawn_minor=300)
-    assert refunds_domain.refund_amount_of(gift, None) == usd(700)
-    assert (refunds_domain.refund_amount_of(gift, 1), refunds_domain.refund_amount_of(gift, 700)) == (usd(1), usd(700))
+    assert refunds_domain.resolve_refund_amount(gift, None) == usd(700)
+    assert (refunds_domain.resolve_refund_amount(gift, 1), refunds_domain.resolve_refund_amount(gift, 700)) == (
+        usd(1),
+        usd(700),
+    )
 
 
 @pytest.mark.parametrize("minor", [0, -1, 701])
 def test_no_other_amount_goes_back(minor: int) -> None:
     with pytest.raises(IncorrectParams) as refused:
-        refunds_domain.refund_amount_of(received(1000, withdrawn_minor=300), minor)
+        refunds_domain.resolve_refund_amount(received(1000, withdrawn_minor=300), minor)
     assert refused.value.reasons == ("body.amount must be from 1 to 700, which is left of the donation",)
 
 
@@ -80,7 +85,7 @@ def test_no_other_amount_goes_back(minor: int) -> None:
 )
 def test_nothing_goes_back_of_other_gifts(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidState) as refused:
-        refunds_domain.refund_amount_of(received(1000, **changed), None)
+        refunds_domain.resolve_refund_amount(received(1000, **changed), None)
     assert told in refused.value.reasons[0]
 
 
@@ -93,13 +98,13 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
     for move in data.draw(st.lists(st.sampled_from(("begin", "refuse", "settle")), max_size=12)):
         if move == "begin" and gift.unrefunded_amount:
             refund = usd(data.draw(st.integers(1, gift.unrefunded_amount.minor)))
-            absorbed = refunds_domain.nonprofit_share_of(gift, refund)
+            absorbed = refunds_domain.calculate_nonprofit_share(gift, refund)
             owed, ours, back = owed - absorbed.minor, ours + (refund - absorbed).minor, back + refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor + refund.minor)
             started.append(refund)
         elif move == "refuse" and started:
             refund = started.pop()
-            again = refunds_domain.restored_amount(gift, refund)
+            again = refunds_domain.calculate_restored_amount(gift, refund)
             owed, ours, back = owed + again.minor, ours - (refund - again).minor, back - refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor - refund.minor)
         elif move == "settle" and gift.settlement is None:
@@ -107,7 +112,7 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
             owed, ours = owed - charged, ours + fee - charged
             gift = replace(gift, settlement=SettledAmount(AT, usd(minor - fee)))
         stored = fee if gift.settlement else 0
-        assert owed == gift.owed_amount.minor == max(0, minor - stored - back)
+        assert owed == gift.net_amount_for_nonprofit.minor == max(0, minor - stored - back)
         assert owed + back + stored - ours == minor, "what came is owed, went back, or was kept; what is short is ours"
 
 
@@ -125,8 +130,10 @@ def test_a_note_and_a_name_are_kept_whole() -> None:
 
 
 def test_a_gift_stands_still_while_it_goes_back_or_is_disputed() -> None:
-    assert refund_or_dispute_reason(received(1000)) is None
-    assert refund_or_dispute_reason(received(1000, withdrawn_minor=1)) == "refund"
-    assert refund_or_dispute_reason(received(1000, withdrawn_minor=1, refunded=RefundedAmount(AT, usd(1)))) is None
-    assert refund_or_dispute_reason(received(1000, disputed_at=AT)) == "dispute"
-    assert refund_or_dispute_reason(received(1000, disputed_at=AT, status="DISBURSED")) is None
+    assert refund_or_dispute_waiting_reason(received(1000)) is None
+    assert refund_or_dispute_waiting_reason(received(1000, withdrawn_minor=1)) == "refund"
+    assert (
+        refund_or_dispute_waiting_reason(received(1000, withdrawn_minor=1, refunded=RefundedAmount(AT, usd(1)))) is None
+    )
+    assert refund_or_dispute_waiting_reason(received(1000, disputed_at=AT)) == "dispute"
+    assert refund_or_dispute_waiting_reason(received(1000, disputed_at=AT, status="DISBURSED")) is None

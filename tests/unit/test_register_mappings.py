@@ -300,7 +300,7 @@ def test_a_mapping_declares_its_registry_and_the_form_of_its_numbers() -> None:
     mapping = parse_mapping(DECLARING, "my.toml")
     assert mapping.registry == "XX-OWN"
     assert mapping.declared_registry == DeclaredRegistry(
-        "XX-OWN", "Eigenes Register", "Register of our own", "AUT", 3, 5, digits=True
+        "XX-OWN", "Eigenes Register", "Register of our own", "AUT", 3, 5, digits_only=True
     )
     reading = mapped(DECLARING, "No,Name\n12-3,A\n12345,B\n12,C\n123456,D\n1x3,E\n\u0661\u0662\u0663,F\n")
     assert [entry.name for entry in reading.entries] == ["A", "B"]

@@ -37,8 +37,8 @@ def test_a_schedule_names_sources_their_interval_and_their_addresses() -> None:
     first, second = refresh_schedule.parse_refresh_schedule(
         GOOD, sources.get_register_source, PUBLIC_ONLY, ImportRefused
     )
-    assert (first.source, first.every, len(first.urls)) == ("irs-bmf", timedelta(days=7), 2)
-    assert (second.source, second.every) == ("acnc", timedelta(days=1))
+    assert (first.source, first.interval, len(first.urls)) == ("irs-bmf", timedelta(days=7), 2)
+    assert (second.source, second.interval) == ("acnc", timedelta(days=1))
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,13 @@ def test_settings_tell_what_is_wrong_with_the_schedule(tmp_path: Path) -> None:
     file = tmp_path / "registers.toml"
     given_settings = settings.read_settings(register_schedule=file)
     with pytest.raises(settings.InvalidSettings, match="cannot be read"):
-        sources.read_register_schedule(given_settings, PUBLIC_ONLY)
+        sources.parse_register_schedule(given_settings, PUBLIC_ONLY)
     file.write_text("[nobody]\n")
     with pytest.raises(settings.InvalidSettings, match="ALMONER_REGISTER_SCHEDULE"):
-        sources.read_register_schedule(given_settings, PUBLIC_ONLY)
+        sources.parse_register_schedule(given_settings, PUBLIC_ONLY)
     file.write_text(GOOD)
-    assert len(sources.read_register_schedule(given_settings, PUBLIC_ONLY)) == 2
-    assert sources.read_register_schedule(settings.read_settings(), PUBLIC_ONLY) == ()
+    assert len(sources.parse_register_schedule(given_settings, PUBLIC_ONLY)) == 2
+    assert sources.parse_register_schedule(settings.read_settings(), PUBLIC_ONLY) == ()
 
 
 def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: Path) -> None:
@@ -116,8 +116,9 @@ def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: 
     assert reported.count("ALMONER_WATCHLIST_SCHEDULE: [nobody]") == 3
     assert "is not a list that is read" in reported
     file.write_text("[ofac-sdn]\nevery_hours = 24\nurls = ['https://example.org/sdn.csv']\n")
-    (planned,) = sources.build_watchlist_refresh_context(given_settings, PUBLIC_ONLY, outbound, telemetry).plan
-    assert (planned.source, planned.every) == ("ofac-sdn", timedelta(days=1))
+    (planned,) = sources.build_watchlist_refresh_context(given_settings, PUBLIC_ONLY, outbound, telemetry).schedule
+    assert (planned.source, planned.interval) == ("ofac-sdn", timedelta(days=1))
     assert (
-        sources.build_watchlist_refresh_context(settings.read_settings(), PUBLIC_ONLY, outbound, telemetry).plan == ()
+        sources.build_watchlist_refresh_context(settings.read_settings(), PUBLIC_ONLY, outbound, telemetry).schedule
+        == ()
     )

@@ -11,8 +11,8 @@ from almoner.adapters.registers_tables import (
     MAX_LINE_BYTES,
     DelimitedTable,
     TableRow,
+    build_line_decoder,
     decode_utf8_or_1252,
-    line_decoder,
     read_lines,
 )
 from almoner.adapters.registers_values import (
@@ -22,7 +22,7 @@ from almoner.adapters.registers_values import (
     parse_iso_date,
     parse_slashed_date,
     parse_websites,
-    redact_unless_number,
+    redact_non_numeric_text,
     single_line_address,
     strip_contact_details,
     two_line_address,
@@ -45,7 +45,7 @@ def test_lines_are_utf_8_or_windows_1252_each_by_itself() -> None:
     text = "a,b\n1,é\n".encode() + "2,é “x”\n".encode("cp1252") + b"3,\x81\n"
     assert rows(text) == [["1", "é"], ["2", "é “x”"], ["3", "\x81"]]
     assert decode_utf8_or_1252(b"plain") == "plain"
-    assert line_decoder("utf-8")(b"\xff") == "\ufffd"
+    assert build_line_decoder("utf-8")(b"\xff") == "\ufffd"
 
 
 def test_a_field_may_hold_lines() -> None:
@@ -222,8 +222,8 @@ def test_days_in_their_spellings() -> None:
 
 
 def test_what_stands_in_the_place_of_a_number_is_shown_only_if_it_looks_like_one() -> None:
-    assert redact_unless_number("119219814RR0001") == "119219814RR0001"
-    assert redact_unless_number("Jane Roe") == "(no number)"
+    assert redact_non_numeric_text("119219814RR0001") == "119219814RR0001"
+    assert redact_non_numeric_text("Jane Roe") == "(no number)"
 
 
 def test_any_mixture_of_quotes_gives_rows_or_reasons() -> None:

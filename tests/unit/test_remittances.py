@@ -13,7 +13,7 @@ from almoner.giving.disbursing.disbursements import domain as disbursements_doma
 from almoner.giving.disbursing.remittances import domain as remittances_domain
 from almoner.giving.disbursing.remittances.documents import RemittanceDocuments
 from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
@@ -42,7 +42,7 @@ def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0
 
 async def document(made: Remittance) -> bytes:
     return await RemittanceDocuments(
-        Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
+        Deployment("sandbox", TestClock(), RecordIdCodec(sandbox=True), LINKS, Vault(bytes(32)))
     ).render(made)
 
 

@@ -13,13 +13,13 @@ from scim2_models import (
 )
 from scim2_server.utils import load_default_provider, parametrize
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.scim import filters, ordering, resources
 from almoner.scim.attributes import AttributeMap
 from almoner.scim.filters import MOST_CONDITIONS, SqlParameters
 from almoner.scim.ordering import PagePosition, SortOrder
 
-IDS = Ids(sandbox=False)
+IDS = RecordIdCodec(sandbox=False)
 PROVIDER = load_default_provider()
 USER: Any = PROVIDER.model_for("User")
 GROUP: Any = PROVIDER.model_for("Group")
@@ -67,10 +67,10 @@ def test_a_filter_is_sql_with_bound_values(text: str, sql: str, values: list[obj
 
 
 def test_a_member_is_looked_up_by_its_uuid() -> None:
-    text = IDS.example("member")
+    text = IDS.example_id("member")
     sql, values = translated(f'members.value eq "{text}"', "Group")
     assert "m.person_id = $1::uuid" in sql
-    assert values == [IDS.parse("member", text)]
+    assert values == [IDS.decode("member", text)]
 
 
 HOSTILE = [
@@ -207,15 +207,15 @@ def test_a_profile_holds_nothing_empty_and_nothing_of_ours() -> None:
     }
 
 
-@pytest.mark.parametrize("member", [{"value": IDS.example("group")}, {"value": "x", "type": "Group"}])
+@pytest.mark.parametrize("member", [{"value": IDS.example_id("group")}, {"value": "x", "type": "Group"}])
 def test_a_group_is_no_member_of_a_group(member: dict[str, str]) -> None:
     with pytest.raises(InvalidValueException):
         resources.member_ids(IDS, GROUP.model_validate({"displayName": "g", "members": [member]}))
 
 
 def test_a_member_who_is_named_twice_is_in_a_group_once() -> None:
-    text = IDS.example("member")
+    text = IDS.example_id("member")
     twice = [{"value": text}, {"value": "nobody"}, {"value": text, "display": "Ada", "type": "user"}]
     assert resources.member_ids(IDS, GROUP.model_validate({"displayName": "g", "members": twice})) == [
-        IDS.parse("member", text)
+        IDS.decode("member", text)
     ]

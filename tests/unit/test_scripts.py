@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 from anyascii import anyascii
 
-from almoner.screening.matching.service import person_obstacle, screening_obstacle
+from almoner.screening.matching.service import find_person_obstacle, find_screening_obstacle
 
 UNREAD = {
     "Khmer": "អង្គការ ជំនួយ",
@@ -31,19 +31,19 @@ UNREAD = {
 
 @pytest.mark.parametrize("name", UNREAD.values(), ids=UNREAD)
 def test_a_script_that_is_not_read_is_an_obstacle_alone_and_among_letters_that_are(name: str) -> None:
-    assert screening_obstacle([name]) == "script_not_supported"
-    assert screening_obstacle([f"Relief {name} Fund"]) == "script_not_supported"
-    assert screening_obstacle(["Relief Fund", name]) == "script_not_supported"
+    assert find_screening_obstacle([name]) == "script_not_supported"
+    assert find_screening_obstacle([f"Relief {name} Fund"]) == "script_not_supported"
+    assert find_screening_obstacle(["Relief Fund", name]) == "script_not_supported"
 
 
 @pytest.mark.parametrize("name", ["***", "❤", "–", "  ", "", "\u200b", "🙏🕊️", "؟", "「」"])
 def test_signs_alone_are_no_name(name: str) -> None:
-    assert screening_obstacle([name]) == "no_words"
-    assert screening_obstacle(["Relief Fund", name]) == "no_words"
+    assert find_screening_obstacle([name]) == "no_words"
+    assert find_screening_obstacle(["Relief Fund", name]) == "no_words"
 
 
 def test_without_any_name_nothing_is_compared() -> None:
-    assert screening_obstacle([]) == "no_words"
+    assert find_screening_obstacle([]) == "no_words"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_without_any_name_nothing_is_compared() -> None:
     ],
 )
 def test_what_is_read_is_no_obstacle(name: str) -> None:
-    assert screening_obstacle([name]) is None
+    assert find_screening_obstacle([name]) is None
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_what_is_read_is_no_obstacle(name: str) -> None:
     ["ΗAMAS", "HАMAS Relief", "НEZВОLLAH", "Usаma", "HΛMΛS", "Casper СОСОА Fund", "Casper ΑΜΑΝΑ Fund"],
 )
 def test_letters_that_stand_for_those_of_another_alphabet_are_not_read_as_they_look(name: str) -> None:
-    assert screening_obstacle([name]) == "script_uncertain"
-    assert screening_obstacle(["Relief Fund", name]) == "script_uncertain"
+    assert find_screening_obstacle([name]) == "script_uncertain"
+    assert find_screening_obstacle(["Relief Fund", name]) == "script_uncertain"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_letters_that_stand_for_those_of_another_alphabet_are_not_read_as_they_l
     ],
 )
 def test_what_hides_in_a_word_makes_it_uncertain(name: str) -> None:
-    assert screening_obstacle([name]) == "script_uncertain"
+    assert find_screening_obstacle([name]) == "script_uncertain"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_hides_in_a_word_makes_it_uncertain(name: str) -> None:
     ],
 )
 def test_flags_accents_and_prices_hide_nothing(name: str) -> None:
-    assert screening_obstacle([name]) is None
+    assert find_screening_obstacle([name]) is None
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_flags_accents_and_prices_hide_nothing(name: str) -> None:
     ],
 )
 def test_one_word_of_another_script_may_be_spelt_otherwise_or_translated(name: str) -> None:
-    assert screening_obstacle([name]) == "script_uncertain"
-    assert screening_obstacle(["Relief Fund", name]) == "script_uncertain"
+    assert find_screening_obstacle([name]) == "script_uncertain"
+    assert find_screening_obstacle(["Relief Fund", name]) == "script_uncertain"
 
 
 @pytest.mark.parametrize(
@@ -137,17 +137,17 @@ def test_one_word_of_another_script_may_be_spelt_otherwise_or_translated(name: s
     ],
 )
 def test_a_person_with_two_written_names_has_no_single_name(names: list[str], obstacle: str | None) -> None:
-    assert {name: person_obstacle(name) for name in names} == dict.fromkeys(names, obstacle)
+    assert {name: find_person_obstacle(name) for name in names} == dict.fromkeys(names, obstacle)
 
 
 @pytest.mark.parametrize("name", ["ООО Casper", "НКО «Open Door»", "Τράπεζα Casper", "СОВЕТ ТРЕСТ"])
 def test_words_of_two_alphabets_side_by_side_are_read(name: str) -> None:
-    assert screening_obstacle([name]) is None
+    assert find_screening_obstacle([name]) is None
 
 
 def test_every_letter_of_unicode_is_read_or_an_obstacle() -> None:
     """None is passed over: a name that is left out in part would be found clear."""
     for number in range(0x80, sys.maxunicode + 1):
         sign = chr(number)
-        if unicodedata.category(sign) in ("Lu", "Ll", "Lt", "Lo") and screening_obstacle([sign]) is None:
+        if unicodedata.category(sign) in ("Lu", "Ll", "Lt", "Lo") and find_screening_obstacle([sign]) is None:
             assert anyascii(sign).strip(), hex(number)

@@ -10,10 +10,10 @@ from almoner.giving.accounting.disputes.domain import Dispute
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import csv_reports
 from almoner.giving.accounting.settlements.domain import (
-    LineKind,
-    Mismatch,
+    MismatchReason,
     PaymentMatch,
-    ReportLine,
+    SettlementLine,
+    SettlementLineKind,
     SettlementReportError,
     match_dispute,
     match_refund,
@@ -28,13 +28,13 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 HEAD = "reference,settled_on,currency,kind,payment,gross,fee,net"
 GOOD = "po_1,2026-03-02,USD,payment,tp_1,25.00,0.63,24.37"
 USD = "USD"
-LINE = ReportLine(LineKind.PAYMENT, "tp_1", Money(2500, USD), Money(63, USD))
-REFUND = ReportLine(LineKind.REFUND, "tp_1", Money(2500, USD), Money(10, USD))
+LINE = SettlementLine(SettlementLineKind.PAYMENT, "tp_1", Money(2500, USD), Money(63, USD))
+REFUND = SettlementLine(SettlementLineKind.REFUND, "tp_1", Money(2500, USD), Money(10, USD))
 PAYMENT = Payment(
     id=ID,
     donation_id=ID,
     provider="test",
-    provider_payment="tp_1",
+    provider_payment_id="tp_1",
     url=None,
     status="succeeded",
     money=Money(2500, USD),
@@ -49,7 +49,7 @@ PAYMENT = Payment(
 HELD = UnallocatedPayment(
     id=UUID(int=2),
     provider="test",
-    provider_payment="tp_1",
+    provider_payment_id="tp_1",
     payment_id=ID,
     donation_id=ID,
     reason=UnallocatedReason.PAID_TWICE,
@@ -147,40 +147,44 @@ def test_what_is_no_report_is_refused(content: bytes) -> None:
     ("line", "known", "expected"),
     [
         (LINE, KNOWN, None),
-        (LINE, PaymentMatch(None, None, None, already_booked=False), Mismatch.UNKNOWN_PAYMENT),
-        (REFUND, PaymentMatch(None, None, None, already_booked=False), Mismatch.UNKNOWN_PAYMENT),
-        (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=None, settlement=None)), Mismatch.NOT_PAID),
-        (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=UUID(int=9))), Mismatch.NOT_PAID),
-        (LINE, replace(KNOWN, donation=GIFT), Mismatch.SETTLED_BEFORE),
-        (LINE, replace(KNOWN, already_booked=True), Mismatch.SETTLED_BEFORE),
-        (replace(LINE, gross=Money(2501, USD)), KNOWN, Mismatch.OTHER_AMOUNT),
-        (replace(LINE, gross=Money(2500, "EUR"), fee=Money(0, "EUR")), KNOWN, Mismatch.OTHER_CURRENCY),
-        (REFUND, KNOWN, Mismatch.NOT_REFUNDED),
+        (LINE, PaymentMatch(None, None, None, already_booked=False), MismatchReason.UNKNOWN_PAYMENT),
+        (REFUND, PaymentMatch(None, None, None, already_booked=False), MismatchReason.UNKNOWN_PAYMENT),
+        (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=None, settlement=None)), MismatchReason.NOT_PAID),
+        (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=UUID(int=9))), MismatchReason.NOT_PAID),
+        (LINE, replace(KNOWN, donation=GIFT), MismatchReason.SETTLED_BEFORE),
+        (LINE, replace(KNOWN, already_booked=True), MismatchReason.SETTLED_BEFORE),
+        (replace(LINE, gross=Money(2501, USD)), KNOWN, MismatchReason.OTHER_AMOUNT),
+        (replace(LINE, gross=Money(2500, "EUR"), fee=Money(0, "EUR")), KNOWN, MismatchReason.OTHER_CURRENCY),
+        (REFUND, KNOWN, MismatchReason.NOT_REFUNDED),
         (LINE, replace(KNOWN, unallocated=HELD), None),
         (LINE, PaymentMatch(None, None, HELD, already_booked=False), None),
-        (LINE, PaymentMatch(None, None, HELD, already_booked=True), Mismatch.SETTLED_BEFORE),
+        (LINE, PaymentMatch(None, None, HELD, already_booked=True), MismatchReason.SETTLED_BEFORE),
         (
             LINE,
             PaymentMatch(None, None, replace(HELD, money=Money(1, USD)), already_booked=False),
-            Mismatch.OTHER_AMOUNT,
+            MismatchReason.OTHER_AMOUNT,
         ),
-        (LINE, PaymentMatch(None, None, replace(HELD, status="written_off"), already_booked=False), Mismatch.DISMISSED),
+        (
+            LINE,
+            PaymentMatch(None, None, replace(HELD, status="written_off"), already_booked=False),
+            MismatchReason.DISMISSED,
+        ),
         (
             LINE,
             PaymentMatch(None, None, replace(HELD, reason=UnallocatedReason.OTHER_MODE), already_booked=False),
-            Mismatch.DISMISSED,
+            MismatchReason.DISMISSED,
         ),
-        (REFUND, PaymentMatch(None, None, HELD, already_booked=False), Mismatch.NOT_REFUNDED),
+        (REFUND, PaymentMatch(None, None, HELD, already_booked=False), MismatchReason.NOT_REFUNDED),
         (REFUND, PaymentMatch(None, None, replace(HELD, status="refunded"), already_booked=False), None),
         (
             REFUND,
             PaymentMatch(None, None, replace(HELD, status="refunded"), already_booked=True),
-            Mismatch.SETTLED_BEFORE,
+            MismatchReason.SETTLED_BEFORE,
         ),
     ],
 )
 def test_m7_a_line_is_booked_or_its_reason_is_told(
-    line: ReportLine, known: PaymentMatch, expected: Mismatch | None
+    line: SettlementLine, known: PaymentMatch, expected: MismatchReason | None
 ) -> None:
     assert mismatch_reason(line, known) is expected
 
@@ -202,8 +206,8 @@ def sent(number: int, minor: int, currency: str = USD) -> Refund:
     )
 
 
-def back(minor: int, named: str = "", currency: str = USD) -> ReportLine:
-    return ReportLine(LineKind.REFUND, "tp_1", Money(minor, currency), Money(0, currency), named)
+def back(minor: int, named: str = "", currency: str = USD) -> SettlementLine:
+    return SettlementLine(SettlementLineKind.REFUND, "tp_1", Money(minor, currency), Money(0, currency), named)
 
 
 @pytest.mark.parametrize(
@@ -213,31 +217,31 @@ def back(minor: int, named: str = "", currency: str = USD) -> ReportLine:
         (back(500), (1,), 3),
         (back(700), (1,), 2),
         (back(500, "re_3"), (), 3),
-        (back(500, "re_9"), (), Mismatch.NOT_REFUNDED),
-        (back(500, "re_2"), (), Mismatch.OTHER_AMOUNT),
-        (back(501), (), Mismatch.OTHER_AMOUNT),
-        (back(500, currency="EUR"), (), Mismatch.OTHER_CURRENCY),
-        (back(500), (1, 2, 3), Mismatch.SETTLED_BEFORE),
-        (back(500, "re_1"), (1,), Mismatch.SETTLED_BEFORE),
-        (back(500), (1, 3), Mismatch.OTHER_AMOUNT),
+        (back(500, "re_9"), (), MismatchReason.NOT_REFUNDED),
+        (back(500, "re_2"), (), MismatchReason.OTHER_AMOUNT),
+        (back(501), (), MismatchReason.OTHER_AMOUNT),
+        (back(500, currency="EUR"), (), MismatchReason.OTHER_CURRENCY),
+        (back(500), (1, 2, 3), MismatchReason.SETTLED_BEFORE),
+        (back(500, "re_1"), (1,), MismatchReason.SETTLED_BEFORE),
+        (back(500), (1, 3), MismatchReason.OTHER_AMOUNT),
     ],
 )
 def test_m7_a_line_draws_the_refund_that_it_names_or_the_oldest_of_its_amount(
-    line: ReportLine, drawn: tuple[int, ...], expected: int | Mismatch
+    line: SettlementLine, drawn: tuple[int, ...], expected: int | MismatchReason
 ) -> None:
     refunds = (sent(1, 500), sent(2, 700), sent(3, 500))
     known = replace(KNOWN, refunds=refunds, debited_refunds=frozenset(UUID(int=number) for number in drawn))
     found = match_refund(line, known)
-    assert (found if isinstance(found, Mismatch) else found.id.int) == expected
-    assert mismatch_reason(line, known) == (found if isinstance(found, Mismatch) else None)
+    assert (found if isinstance(found, MismatchReason) else found.id.int) == expected
+    assert mismatch_reason(line, known) == (found if isinstance(found, MismatchReason) else None)
 
 
 def disputed(number: int, minor: int, status: DisputeStatus = DisputeStatus.WON) -> Dispute:
     return Dispute(
         id=UUID(int=number),
         provider="test",
-        provider_payment="tp_1",
-        provider_dispute=f"dp_{number}",
+        provider_payment_id="tp_1",
+        provider_dispute_id=f"dp_{number}",
         donation_id=ID,
         unallocated_payment_id=None,
         money=Money(minor, USD),
@@ -254,38 +258,38 @@ def disputed(number: int, minor: int, status: DisputeStatus = DisputeStatus.WON)
 @pytest.mark.parametrize(
     ("kind", "line", "told", "expected"),
     [
-        (LineKind.DISPUTE, back(500), (), 1),
-        (LineKind.DISPUTE, back(500), (1,), 3),
-        (LineKind.DISPUTE, back(700), (1,), 2),
-        (LineKind.DISPUTE, back(500, "dp_3"), (), 3),
-        (LineKind.DISPUTE, back(500, "dp_9"), (), Mismatch.NOT_DISPUTED),
-        (LineKind.DISPUTE, back(501), (), Mismatch.OTHER_AMOUNT),
-        (LineKind.DISPUTE, back(500, currency="EUR"), (), Mismatch.OTHER_CURRENCY),
-        (LineKind.DISPUTE, back(500), (1, 2, 3), Mismatch.SETTLED_BEFORE),
-        (LineKind.DISPUTE_WON, back(500), (), 3),
-        (LineKind.DISPUTE_WON, back(500, "dp_1"), (), Mismatch.NOT_WON),
-        (LineKind.DISPUTE_WON, back(500), (2, 3), Mismatch.SETTLED_BEFORE),
+        (SettlementLineKind.DISPUTE, back(500), (), 1),
+        (SettlementLineKind.DISPUTE, back(500), (1,), 3),
+        (SettlementLineKind.DISPUTE, back(700), (1,), 2),
+        (SettlementLineKind.DISPUTE, back(500, "dp_3"), (), 3),
+        (SettlementLineKind.DISPUTE, back(500, "dp_9"), (), MismatchReason.NOT_DISPUTED),
+        (SettlementLineKind.DISPUTE, back(501), (), MismatchReason.OTHER_AMOUNT),
+        (SettlementLineKind.DISPUTE, back(500, currency="EUR"), (), MismatchReason.OTHER_CURRENCY),
+        (SettlementLineKind.DISPUTE, back(500), (1, 2, 3), MismatchReason.SETTLED_BEFORE),
+        (SettlementLineKind.DISPUTE_WON, back(500), (), 3),
+        (SettlementLineKind.DISPUTE_WON, back(500, "dp_1"), (), MismatchReason.NOT_WON),
+        (SettlementLineKind.DISPUTE_WON, back(500), (2, 3), MismatchReason.SETTLED_BEFORE),
     ],
 )
 def test_m7_a_line_is_of_the_dispute_that_it_names_or_the_oldest_of_its_amount(
-    kind: LineKind, line: ReportLine, told: tuple[int, ...], expected: int | Mismatch
+    kind: SettlementLineKind, line: SettlementLine, told: tuple[int, ...], expected: int | MismatchReason
 ) -> None:
     disputes = (disputed(1, 500, DisputeStatus.OPEN), disputed(2, 700), disputed(3, 500))
     known = replace(KNOWN, disputes=disputes, reported=frozenset(UUID(int=number) for number in told))
     found = match_dispute(replace(line, kind=kind), known)
-    assert (found if isinstance(found, Mismatch) else found.id.int) == expected
-    assert mismatch_reason(replace(line, kind=kind), known) == (found if isinstance(found, Mismatch) else None)
+    assert (found if isinstance(found, MismatchReason) else found.id.int) == expected
+    assert mismatch_reason(replace(line, kind=kind), known) == (found if isinstance(found, MismatchReason) else None)
 
 
 def test_m7_a_disputed_payment_that_nobody_knows_is_unknown() -> None:
-    line = replace(LINE, kind=LineKind.DISPUTE)
-    assert mismatch_reason(line, replace(KNOWN, payment=None)) is Mismatch.UNKNOWN_PAYMENT
-    assert mismatch_reason(line, KNOWN) is Mismatch.NOT_DISPUTED
-    assert mismatch_reason(line, PaymentMatch(None, None, HELD, already_booked=False)) is Mismatch.NOT_DISPUTED
-    assert mismatch_reason(replace(line, kind=LineKind.DISPUTE_WON), replace(KNOWN, payment=None)) is (
-        Mismatch.UNKNOWN_PAYMENT
+    line = replace(LINE, kind=SettlementLineKind.DISPUTE)
+    assert mismatch_reason(line, replace(KNOWN, payment=None)) is MismatchReason.UNKNOWN_PAYMENT
+    assert mismatch_reason(line, KNOWN) is MismatchReason.NOT_DISPUTED
+    assert mismatch_reason(line, PaymentMatch(None, None, HELD, already_booked=False)) is MismatchReason.NOT_DISPUTED
+    assert mismatch_reason(replace(line, kind=SettlementLineKind.DISPUTE_WON), replace(KNOWN, payment=None)) is (
+        MismatchReason.UNKNOWN_PAYMENT
     )
 
 
 def test_every_reason_has_its_sentence() -> None:
-    assert len({reason.sentence for reason in Mismatch}) == len(Mismatch)
+    assert len({reason.explanation for reason in MismatchReason}) == len(MismatchReason)

@@ -86,11 +86,11 @@ def test_a_proof_is_recent_for_ten_minutes() -> None:
 
 def test_a_link_is_open_until_its_very_end() -> None:
     link = EmailLink(UUID(int=1), UUID(int=2), "reset", AT, AT + HOUR)
-    assert link.closed_reason(AT + HOUR - timedelta(milliseconds=1)) is None
-    assert link.closed_reason(AT + HOUR) == "expired"
-    assert replace(link, used_at=AT).closed_reason(AT + 9 * HOUR) == "used", "the truest reason first"
-    assert replace(link, replaced_at=AT).closed_reason(AT + 9 * HOUR) == "replaced"
-    assert replace(link, revoked=True).closed_reason(AT) == "revoked"
+    assert link.invalid_reason(AT + HOUR - timedelta(milliseconds=1)) is None
+    assert link.invalid_reason(AT + HOUR) == "expired"
+    assert replace(link, used_at=AT).invalid_reason(AT + 9 * HOUR) == "used", "the truest reason first"
+    assert replace(link, replaced_at=AT).invalid_reason(AT + 9 * HOUR) == "replaced"
+    assert replace(link, revoked=True).invalid_reason(AT) == "revoked"
 
 
 def test_names_in_mails_are_short_and_in_one_line() -> None:

@@ -16,12 +16,12 @@ from almoner.access.sso import state as sso_state
 from almoner.access.sso import tokens
 from almoner.access.sso.domain import (
     STATE_LIFETIME,
-    Provider,
+    IdentityProvider,
     SsoRefusalReason,
     SsoRefused,
-    authentication_time_of_claims,
+    authentication_time_from_claims,
     is_fresh_authentication,
-    read_claims,
+    parse_identity_claims,
     roles_from_groups,
 )
 from almoner.access.sso.tokens import UnknownSigningKey
@@ -45,8 +45,8 @@ GOOD: dict[str, Any] = {
 }
 
 
-def provider(**changed: Any) -> Provider:
-    made = Provider(
+def provider(**changed: Any) -> IdentityProvider:
+    made = IdentityProvider(
         PARTNER, "Example", ISSUER, "almoner", None, "sub", "groups", {"staff": "finance", "it": "developer"},
         ("openid",), False, True, 1, NOW, NOW,
     )  # fmt: skip
@@ -217,42 +217,46 @@ def test_shared_secrets_short_keys_and_keys_for_encryption_are_no_keys() -> None
 
 def test_groups_give_roles_and_no_claim_gives_none() -> None:
     def roles(claim: Any) -> frozenset[str]:
-        return frozenset(roles_from_groups(provider(), read_claims(provider(), claims(groups=claim))))
+        return frozenset(roles_from_groups(provider(), parse_identity_claims(provider(), claims(groups=claim))))
 
     assert roles(["staff", "it", "strangers"]) == {"finance", "developer"}
     assert roles("staff") == {"finance"}
     assert roles(None) == roles([]) == roles({"staff": True}) == roles([["staff"]]) == roles(7) == frozenset()
     nothing = provider(groups_claim=None)
-    assert roles_from_groups(nothing, read_claims(nothing, claims(groups=["staff"]))) == frozenset()
+    assert roles_from_groups(nothing, parse_identity_claims(nothing, claims(groups=["staff"]))) == frozenset()
 
 
 def test_the_person_is_whom_the_chosen_claim_names() -> None:
-    assert read_claims(provider(subject_claim="oid"), claims(oid="the-object")).subject == "the-object"
+    assert parse_identity_claims(provider(subject_claim="oid"), claims(oid="the-object")).subject == "the-object"
     for wrong in (None, "", 7, ["x"], "x" * 256, "a\0da", "ada\ud800"):
         with pytest.raises(SsoRefused):
-            read_claims(provider(subject_claim="oid"), claims(oid=wrong))
+            parse_identity_claims(provider(subject_claim="oid"), claims(oid=wrong))
 
 
 def test_an_address_is_taken_only_when_the_provider_verified_it() -> None:
-    assert read_claims(provider(), claims(email="a@example.org", email_verified=True)).email == "a@example.org"
-    assert read_claims(provider(), claims(email="a@example.org")).email is None
-    assert read_claims(provider(), claims(email="a@example.org", email_verified=False)).email is None
+    assert (
+        parse_identity_claims(provider(), claims(email="a@example.org", email_verified=True)).email == "a@example.org"
+    )
+    assert parse_identity_claims(provider(), claims(email="a@example.org")).email is None
+    assert parse_identity_claims(provider(), claims(email="a@example.org", email_verified=False)).email is None
 
 
 def test_what_no_database_can_hold_is_not_taken() -> None:
     for wrong in ("a\0da", "ada\ud800"):
-        stated = read_claims(provider(), claims(preferred_username=wrong, name=wrong, groups=[wrong], amr=wrong))
+        stated = parse_identity_claims(
+            provider(), claims(preferred_username=wrong, name=wrong, groups=[wrong], amr=wrong)
+        )
         assert (stated.user_name, stated.name, roles_from_groups(provider(), stated)) == (None, None, frozenset())
 
 
 def test_more_than_one_factor_is_what_the_token_says_in_these_words() -> None:
     for methods, by_two in ((["pwd", "mfa"], True), ("mfa", True), (["pwd", "otp"], False), (None, False), (7, False)):
-        assert read_claims(provider(), claims(amr=methods)).multi_factor is by_two
+        assert parse_identity_claims(provider(), claims(amr=methods)).multi_factor is by_two
 
 
 def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ago() -> None:
     def at(auth_time: Any) -> datetime:
-        return authentication_time_of_claims(read_claims(provider(), claims(auth_time=auth_time)), NOW)
+        return authentication_time_from_claims(parse_identity_claims(provider(), claims(auth_time=auth_time)), NOW)
 
     assert at(AT - 300) == NOW - timedelta(minutes=5)
     assert at(AT + 60) == NOW
@@ -261,7 +265,7 @@ def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ag
 
 def test_a_proof_is_not_older_than_the_question() -> None:
     def fresh(auth_time: Any) -> bool:
-        return is_fresh_authentication(read_claims(provider(), claims(auth_time=auth_time)), NOW)
+        return is_fresh_authentication(parse_identity_claims(provider(), claims(auth_time=auth_time)), NOW)
 
     assert fresh(AT)
     assert fresh(AT - 60)

@@ -109,10 +109,10 @@ def test_one_word_in_common_is_not_enough(original: str, listed: str) -> None:
 )
 def test_a_person_may_have_more_names_than_the_list(original: str, listed: str, flagged: bool) -> None:
     matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], persons=True)
-    asked = indexing.prepare_subject(SubjectDetails("person", (original,)))
+    asked = indexing.prepare_subject_details(SubjectDetails("person", (original,)))
     assert bool(matcher.find_matches(asked)) is flagged
     turned = WatchlistMatcher([PreparedEntry("1", (original,))], persons=True)
-    assert bool(turned.find_matches(indexing.prepare_subject(SubjectDetails("person", (listed,))))) is flagged
+    assert bool(turned.find_matches(indexing.prepare_subject_details(SubjectDetails("person", (listed,))))) is flagged
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -64,7 +64,7 @@ LISTED = told(BMF, CHARITY)
 )
 def test_the_latest_revocation_counts(rows: list[dict[str, str]], code: str) -> None:
     standing = status_of_us_organisation({**LISTED, **told(REVOCATIONS, *rows)})
-    reason = standing.result_of_step("revocation")
+    reason = standing.find_reason_of_step("revocation")
     assert reason is not None
     assert reason.code == code
     assert standing.active is (code != "revoked")
@@ -86,16 +86,16 @@ def test_the_latest_revocation_counts(rows: list[dict[str, str]], code: str) -> 
 def test_revocations_of_the_spring_of_2020_took_effect_in_july(on: str, reinstated: str, cured: bool) -> None:
     cycle = latest_revocation([revoked(on, "2020-08-11", reinstated)])
     assert cycle is not None
-    assert cycle.cured is cured
+    assert cycle.reinstated is cured
     wrong = date(2020, 4, 1) <= date.fromisoformat(on) <= date(2020, 7, 14)
-    assert cycle.revoked == (date(2020, 7, 15) if wrong else date.fromisoformat(on))
+    assert cycle.revocation_date == (date(2020, 7, 15) if wrong else date.fromisoformat(on))
 
 
 def test_a_cycle_of_july_is_later_than_a_wrong_one_of_the_same_summer() -> None:
     rows = [revoked("2020-05-15", "2020-08-11"), revoked("2020-07-01", "2020-08-11", "2020-07-15")]
     cycle = latest_revocation(rows)
     assert cycle is not None
-    assert cycle.cured
+    assert cycle.reinstated
 
 
 days = st.dates(min_value=date(2010, 1, 1), max_value=date(2026, 4, 1))
@@ -112,21 +112,21 @@ def test_the_order_of_rows_does_not_matter(rows: list[dict[str, str]], random: A
     random.shuffle(shuffled)
     first, second = latest_revocation(rows), latest_revocation(shuffled)
     assert (first is None) == (second is None)
-    assert first is None or (first.revoked, first.cured) == (second.revoked, second.cured)  # type: ignore[union-attr]
+    assert first is None or (first.revocation_date, first.reinstated) == (second.revocation_date, second.reinstated)  # type: ignore[union-attr]
 
 
 @given(st.lists(cycles, min_size=1, max_size=5))
 def test_a_reinstatement_of_the_latest_cycle_cures_and_a_later_revocation_ends_it(rows: list[dict[str, str]]) -> None:
     cycle = latest_revocation(rows)
     assert cycle is not None
-    on = cycle.revoked.isoformat()
+    on = cycle.revocation_date.isoformat()
     again = latest_revocation([*rows, revoked(on, on, on)])
     assert again is not None
-    assert again.cured
-    later = (cycle.revoked + timedelta(days=200)).isoformat()
+    assert again.reinstated
+    later = (cycle.revocation_date + timedelta(days=200)).isoformat()
     ended = latest_revocation([*rows, revoked(on, on, on), revoked(later, later)])
     assert ended is not None
-    assert not ended.cured
+    assert not ended.reinstated
 
 
 @given(st.lists(cycles, min_size=1, max_size=4), days)
@@ -174,7 +174,7 @@ def test_a_body_that_left_the_master_file_does_not_stand() -> None:
 )
 def test_the_newest_postcard_says_whether_a_body_has_ended(rows: list[dict[str, str]], code: str) -> None:
     standing = status_of_us_organisation({**LISTED, **told(E_POSTCARD, *rows)})
-    reason = standing.result_of_step("terminated")
+    reason = standing.find_reason_of_step("terminated")
     assert reason is not None
     assert reason.code == code
     assert standing.override_reason == ("terminated" if code == "terminated" else None)
@@ -182,7 +182,7 @@ def test_the_newest_postcard_says_whether_a_body_has_ended(rows: list[dict[str, 
 
 def publication_78(bmf: dict[str, Any], own: bool, central: dict[str, SourceReport] | None) -> tuple[str, str]:
     listed = [{"DEDUCTIBILITY": "PC"}] if own else []
-    reason = status_of_us_organisation({**told(BMF, bmf), **told(PUB_78, *listed)}, central).result_of_step(
+    reason = status_of_us_organisation({**told(BMF, bmf), **told(PUB_78, *listed)}, central).find_reason_of_step(
         "publication_78"
     )
     assert reason is not None
@@ -203,11 +203,11 @@ def test_subordinates_are_listed_through_their_central_body() -> None:
 def test_deductibility_of_a_subordinate_falls_with_its_central_body() -> None:
     gone = status_of_us_organisation(told(BMF, BRANCH), told(BMF))
     assert gone.active  # its register still lists it
-    (group, deductibility) = gone.result_of_step("group"), gone.result_of_step("deductibility")
+    (group, deductibility) = gone.find_reason_of_step("group"), gone.find_reason_of_step("deductibility")
     assert group is not None
     assert deductibility is not None
     assert (group.verdict, deductibility.verdict) == ("fail", "fail")
-    assert status_of_us_organisation(LISTED).result_of_step("group") is None
+    assert status_of_us_organisation(LISTED).find_reason_of_step("group") is None
 
 
 @pytest.mark.parametrize(
@@ -220,13 +220,13 @@ def test_deductibility_of_a_subordinate_falls_with_its_central_body() -> None:
     ],
 )
 def test_gifts_are_deductible_by_subsection_or_code(facts: dict[str, str], verdict: str) -> None:
-    reason = status_of_us_organisation(told(BMF, facts)).result_of_step("deductibility")
+    reason = status_of_us_organisation(told(BMF, facts)).find_reason_of_step("deductibility")
     assert reason is not None
     assert (reason.verdict, reason.facts) == (verdict, facts)
 
 
 def test_private_foundations_are_no_public_charities() -> None:
-    reason = status_of_us_organisation(told(BMF, {**CHARITY, "FOUNDATION": "04"})).result_of_step("foundation")
+    reason = status_of_us_organisation(told(BMF, {**CHARITY, "FOUNDATION": "04"})).find_reason_of_step("foundation")
     assert reason is not None
     assert (reason.verdict, reason.code) == ("warn", "private_foundation")
 

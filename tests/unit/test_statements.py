@@ -21,7 +21,7 @@ from almoner.giving.donor_statements.domain import (
     StatementPeriod,
 )
 from almoner.giving.donor_statements.pages import TEMPLATES
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
@@ -56,7 +56,7 @@ def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = 
 
 
 async def read(made: DonorStatement) -> PdfReader:
-    deployment = Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
+    deployment = Deployment("sandbox", TestClock(), RecordIdCodec(sandbox=True), LINKS, Vault(bytes(32)))
     return PdfReader(io.BytesIO(await StatementDocuments(PageRenderer(deployment, TEMPLATES)).render(made)))
 
 
@@ -103,7 +103,9 @@ def test_a_period_has_all_moments_of_its_days() -> None:
 
 
 def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
-    span = DonationDateRange(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
+    span = DonationDateRange(
+        datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), has_gbp_donations=True
+    )
     years, taxed = donor_statements_domain.available_calendar_and_uk_tax_years(span, UTC)
     assert [one.first.year for one in years] == [2026, 2025]
     assert taxed == [
@@ -111,14 +113,17 @@ def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
         donor_statements_domain.uk_tax_year_period(2025),
         donor_statements_domain.uk_tax_year_period(2024),
     ]
-    assert donor_statements_domain.available_calendar_and_uk_tax_years(replace(span, pounds=False), UTC)[1] == []
+    assert (
+        donor_statements_domain.available_calendar_and_uk_tax_years(replace(span, has_gbp_donations=False), UTC)[1]
+        == []
+    )
     assert donor_statements_domain.available_calendar_and_uk_tax_years(None, UTC) == ([], [])
 
 
 def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
     evening = datetime(2025, 4, 5, 23, 30, tzinfo=UTC)
     assert donor_statements_domain.available_calendar_and_uk_tax_years(
-        DonationDateRange(evening, evening, pounds=True), UTC
+        DonationDateRange(evening, evening, has_gbp_donations=True), UTC
     )[1] == [donor_statements_domain.uk_tax_year_period(2025)]
     ended, started = (
         donor_statements_domain.uk_tax_year_period(2024),

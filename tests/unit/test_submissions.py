@@ -11,7 +11,7 @@ import pytest
 
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.validation.agents import domain as agents_domain
-from almoner.validation.agents.domain import Agent, AgentVerification, RepresentedNonprofit
+from almoner.validation.agents.domain import AgentVerification, AgentVerificationInput, RepresentedNonprofit
 from almoner.validation.applications.configurations.domain import (
     CHECKS,
     COMPLIANCE_FLAGS,
@@ -151,7 +151,13 @@ def judged(status: str = "pending", result: str | None = None) -> EligibilitySub
 def agent(**members: Any) -> AgentVerification:
     """A pending agent verification."""
     made = agents_domain.new_verification(
-        A, P, Agent("Ada", "E", "ada@example.org"), RepresentedNonprofit(BODY, "Casper"), None, NOW, email_check=True
+        A,
+        P,
+        AgentVerificationInput("Ada", "E", "ada@example.org"),
+        RepresentedNonprofit(BODY, "Casper"),
+        None,
+        NOW,
+        email_check=True,
     )
     return AgentVerification(**{**{name: getattr(made, name) for name in made.__slots__}, **members})
 

@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.cli.tables import Table
-from almoner.kit.text import clean_ascii_code, clean_nested_texts, clean_text, defuse_links, to_one_line
+from almoner.kit.text import clean_ascii_code, clean_json_texts, clean_text, prevent_autolinking, sanitise_for_terminal
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
@@ -25,7 +25,7 @@ def test_a_text_of_several_lines_keeps_them_and_its_tabs_are_blanks() -> None:
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x1b", "\x9b", OVERRIDE, JOINER, LINE, "\u2029", "\ufeff"])
 def test_a_terminal_is_given_one_line(sign: str) -> None:
-    assert to_one_line(f"Ada{sign}Example") == "Ada Example"
+    assert sanitise_for_terminal(f"Ada{sign}Example") == "Ada Example"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_terminal_is_given_one_line(sign: str) -> None:
     ],
 )
 def test_what_others_have_typed_is_no_link_in_a_mail(text: str, parted: str) -> None:
-    assert defuse_links(text) == parted.replace("|", "\u2060")
+    assert prevent_autolinking(text) == parted.replace("|", "\u2060")
 
 
 def test_a_message_forges_no_row_at_an_officers_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,4 +100,4 @@ def test_a_code_has_one_blank_between_its_words(typed: str) -> None:
 
 def test_json_is_cleaned_to_its_last_text() -> None:
     given = {"a\u200b": ["x\u200b", {"b": "e\u0301\n\u202e"}, 1, None, True]}
-    assert clean_nested_texts(given) == {"a\u200b": ["x", {"b": "é"}, 1, None, True]}
+    assert clean_json_texts(given) == {"a\u200b": ["x", {"b": "é"}, 1, None, True]}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.time import iso_timestamp, parse_day_or_timestamp, parse_timestamp, start_of_typed_day
+from almoner.kit.time import day_text_to_start_timestamp, iso_timestamp, parse_day_or_timestamp, parse_timestamp
 
 
 def test_answers_show_milliseconds_and_z() -> None:
@@ -76,4 +76,4 @@ def test_a_plus_that_became_a_blank_in_a_query_string_is_one() -> None:
     ],
 )
 def test_a_typed_day_starts_where_its_reader_is(text: str, zone: str, after: int, start: str) -> None:
-    assert start_of_typed_day(text, ZoneInfo(zone), after=after) == start
+    assert day_text_to_start_timestamp(text, ZoneInfo(zone), days_later=after) == start

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import almoner.wiring
-from almoner.platform.http.requests import clean_json
+from almoner.platform.http.requests import clean_json_body
 from almoner.platform.http.wire import PatchBody, RequestBody
 from almoner.platform.pages.forms import clean_field
 
@@ -24,7 +24,7 @@ def test_every_member_of_every_body_is_cleaned_but_the_names_that_are_judged() -
     for body in found:
         names = [field.alias or name for name, field in body.model_fields.items()]
         sent = json.dumps({name: [TYPED, {"deep": TYPED}] for name in names}).encode()
-        kept = json.loads(clean_json(sent, body.raw_texts))
+        kept = json.loads(clean_json_body(sent, body.raw_texts))
         dirty = {name for name in names if kept[name] != [KEPT, {"deep": KEPT}]}
         assert dirty == set(body.raw_texts), body
         judged |= {body.__name__: dirty} if dirty else {}

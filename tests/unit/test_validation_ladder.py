@@ -19,7 +19,7 @@ from almoner.nonprofits.legal_status.domain import (
     PUB_78,
     REVOCATIONS,
     LegalStatus,
-    NumberStatus,
+    RegistryNumberStatus,
     SourceReport,
     status_of_listed_organisation,
     status_of_us_organisation,
@@ -64,16 +64,16 @@ def listed(**members: Any) -> Organisation:
     return Organisation(**{**values, **members})
 
 
-def us(facts: Mapping[str, object] | None = None, **lists: Any) -> NumberStatus:
+def us(facts: Mapping[str, object] | None = None, **lists: Any) -> RegistryNumberStatus:
     reported = {BMF: SourceReport(BMF, APRIL, (facts or CHARITY,))}
     reported |= {source: SourceReport(source, APRIL, ()) for source in (REVOCATIONS, PUB_78, E_POSTCARD)}
     reported |= lists
-    return NumberStatus(reported, reported[BMF], status_of_us_organisation(reported))
+    return RegistryNumberStatus(reported, reported[BMF], status_of_us_organisation(reported))
 
 
-def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> NumberStatus:
+def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> RegistryNumberStatus:
     reported = SourceReport("x", APRIL, (facts,), unverified=unverified)
-    return NumberStatus({"x": reported}, reported, status_of_listed_organisation(reported))
+    return RegistryNumberStatus({"x": reported}, reported, status_of_listed_organisation(reported))
 
 
 def seen(code: str = "IRS", **members: Any) -> RequestFacts:
@@ -104,17 +104,19 @@ def test_what_is_listed_as_active_under_the_name_is_accepted() -> None:
 
 
 REMOVED = us(None, **{BMF: SourceReport(BMF, APRIL)})
-WITHOUT_SOURCE = NumberStatus({}, None, LegalStatus(()))
+WITHOUT_SOURCE = RegistryNumberStatus({}, None, LegalStatus(()))
 RNA_BY_LAYOUT = elsewhere({"position": "A"}, unverified=True)
-NOT_IN_RNA = NumberStatus({}, SourceReport("rna", APRIL), LegalStatus(()))
-NOT_IN_ANBI = NumberStatus({}, SourceReport("anbi", APRIL), LegalStatus(()))
+NOT_IN_RNA = RegistryNumberStatus({}, SourceReport("rna", APRIL), LegalStatus(()))
+NOT_IN_ANBI = RegistryNumberStatus({}, SourceReport("anbi", APRIL), LegalStatus(()))
 CENTRAL = {"AFFILIATION": "9", "GROUP": "1961"}
 ASKED = seen().asked
 
 
-def group_of_one_that_is_gone() -> NumberStatus:
+def group_of_one_that_is_gone() -> RegistryNumberStatus:
     reported = {BMF: SourceReport(BMF, APRIL, ({**CHARITY, **CENTRAL},))}
-    return NumberStatus(reported, reported[BMF], status_of_us_organisation(reported, {BMF: SourceReport(BMF, APRIL)}))
+    return RegistryNumberStatus(
+        reported, reported[BMF], status_of_us_organisation(reported, {BMF: SourceReport(BMF, APRIL)})
+    )
 
 
 REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
@@ -210,7 +212,9 @@ def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> Non
     wrong = seen("ACNC", asked=asked, check=check_registry_number("ACNC", number), legal_status=elsewhere({"PBI": "Y"}))
     assert codes(ladder.evaluate_rules(wrong, RULES))["identifier"] == ("warn", "wrong_check_digit")
     assert ladder.evaluate_rules(wrong, RULES).outcome.verdict == "accept"
-    unlisted = replace(wrong, listed=None, legal_status=NumberStatus({}, SourceReport("x", APRIL), LegalStatus(())))
+    unlisted = replace(
+        wrong, listed=None, legal_status=RegistryNumberStatus({}, SourceReport("x", APRIL), LegalStatus(()))
+    )
     assert ladder.evaluate_rules(unlisted, RULES).outcome.reasons == ("wrong_check_digit", "not_listed")
 
 
@@ -295,7 +299,7 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 
 def test_facts_of_a_status_are_the_sources_own() -> None:
     reported = SourceReport("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
-    assert register_rules.status_facts_of(reported) == {"status": "Removed", "removed": "2020-01-01"}
+    assert register_rules.extract_status_facts(reported) == {"status": "Removed", "removed": "2020-01-01"}
 
 
 def test_every_step_of_an_unverified_source_is_shown_as_such() -> None:
@@ -304,7 +308,9 @@ def test_every_step_of_an_unverified_source_is_shown_as_such() -> None:
         made = Evaluation(UUID(int=3), climbed.steps, NOW)
         assert made.unverified_sources == marked
         shown = [
-            step.source for step in made.steps_with_sources_labelled if step.source and step.source.startswith("x")
+            step.source
+            for step in made.steps_with_unverified_sources_marked
+            if step.source and step.source.startswith("x")
         ]
         assert set(shown) == {"x (unverified)" if marked else "x"}
 

@@ -40,8 +40,8 @@ def test_short_values_are_broken() -> None:
 
 
 def test_h1_page_tokens_open_their_record_and_nothing_else() -> None:
-    token = VAULT.page_token("give", RECORD)
-    assert VAULT.page_token("give", RECORD) == token
+    token = VAULT.create_page_token("give", RECORD)
+    assert VAULT.create_page_token("give", RECORD) == token
     assert VAULT.read_page_token("give", token) == RECORD
     assert VAULT.read_page_token("invite", token) is None
     assert Vault(bytes(32)).read_page_token("give", token) is None
@@ -54,7 +54,7 @@ def test_h1_other_texts_open_nothing(text: str) -> None:
 
 @given(st.data())
 def test_h1_a_changed_token_opens_nothing(data: st.DataObject) -> None:
-    token = VAULT.page_token("give", RECORD)
+    token = VAULT.create_page_token("give", RECORD)
     at = data.draw(st.integers(0, len(token) - 1))
     other = data.draw(st.sampled_from("ABCDEFabcdef0123456789-_"))
     changed = token[:at] + other + token[at + 1 :]
@@ -68,18 +68,18 @@ def test_a_master_key_of_another_length_is_refused() -> None:
 
 def test_h1_a_token_that_ends_tells_its_end_and_is_no_token_without_one() -> None:
     until = datetime(2026, 6, 1, 12, 0, 7, tzinfo=UTC)
-    token = VAULT.expiring_token("give", RECORD, until)
-    assert VAULT.expiring_token("give", RECORD, until + timedelta(milliseconds=9)) == token
-    assert VAULT.read_expiring_token("give", token) == (RECORD, until)
-    assert VAULT.read_expiring_token("invite", token) is None
-    assert Vault(bytes(32)).read_expiring_token("give", token) is None
+    token = VAULT.create_expiring_page_token("give", RECORD, until)
+    assert VAULT.create_expiring_page_token("give", RECORD, until + timedelta(milliseconds=9)) == token
+    assert VAULT.read_expiring_page_token("give", token) == (RECORD, until)
+    assert VAULT.read_expiring_page_token("invite", token) is None
+    assert Vault(bytes(32)).read_expiring_page_token("give", token) is None
     assert VAULT.read_page_token("give", token) is None
-    assert VAULT.read_expiring_token("give", VAULT.page_token("give", RECORD)) is None
+    assert VAULT.read_expiring_page_token("give", VAULT.create_page_token("give", RECORD)) is None
 
 
 @given(st.data())
 def test_h1_nobody_puts_an_end_off(data: st.DataObject) -> None:
-    token = VAULT.expiring_token("give", RECORD, datetime(2026, 6, 1, tzinfo=UTC))
+    token = VAULT.create_expiring_page_token("give", RECORD, datetime(2026, 6, 1, tzinfo=UTC))
     at = data.draw(st.integers(0, len(token) - 1))
     changed = token[:at] + data.draw(st.sampled_from("ABCDEFabcdef0123456789-_")) + token[at + 1 :]
-    assert changed == token or VAULT.read_expiring_token("give", changed) is None
+    assert changed == token or VAULT.read_expiring_page_token("give", changed) is None

@@ -43,7 +43,7 @@ PYTHON = _python()
 
 
 def _headers(*secrets: str, wall: datetime | None = None) -> dict[str, str]:
-    made = signatures.signature_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
+    made = signatures.build_signed_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
     return {name.lower(): value for name, value in made.items()}
 
 
@@ -80,7 +80,7 @@ def test_w17_the_python_client_as_the_guide_shows_it(capsys: pytest.CaptureFixtu
     assert found
     data = {"eventType": "donation.payment_successful", "eventData": {"id": "donation_x", "amount": 2500}}
     body = json.dumps({"object": "event", "data": data}).encode()
-    headers = signatures.signature_headers([NEW], "event_x", 7, datetime.now(UTC), body)
+    headers = signatures.build_signed_headers([NEW], "event_x", 7, datetime.now(UTC), body)
     names: dict[str, Any] = {"secret": NEW}
     exec(found[1], names)
     with HTTPServer(("127.0.0.1", 0), names["Receiver"]) as server:

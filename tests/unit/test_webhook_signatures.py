@@ -18,7 +18,7 @@ BODY = '{"object":"event","data":{"id":"event_x","name":"Brücke \u2713"}}'.enco
 
 
 def _headers(*secrets: str, wall: datetime | None = None) -> dict[str, str]:
-    return signatures.signature_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
+    return signatures.build_signed_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
 
 
 def test_settled_2_a_secret_is_the_prefix_and_32_bytes_in_base64() -> None:
@@ -34,7 +34,7 @@ def test_settled_2_service_signature_is_keyed_with_the_whole_secret_string() -> 
 
 def test_settled_2_the_published_example_of_the_standard_verifies() -> None:
     """The vector of the Standard Webhooks libraries."""
-    made = signatures.standard_webhooks_signature(
+    made = signatures.compute_standard_webhooks_signature(
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}'
     )
     assert made == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
@@ -69,7 +69,7 @@ def test_w13_while_a_secret_is_replaced_every_receiver_can_verify() -> None:
 
 def test_w8_numbered_events_carry_their_sequence() -> None:
     assert _headers(SECRET)["Service-Sequence"] == "7"
-    assert "Service-Sequence" not in signatures.signature_headers([SECRET], "event_x", None, datetime.now(UTC), BODY)
+    assert "Service-Sequence" not in signatures.build_signed_headers([SECRET], "event_x", None, datetime.now(UTC), BODY)
 
 
 def test_settled_2_the_headers_are_these() -> None:
@@ -84,4 +84,6 @@ def test_settled_2_the_headers_are_these() -> None:
         "Service-Sequence",
     }
     assert set(made) == names
-    assert "Service-Sequence" not in signatures.signature_headers((SECRET,), "event_x", None, datetime.now(UTC), BODY)
+    assert "Service-Sequence" not in signatures.build_signed_headers(
+        (SECRET,), "event_x", None, datetime.now(UTC), BODY
+    )

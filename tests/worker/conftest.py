@@ -10,7 +10,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions
 from almoner.platform.database.postgres import PostgresServer
@@ -56,7 +56,7 @@ class Ground:
 
 async def connect(database: TestDatabase, clock: TestClock) -> Database:
     """A pool of its own."""
-    deployment = Deployment("sandbox", clock, Ids(sandbox=True), LINKS, Vault(os.urandom(32)))
+    deployment = Deployment("sandbox", clock, RecordIdCodec(sandbox=True), LINKS, Vault(os.urandom(32)))
     return await transactions.open_database(database.dsn, deployment, pool_size=10)
 
 

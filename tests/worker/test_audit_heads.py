@@ -102,6 +102,6 @@ async def test_v8_one_scope_that_cannot_be_chained_holds_up_no_other(alone: Serv
     await alone.drain()
     assert any(b"audit_chain_failed" in line for line in alone.lines)
     proof = await sound.prove()
-    assert (proof.entries, proof.waiting, proof.broken) == (10, 0, None)
+    assert (proof.entries, proof.unchained_entry_count, proof.broken) == (10, 0, None)
     proof = await broken.prove()
     assert proof.broken is not None

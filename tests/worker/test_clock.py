@@ -36,8 +36,8 @@ def test_the_business_clock_is_real_time_and_what_it_was_moved_never_back() -> N
     real = TestClock()
     clock = BusinessClock(real)
     assert abs(clock.now() - clock.real_now()) < HOUR
-    clock.advance_offset(HOUR)
-    clock.advance_offset(timedelta())
+    clock.advance_to_offset(HOUR)
+    clock.advance_to_offset(timedelta())
     assert clock.offset == HOUR
     assert timedelta(seconds=-1) < clock.now() - clock.real_now() - HOUR < timedelta(seconds=1)
     assert abs(BusinessClock(SystemClock()).real_now() - SystemClock().now()) < timedelta(seconds=5)

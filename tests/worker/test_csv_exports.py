@@ -61,7 +61,7 @@ class Ground:
     async def address(self) -> str:
         """Where the only file is downloaded."""
         [row] = await self.rows()
-        return f"{self.finance.home}/exports/{self.service.db.deployment.ids.text('csvexport', row['id'])}"
+        return f"{self.finance.home}/exports/{self.service.db.deployment.ids.encode('csvexport', row['id'])}"
 
     async def have_role(self, role: MemberRole) -> None:
         """Give the person this role, and no other."""
@@ -128,7 +128,7 @@ async def test_nobody_else_gets_it_and_whoever_may_not_see_it_any_more(alone: Se
         await here.have_role("reviewer")
         await here.service.drain()
         assert [row["status"] for row in await here.rows()] == ["ready", "failed"]
-        first = here.service.db.deployment.ids.text("csvexport", (await here.rows())[0]["id"])
+        first = here.service.db.deployment.ids.encode("csvexport", (await here.rows())[0]["id"])
         assert (await here.finance.get(f"{here.finance.home}/exports/{first}")).status_code == 404
         assert "could not be prepared" in (await here.finance.get(f"{here.finance.home}/exports")).text
         await here.finance.get(f"{here.finance.home}/exports")
@@ -207,7 +207,7 @@ async def test_a_partner_has_so_many_files_and_no_more(alone: Service) -> None:
 
 async def test_a_download_of_more_records_leads_to_the_page_that_prepares_it(alone: Service) -> None:
     async with ground(alone) as here:
-        nonprofit = here.service.db.deployment.ids.parse("organisation", await factories.nonprofit(here.service))
+        nonprofit = here.service.db.deployment.ids.decode("organisation", await factories.nonprofit(here.service))
         owner = await asyncpg.connect(here.service.database.owner_dsn)
         await owner.execute(
             """

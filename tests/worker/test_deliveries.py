@@ -38,7 +38,7 @@ async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
 @pytest.fixture
 async def second(service: Service) -> AsyncIterator[OutboundClient]:
     """The client of a second worker."""
-    made = OutboundClient(service.db.deployment.receivers)
+    made = OutboundClient(service.db.deployment.outbound_address_policy)
     yield made
     await made.close()
 
@@ -227,7 +227,7 @@ async def test_w3_a_suspended_or_deleted_subscription_gets_no_further_attempt(
 
 async def test_a_deleted_subscription_leaves_no_lane_behind(service: Service, api: Client, tenant: Tenant) -> None:
     async def lanes(subscription: Any) -> int:
-        own = service.db.deployment.ids.parse("webhooksubscription", subscription["id"])
+        own = service.db.deployment.ids.decode("webhooksubscription", subscription["id"])
         async with service.db.read() as tx:
             return int(await tx.fetchval("select count(*) from queue_lane where starts_with(lane, $1::text)", str(own)))
 
@@ -330,9 +330,15 @@ class _DiesAfterTheAnswer(OutboundClient):
     """A process that is killed when the receiver has answered and nothing of it is written down."""
 
     async def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, max_bytes: int = MAX_BODY_BYTES
+        self,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        connection_owner: str,
+        max_bytes: int = MAX_BODY_BYTES,
     ) -> OutboundResponse:
-        await super().post(url, body, headers, owner=owner, max_bytes=max_bytes)
+        await super().post(url, body, headers, connection_owner=connection_owner, max_bytes=max_bytes)
         raise asyncio.CancelledError
 
 
@@ -347,7 +353,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     await service.drain()
-    dying = _DiesAfterTheAnswer(service.db.deployment.receivers)
+    dying = _DiesAfterTheAnswer(service.db.deployment.outbound_address_policy)
     async with receiver() as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)

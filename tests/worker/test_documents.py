@@ -45,7 +45,7 @@ class Ground:
             f"/v1/validation-requests/{self.record['id']}/document", "file", "x", content, kind
         )
         name = data(answer)["documents"][-1]["id"]
-        found = self.service.db.deployment.ids.parse(documents.TYPE, name)
+        found = self.service.db.deployment.ids.decode(documents.TYPE, name)
         assert found is not None
         return found
 

@@ -276,7 +276,7 @@ DUE: dict[str, tuple[Callable[[str, int], Row], str]] = {
 SMALL_BATCHES: dict[str, Callable[[Tx, int], Awaitable[int]]] = {
     "agent_verification": agents.record_expiries,
     "monetary_donation_verification": verifications.expire_due_verifications,
-    "unallocated_payment": suspense.decide_due_payments,
+    "unallocated_payment": suspense.apply_due_rule_actions,
     "gift_aid_declaration": gift_aid_reminders.remind_donors,
 }
 """Sweeps whose rows stay due after they failed; those of the others are put off, or tried one by one."""

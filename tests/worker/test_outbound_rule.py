@@ -11,9 +11,9 @@ async def test_no_call_goes_out_while_a_writing_transaction_is_open(service: Ser
     async with receiver() as sink:
         async with service.db.write():
             with pytest.raises(RuntimeError, match="inside a transaction"):
-                await outbound.post(sink.url, b"x", {}, owner="p")
+                await outbound.post(sink.url, b"x", {}, connection_owner="p")
         async with service.db.single_statement():
             with pytest.raises(RuntimeError, match="inside a transaction"):
-                await outbound.post(sink.url, b"x", {}, owner="p")
+                await outbound.post(sink.url, b"x", {}, connection_owner="p")
         assert sink.received == []
-        assert (await outbound.post(sink.url, b"x", {}, owner="p")).status == 200
+        assert (await outbound.post(sink.url, b"x", {}, connection_owner="p")).status == 200

@@ -82,7 +82,7 @@ async def test_w7_the_payload_is_the_envelope_frozen_when_it_was_emitted(ground:
     ground.clock.advance(days=1)
     await dispatch(ground, heard.reaction)
     (event,) = heard.events
-    text = ground.db.deployment.ids.text("event", event_id)
+    text = ground.db.deployment.ids.encode("event", event_id)
     assert msgspec.json.decode(event.payload) == {
         "object": "event",
         "data": {"id": text, "createdAt": "2026-03-02T09:30:00.000Z", "eventType": TYPE, "eventData": {"n": 0}},

@@ -68,12 +68,12 @@ async def test_a_job_is_given_to_one_worker(ground: Ground) -> None:
 async def test_jobs_come_in_the_order_of_their_due_time(ground: Ground) -> None:
     now = ground.clock.now()
     due = [now - timedelta(minutes=1), now, now - timedelta(minutes=2)]
-    await enqueue(ground, *(NewJob("a.job", {"n": n}, due=moment) for n, moment in enumerate(due)))
+    await enqueue(ground, *(NewJob("a.job", {"n": n}, due_at=moment) for n, moment in enumerate(due)))
     assert [(await claim(ground.db, 1))[0].payload["n"] for _ in due] == [2, 0, 1]
 
 
 async def test_a_job_is_due_by_business_time(ground: Ground) -> None:
-    await enqueue(ground, NewJob("a.job", {}, due=ground.clock.now() + timedelta(hours=24)))
+    await enqueue(ground, NewJob("a.job", {}, due_at=ground.clock.now() + timedelta(hours=24)))
     assert await claim(ground.db) == []
     assert await figures(ground) == (0, 1, 0)
     async with ground.db.read() as tx:
@@ -200,8 +200,8 @@ async def test_an_attempt_that_fails_after_its_lease_counts_once(ground: Ground)
 
 
 async def test_a_unique_job_is_left_out_while_an_equal_one_has_not_begun(ground: Ground) -> None:
-    job = NewJob("a.job", {}, unique="one")
-    await enqueue(ground, job, job, NewJob("b.job", {}, unique="one"), NewJob("a.job", {}, unique="two"))
+    job = NewJob("a.job", {}, unique_key="one")
+    await enqueue(ground, job, job, NewJob("b.job", {}, unique_key="one"), NewJob("a.job", {}, unique_key="two"))
     await enqueue(ground, job)
     started = await claim(ground.db)
     assert Counter(taken.kind for taken in started) == {"a.job": 2, "b.job": 1}
@@ -256,7 +256,7 @@ async def test_a_lane_cap_is_counted_over_live_leases(ground: Ground) -> None:
 
 
 async def test_a_lane_job_for_later_waits_for_business_time(ground: Ground) -> None:
-    await enqueue(ground, NewJob("a.job", {}, lane="one", due=ground.clock.now() + timedelta(minutes=1)))
+    await enqueue(ground, NewJob("a.job", {}, lane="one", due_at=ground.clock.now() + timedelta(minutes=1)))
     assert await claim_lanes(ground.db) == []
     ground.clock.advance(minutes=1)
     (job,) = await claim_lanes(ground.db)

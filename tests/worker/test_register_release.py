@@ -21,7 +21,7 @@ async def quarantined(service: Service) -> tuple[str, RegisterImport]:
     """The newest import, which waits for a person."""
     async with service.db.read() as tx:
         [load] = await registers.list_imports_page(tx, "irs-bmf", "quarantined", None, 1)
-        return tx.ids.text("registerload", load.id), load
+        return tx.ids.encode("registerload", load.id), load
 
 
 async def act(browser: Browser, path: str, form: dict[str, str]) -> int:
@@ -64,7 +64,7 @@ async def test_a_quarantined_import_is_decided_by_a_person_once(
         if released:
             async with service.db.read() as tx:
                 [newest] = await registers.list_imports_page(tx, "irs-bmf", "loaded", None, 1)
-            own = f"{IMPORTS}/{service.db.deployment.ids.text('registerload', newest.id)}?compare=previous"
+            own = f"{IMPORTS}/{service.db.deployment.ids.encode('registerload', newest.id)}?compare=previous"
             assert "180 removed" in (await browser.open(own)).text
         await browser.close()
 

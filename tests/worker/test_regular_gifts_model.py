@@ -95,7 +95,7 @@ class World:
         """A donor gives for the first time."""
         nonprofit = self.random.choice(self.nonprofits)
         made = await factories.session(self.service, self.api, organisation=nonprofit.id)
-        session = self.service.db.deployment.ids.parse("donationsession", made["id"])
+        session = self.service.db.deployment.ids.decode("donationsession", made["id"])
         assert session is not None
         donor = DonationDetails(
             Money(self.random.randrange(500, 90000), "USD"),
@@ -138,7 +138,7 @@ class World:
                 await subscriptions.resume(tx, self.partner, plan_id)
                 model.resume(self.now)
             elif action == "skip" and live:
-                await subscriptions.skip_next_date(tx, self.partner, plan_id, "donor")
+                await subscriptions.skip_next_due_date(tx, self.partner, plan_id, "donor")
                 model.skip("donor")
             elif action == "card" and model.status != "cancelled":
                 plan = await subscriptions.get_for_update(tx, ALL_PARTNERS, plan_id)
@@ -150,7 +150,7 @@ class World:
                 model.end("donor")
             elif action in ("block", "unblock") and model.nonprofit.successor is None:
                 model.nonprofit.active = action == "unblock"
-                organisation = tx.ids.parse("organisation", model.nonprofit.id)
+                organisation = tx.ids.decode("organisation", model.nonprofit.id)
                 await tx.execute(
                     "update organisation set active = $2 where id = $1", organisation, model.nonprofit.active
                 )
@@ -188,10 +188,10 @@ class World:
         async with self.service.db.write() as tx:
             await tx.execute(
                 "update organisation set active = $2, status_override = $3, succeeded_by = $4 where id = $1",
-                tx.ids.parse("organisation", nonprofit.id),
+                tx.ids.decode("organisation", nonprofit.id),
                 nonprofit.active,
                 "merged" if successor else None,
-                tx.ids.parse("organisation", successor.id) if successor else None,
+                tx.ids.decode("organisation", successor.id) if successor else None,
             )
             await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
 
@@ -267,7 +267,7 @@ async def compare(world: World) -> Counter[str]:
             assert charged == sorted(model.charged), label
             assert (plan.status, plan.cancellation_reason) == (model.status, model.ended_by), label
             assert plan.donations_count == 1 + len(charged), label
-            assert tx.ids.text("organisation", plan.organisation_id) == model.nonprofit.id, label
+            assert tx.ids.encode("organisation", plan.organisation_id) == model.nonprofit.id, label
             became.update(model.dates.values())
         paid = await tx.fetchval("select count(*) from donation where status = 'RECEIVED_PAYMENT'")
         made = [one for one in world.provider.payments.values() if one.status is ProviderStatus.SUCCEEDED]

@@ -11,7 +11,7 @@ from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import JobDone
 from almoner.screening.screenings.service import Screener
 from almoner.validation.ongoing.matches import jobs as matches_jobs
-from almoner.validation.ongoing.matches.service import RESCREEN, RescreeningProgress
+from almoner.validation.ongoing.matches.service import RESCREEN, RescreenAfterImportJob
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.monitoring import looked, shown, statuses
@@ -29,11 +29,11 @@ async def api(alone: Service) -> AsyncIterator[Client]:
     await client.close()
 
 
-async def taken(service: Service) -> list[RescreeningProgress]:
+async def taken(service: Service) -> list[RescreenAfterImportJob]:
     """The jobs that wait, taken out of the queue."""
     async with service.db.write() as tx:
         rows = await tx.fetch("delete from job where kind = $1 returning payload", RESCREEN.name)
-    return [msgspec.convert(row["payload"], RescreeningProgress) for row in rows]
+    return [msgspec.convert(row["payload"], RescreenAfterImportJob) for row in rows]
 
 
 async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api: Client, tmp_path: Path) -> None:

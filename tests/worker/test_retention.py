@@ -81,10 +81,10 @@ async def _dedicate_a_donation(service: Service, api: Client, tenant: Tenant) ->
     giving = await open_session(service, api)
     await giving.begin()
     (donation,) = [one for one in await giving.donations() if one["hosted"]["sessionId"] == giving.session["id"]]
-    donation_id = service.db.deployment.ids.parse("donation", donation["id"])
+    donation_id = service.db.deployment.ids.decode("donation", donation["id"])
     assert donation_id is not None
     async with service.db.write() as tx:
-        await dedications.set_email(tx, tenant.partner, donation_id, DedicationEmail("q", "q@q.example"))
+        await dedications.set_dedication_email(tx, tenant.partner, donation_id, DedicationEmail("q", "q@q.example"))
 
 
 async def _happen(service: Service, tenant: Tenant, times: int) -> None:

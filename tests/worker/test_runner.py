@@ -334,7 +334,7 @@ async def test_a_sweep_runs_when_its_moment_has_passed_until_nothing_is_left(gro
 async def test_a_tidying_sweep_runs_at_the_end_of_its_period(ground: Ground) -> None:
     moment = ground.clock.now().replace(hour=10, minute=20)
     records = Expiring(moment)
-    schedule = Schedule("records.purge", records.next_due, records.run, every=timedelta(hours=1))
+    schedule = Schedule("records.purge", records.next_due, records.run, period=timedelta(hours=1))
     async with ground.db.read() as tx:
         assert await schedule.due_at(tx) == moment.replace(hour=11, minute=0)
     records.open = [moment.replace(minute=0)]
@@ -353,7 +353,7 @@ async def test_a_tidying_sweep_that_is_due_now_runs_in_the_midst_of_its_period(g
 
     left.append(0)
     ground.clock.advance(seconds=7)
-    schedule = Schedule("totals.refresh", due, run, every=timedelta(minutes=1))
+    schedule = Schedule("totals.refresh", due, run, period=timedelta(minutes=1))
     background = BackgroundWorker(ground.db, BackgroundTasks(schedules=(schedule,)), ground.telemetry)
     await background.drain()
     assert left == [0]
@@ -373,7 +373,7 @@ async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Grou
         others += 1
 
     schedules = (
-        Schedule("records.purge", due, records.run, every=timedelta(hours=1)),
+        Schedule("records.purge", due, records.run, period=timedelta(hours=1)),
         Schedule("records.expire", other_due, records.run),
     )
     sweeper = BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper
@@ -449,7 +449,7 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
 
 async def test_a_requested_run_does_not_wait_for_the_end_of_its_period(ground: Ground) -> None:
     records, now = Expiring(ground.clock.now() - timedelta(seconds=1)), ground.clock.now()
-    schedules = (Schedule("records.tidy", records.next_due, records.run, every=timedelta(days=1000)),)
+    schedules = (Schedule("records.tidy", records.next_due, records.run, period=timedelta(days=1000)),)
     sweeper = BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper
     assert await sweeper.run_due_jobs() == 0
     async with ground.db.write() as tx:

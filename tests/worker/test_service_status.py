@@ -15,7 +15,7 @@ from starlette.routing import Router
 
 from almoner.access.people.domain import OPERATORS
 from almoner.console import service_status
-from almoner.console.health_facts import load_health_lines
+from almoner.console.health_facts import load_health_check_results
 from almoner.console.service_status_page import RenderedStatus, StatusPage, StatusRenderer
 from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.transactions import Database, open_pool
@@ -83,7 +83,7 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
         folder = service.services.settings.status_folder
         await beat(service)
         async with service.db.write() as tx:
-            by = tx.ids.text(OPERATORS.id_type, tx.new_id())
+            by = tx.ids.encode(OPERATORS.person_id_type, tx.new_id())
             one = await incidents.create_incident(tx, "A <fault>", "webhooks", "investigating", "We look.", by)
         await build_status_writer(service.services).write()
         page, found = written(service)
@@ -93,7 +93,7 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
         assert "A &lt;fault&gt;" in page
         assert "<script" not in page
         assert "src=" not in page
-        for private in (tenant.name, service.db.deployment.ids.text("partner", tenant.partner.id), by):
+        for private in (tenant.name, service.db.deployment.ids.encode("partner", tenant.partner.id), by):
             assert private not in page + json.dumps(found)
 
         service.clock.advance(timedelta(minutes=20))
@@ -108,7 +108,7 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
         soon = CheckResult("certificate", "warning", "give.example.org: expires on 2026-03-09", "Renew it.")
         await beat(service, CheckResult("mail server", "failed", "no answer"), soon)
         async with service.db.read() as tx:
-            lines = {one.name: one.state for one in await load_health_lines(tx)}
+            lines = {one.name: one.state for one in await load_health_check_results(tx)}
         assert (lines["Mail server"], lines["Certificate"]) == ("failing", "attention")
         response = await service.client(None).get("/status.json")
         assert states(response.json()) == {

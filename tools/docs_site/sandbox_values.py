@@ -7,7 +7,7 @@ from typing import Any, Final, cast, get_args
 from almoner import wiring
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.verifications.test_values import Action as VerificationAction
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.provider_test.domain import TEST_CARDS, CardOutcome
 from almoner.screening.watchlists.domain import CATEGORIES
@@ -183,7 +183,8 @@ def _simulated() -> Iterator[tuple[str, str]]:
 def _simulation_actions() -> dict[str, list[str]]:
     """What the sandbox offers; to list it needs no database."""
     unused = cast(
-        "Any", SimpleNamespace(db=SimpleNamespace(deployment=SimpleNamespace(ids=Ids(sandbox=True))), provider=None)
+        "Any",
+        SimpleNamespace(db=SimpleNamespace(deployment=SimpleNamespace(ids=RecordIdCodec(sandbox=True))), provider=None),
     )
     simulation = wiring.build_simulation(unused, cast("Any", None), DisbursementRules(), TranslationCatalogues())
     return simulation.action_names_by_type

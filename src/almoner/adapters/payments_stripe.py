@@ -25,14 +25,14 @@ from stripe.params import (
 from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_currencies, stripe_saved_methods, stripe_webhooks
-from almoner.adapters.provider_payouts_stripe import StripePayoutReports
+from almoner.adapters.provider_payouts_stripe import StripePayoutReportSource
 from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_stripe_errors
 from almoner.adapters.stripe_responses import (
     ChargeList,
     CheckoutSession,
     CheckoutSessionList,
-    CheckoutSessionOwner,
-    CheckoutSessionOwnerList,
+    CheckoutSessionMetadata,
+    CheckoutSessionMetadataList,
     Dispute,
     DisputeList,
     OffSessionIntent,
@@ -61,7 +61,7 @@ from almoner.giving.checkout.payments.domain import (
     EvidenceRefused,
     FeeSchedule,
     NoSuchPayment,
-    PaymentNotOursError,
+    PaymentNotOurs,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -157,7 +157,7 @@ class StripeProvider:
         return _NAME
 
     @property
-    def page_origin(self) -> str:
+    def hosted_page_origin(self) -> str:
         """Scheme and host of its pages."""
         return self._origin
 
@@ -223,7 +223,7 @@ class StripeProvider:
         """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
         session = (await self._find(payment_id)).paid_on
         if isinstance(session, OffSessionIntent):
-            return stripe_saved_methods.to_provider_payment(await self._saved_methods.cancel(session))
+            return stripe_saved_methods.to_provider_payment(await self._saved_methods.cancel_intent(session))
         if session.status == "open":
             session = await self._expire(session)
         return self._to_provider_payment(session, await self._card_attempts(session))
@@ -247,13 +247,13 @@ class StripeProvider:
         """Delete a saved card with its customer. Raises ProviderFailure."""
         await self._saved_methods.delete_customer(customer_id)
 
-    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
+    async def create_payment_method_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a card, or return the one created earlier with this key. Raises ProviderFailure."""
-        return await self._saved_methods.create_setup(setup_request)
+        return await self._saved_methods.create_payment_method_setup(setup_request)
 
-    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
+    async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
         """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
-        return await self._saved_methods.fetch_setup(setup_id)
+        return await self._saved_methods.fetch_payment_method_setup(setup_id)
 
     async def refund_payment(self, payment_id: str, idempotency_key: str, money: Money) -> ProviderRefund:
         """Refund part or all of a paid payment. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
@@ -295,11 +295,11 @@ class StripeProvider:
                 raise RefundRefused(f"Stripe says that it cannot refund this: {error.code or error.param}") from error
         return parse_response(answer, Refund)
 
-    async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """Fetch the current state of a refund. Raises NoSuchPayment, PaymentNotOursError, ProviderFailure."""
-        paid = await self._find(payment)
-        with translate_stripe_errors(refund):
-            result = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
+    async def fetch_refund(self, payment_id: str, refund_id: str) -> ProviderRefundState:
+        """Fetch the current state of a refund. Raises NoSuchPayment, PaymentNotOurs, ProviderFailure."""
+        paid = await self._find(payment_id)
+        with translate_stripe_errors(refund_id):
+            result = parse_response(await self._line.client.v1.refunds.retrieve_async(refund_id), Refund)
         own = paid.intent is not None and result.payment_intent == paid.intent.id
         failed = result.status in _NOT_ARRIVED
         return ProviderRefundState(
@@ -367,9 +367,9 @@ class StripeProvider:
         """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""
         return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, received_at)
 
-    def payout_report_reader(self) -> StripePayoutReports:
+    def payout_report_source(self) -> StripePayoutReportSource:
         """The reports of Stripe's payouts to us."""
-        return StripePayoutReports(_NAME, self._line, self._stored_id)
+        return StripePayoutReportSource(_NAME, self._line, self._stored_id)
 
     async def _stored_id(self, payment: str) -> str | None:
         """The ID under which we store a payment; None if it is not ours."""
@@ -383,7 +383,7 @@ class StripeProvider:
         await self._line.close()
 
     async def _find(self, payment: str) -> _OwnPayment:
-        """Find our payment by any Stripe payment ID. Raises NoSuchPayment, PaymentNotOursError if it is not ours."""
+        """Find our payment by any Stripe payment ID. Raises NoSuchPayment, PaymentNotOurs if it is not ours."""
         session = await self._session(payment)
         if session is None:
             intent = await self._saved_methods.fetch_intent(payment)
@@ -393,7 +393,7 @@ class StripeProvider:
     async def _session(self, payment: str) -> CheckoutSession | None:
         """The Checkout Session behind any payment ID; None for a PaymentIntent that has none.
 
-        Raises NoSuchPayment, PaymentNotOursError if it is not ours.
+        Raises NoSuchPayment, PaymentNotOurs if it is not ours.
         """
         if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
@@ -401,14 +401,14 @@ class StripeProvider:
         with translate_stripe_errors(payment):
             if payment.startswith("cs_"):
                 answer: object = await sessions.retrieve_async(payment, {"expand": [_EXPAND]})
-                marks = [parse_response(answer, CheckoutSessionOwner)]
+                marks = [parse_response(answer, CheckoutSessionMetadata)]
             else:
                 answer = await sessions.list_async({"payment_intent": payment, "expand": [f"data.{_EXPAND}"]})
-                marks = parse_response(answer, CheckoutSessionOwnerList).data
+                marks = parse_response(answer, CheckoutSessionMetadataList).data
         if not marks:
             return None
         if len(marks) != 1 or not is_created_by_deployment(marks[0].metadata or {}, self._mark):
-            raise PaymentNotOursError(payment)
+            raise PaymentNotOurs(payment)
         return (
             parse_response(answer, CheckoutSession)
             if payment.startswith("cs_")

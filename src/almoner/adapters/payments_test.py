@@ -168,7 +168,7 @@ class TestProvider:
         return _NAME
 
     @property
-    def page_origin(self) -> str:
+    def hosted_page_origin(self) -> str:
         """Scheme, host and port of its pages."""
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.netloc}"
@@ -236,7 +236,7 @@ class TestProvider:
         """Delete a saved card. Raises ProviderFailure."""
         await self._request("DELETE", _method_path(customer_id, payment_method_id))
 
-    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
+    async def create_payment_method_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a card, or return the one created earlier with this key. Raises ProviderFailure."""
         body = {
             "currency": setup_request.currency,
@@ -250,7 +250,7 @@ class TestProvider:
         }
         return _parse_setup(await self._create("/v1/setups", setup_request.key, body))
 
-    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
+    async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
         """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
         return _parse_setup(await self._request("GET", f"/v1/payments/{quote(setup_id, safe='')}"))
 
@@ -335,7 +335,7 @@ class TestProvider:
     def refund_status_reader(self) -> None:
         """None: refunds of the test provider never fail later."""
 
-    def payout_report_reader(self) -> None:
+    def payout_report_source(self) -> None:
         """None: the test provider pays out nothing; settlements are simulated."""
 
     async def close(self) -> None:

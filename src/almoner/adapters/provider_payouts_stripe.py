@@ -13,7 +13,7 @@ from almoner.adapters import stripe_currencies
 from almoner.adapters.stripe_client import StripeConnection as Wire
 from almoner.adapters.stripe_client import parse_response, translate_stripe_errors
 from almoner.adapters.stripe_currencies import UnsupportedAmount
-from almoner.giving.accounting.settlements.domain import LineKey, LineKind, ReportLine, SettlementReport
+from almoner.giving.accounting.settlements.domain import LineKey, SettlementLine, SettlementLineKind, SettlementReport
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.kit.money import Money
 
@@ -63,7 +63,7 @@ class _Payouts(msgspec.Struct, frozen=True):
     has_more: bool
 
 
-class StripePayoutReports:
+class StripePayoutReportSource:
     """Reads Stripe's payouts. ``stored_id_of``: maps a PaymentIntent to our payment; None if it is not ours."""
 
     def __init__(self, name: str, wire: Wire, stored_id_of: Callable[[str], Awaitable[str | None]]) -> None:
@@ -77,7 +77,7 @@ class StripePayoutReports:
         """The provider's name as stored with each payment."""
         return self._name
 
-    async def list_payouts(self, since: datetime) -> list[str]:
+    async def list_payout_references(self, since: datetime) -> list[str]:
         """Automatic payouts that arrived since then, oldest first. Stripe does not itemise manual ones.
 
         Raises ProviderFailure.
@@ -154,23 +154,23 @@ class StripePayoutReports:
         return {intent: self._named[intent] for intent in intents}
 
 
-def _unique_lines(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple[ReportLine, ...]:
+def _unique_lines(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple[SettlementLine, ...]:
     """The lines of all transactions; a second line with the same key is keyed by its transaction, for review."""
-    found: dict[LineKey, ReportLine] = {}
+    found: dict[LineKey, SettlementLine] = {}
     for move in moves:
         for line in _lines(move, names):
-            reported = ReportLine(line.kind, move.id, line.gross, line.fee) if line.key in found else line
+            reported = SettlementLine(line.kind, move.id, line.gross, line.fee) if line.key in found else line
             found[reported.key] = reported
     return tuple(found.values())
 
 
-def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[ReportLine]:
+def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[SettlementLine]:
     """The payout lines of a transaction.
 
     A line without a payment is keyed by the transaction's ID, for review.
     """
     source, comes = _source(move), move.amount > 0
-    kind = LineKind.PAYMENT if comes else LineKind.REFUND
+    kind = SettlementLineKind.PAYMENT if comes else SettlementLineKind.REFUND
     name = names.get(source.payment_intent) if source and source.payment_intent else None
     part = ""
     if name is None or source is None:
@@ -180,15 +180,15 @@ def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[ReportLine]:
     elif move.type == _FAILED and not comes:
         part = move.id
     elif source.object == "dispute":
-        kind, part = (LineKind.DISPUTE_WON if comes else LineKind.DISPUTE), source.id
+        kind, part = (SettlementLineKind.DISPUTE_WON if comes else SettlementLineKind.DISPUTE), source.id
     elif move.type not in _PAID or not comes:
         name = move.id
     if move.amount:
-        yield ReportLine(kind, name, _money(move.amount, move), _money(max(move.fee, 0), move), part)
+        yield SettlementLine(kind, name, _money(move.amount, move), _money(max(move.fee, 0), move), part)
     if move.fee < 0:
-        yield ReportLine(LineKind.PAYMENT, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
+        yield SettlementLine(SettlementLineKind.PAYMENT, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
     elif move.fee and not move.amount:
-        yield ReportLine(LineKind.REFUND, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
+        yield SettlementLine(SettlementLineKind.REFUND, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
 
 
 def _money(amount: int, move: _Transaction) -> Money:
@@ -210,7 +210,7 @@ def _is_payout_itself(move: _Transaction, reference: str) -> bool:
     return move.type == _OWN and source is not None and source.id == reference
 
 
-def _digest(payout: _Payout, lines: Sequence[ReportLine]) -> bytes:
+def _digest(payout: _Payout, lines: Sequence[SettlementLine]) -> bytes:
     reported_ = [[payout.id, payout.amount, payout.currency]]
     reported_ += [[*line.key, line.gross.minor, line.fee.minor, line.gross.currency] for line in lines]
     return hashlib.sha256(msgspec.json.encode(reported_)).digest()

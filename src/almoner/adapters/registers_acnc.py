@@ -21,7 +21,7 @@ from almoner.adapters.registers_values import (
     format_date,
     format_rejected_row_content,
     parse_websites,
-    redact_unless_number,
+    redact_non_numeric_text,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -121,7 +121,7 @@ class _Columns:
         self._table, self._file = table, place
         self._reading = ValueReader(place)
         self._needed = table.get_column_indexes(*NEEDED)
-        table.identify_rows_by_column(self._needed[0], _parse_abn)
+        table.set_key_column(self._needed[0], _parse_abn)
         self._purposes = list(zip(PURPOSES, table.get_column_indexes(*map(_spellings, PURPOSES)), strict=True))
         self._beneficiaries = self._flags(BENEFICIARIES)
         self._states = [
@@ -152,7 +152,7 @@ class _Columns:
         if (number := _parse_abn(written_abn)) is None:
             self._reading.discard_unreadable_values()
             reason = "the ABN is not eleven digits with a right check digit"
-            content = format_rejected_row_content(ABN=redact_unless_number(written_abn), Charity_Legal_Name=name)
+            content = format_rejected_row_content(ABN=redact_non_numeric_text(written_abn), Charity_Legal_Name=name)
             yield RejectedRow(row.line, reason, content, self._file, name=name)
             return
         if not name:

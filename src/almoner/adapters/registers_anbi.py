@@ -21,7 +21,7 @@ from almoner.adapters.registers_values import (
     format_rejected_row_content,
     parse_date,
     parse_websites,
-    redact_unless_number,
+    redact_non_numeric_text,
 )
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
@@ -171,5 +171,5 @@ def _entry(
             facts=drop_falsy_facts({_END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )
     return RejectedRow(
-        line, reason, format_rejected_row_content(number=redact_unless_number(number), naam=name), file, known, name
+        line, reason, format_rejected_row_content(number=redact_non_numeric_text(number), naam=name), file, known, name
     )

@@ -65,7 +65,7 @@ class CcniReader:
 def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
     columns = dict(zip(NEEDED, table.get_column_indexes(*NEEDED), strict=True))
     columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.find_column_index(name)) is not None}
-    table.identify_rows_by_column(columns["Reg charity number"], partial(parse_number_key, _REGISTRY))
+    table.set_key_column(columns["Reg charity number"], partial(parse_number_key, _REGISTRY))
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):

@@ -21,7 +21,7 @@ from almoner.adapters.registers_values import (
     drop_falsy_facts,
     format_date,
     format_rejected_row_content,
-    redact_unless_number,
+    redact_non_numeric_text,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -102,7 +102,7 @@ class CraIdentificationReader:
 def _open_table(file: SourceFile, place: int) -> DelimitedTable:
     tabs = file.name.lower().endswith((".txt", ".tsv"))
     table = DelimitedTable(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
-    table.identify_rows_by_column(table.get_column_indexes(NUMBER)[0], lambda text: parse_registration_number(text)[0])
+    table.set_key_column(table.get_column_indexes(NUMBER)[0], lambda text: parse_registration_number(text)[0])
     return table
 
 
@@ -164,7 +164,7 @@ def _read_list(
 
 
 def _rejected_row(line: int, reason: str, written: str, name: str, file: int) -> RejectedRow:
-    content = format_rejected_row_content(BN=redact_unless_number(written), Name=name)
+    content = format_rejected_row_content(BN=redact_non_numeric_text(written), Name=name)
     return RejectedRow(
         line, reason, content, file, parse_registration_number(written)[0], split_bilingual_name(name)[0]
     )

@@ -20,7 +20,7 @@ from almoner.adapters.registers_values import (
     distinct_other_names,
     drop_falsy_facts,
     format_rejected_row_content,
-    redact_unless_number,
+    redact_non_numeric_text,
     single_line_address,
     strip_contact_details,
 )
@@ -208,7 +208,7 @@ def _entry(
         )
     known = number if _NUMBER.fullmatch(number) else None
     return RejectedRow(
-        line, reason, format_rejected_row_content(RCN=redact_unless_number(number), Name=name), file, known, name
+        line, reason, format_rejected_row_content(RCN=redact_non_numeric_text(number), Name=name), file, known, name
     )
 
 

@@ -7,7 +7,13 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping
-from almoner.adapters.registers_tables import Decode, DelimitedTable, decode_utf8_or_1252, line_decoder, read_lines
+from almoner.adapters.registers_tables import (
+    Decode,
+    DelimitedTable,
+    build_line_decoder,
+    decode_utf8_or_1252,
+    read_lines,
+)
 from almoner.adapters.registers_values import (
     ValueReader,
     distinct_other_names,
@@ -16,7 +22,7 @@ from almoner.adapters.registers_values import (
     format_rejected_row_content,
     has_invalid_characters,
     parse_websites,
-    redact_unless_number,
+    redact_non_numeric_text,
 )
 from almoner.adapters.title_case import join_name_lines
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, RowWithoutNumber
@@ -64,7 +70,7 @@ class MappedReader:
 
 
 def _decoder_of(encoding: str) -> Decode:
-    return decode_utf8_or_1252 if encoding == "utf-8-or-windows-1252" else line_decoder(encoding)
+    return decode_utf8_or_1252 if encoding == "utf-8-or-windows-1252" else build_line_decoder(encoding)
 
 
 def _read_csv(
@@ -80,7 +86,7 @@ def _read_csv(
     columns = dict(zip(mapping.columns, table.get_column_indexes(*mapping.columns), strict=True))
     number = mapping.members["number"]
     if len(number.columns) == 1:
-        table.identify_rows_by_column(columns[number.columns[0]], partial(_key, mapping))
+        table.set_key_column(columns[number.columns[0]], partial(_key, mapping))
     for row in table:
         if isinstance(row, RejectedRow):
             yield row.line, row
@@ -90,7 +96,7 @@ def _read_csv(
 
 def _key(mapping: RegisterMapping, number: str) -> str | None:
     """The key of a registration number; None if invalid."""
-    for mark in mapping.members["number"].remove:
+    for mark in mapping.members["number"].removed_text:
         number = number.replace(mark, "")
     checked = check_registry_number(mapping.registry, number)
     if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
@@ -175,7 +181,7 @@ def _row(
 ) -> RegisterEntry | RejectedRow | RowWithoutNumber:
     record = _clean_record(written, reading)
     number = _text(record, mapping.members["number"])
-    for mark in mapping.members["number"].remove:
+    for mark in mapping.members["number"].removed_text:
         number = number.replace(mark, "")
     name = _text(record, mapping.members["name"]) if "name" in mapping.members else ""
     if not _text(written, mapping.members["number"]).strip():
@@ -196,7 +202,7 @@ def _row(
         except _UnknownValue as error:
             wrong = str(error)
     return RejectedRow(
-        line, wrong, format_rejected_row_content(number=redact_unless_number(number), name=name), file, key, name
+        line, wrong, format_rejected_row_content(number=redact_non_numeric_text(number), name=name), file, key, name
     )
 
 
@@ -267,9 +273,9 @@ def _read_day(text: str, formats: tuple[str, ...]) -> datetime | None:
 def _flag(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueReader) -> bool | None:
     """Whether a value means yes; None for an empty value, or one that the mapping does not know."""
     text = _text(record, taking).casefold()
-    if text in taking.yes:
+    if text in taking.true_values:
         return True
-    if text in taking.no or (text and not taking.no):
+    if text in taking.false_values or (text and not taking.false_values):
         return False
     if text:
         reading.report_unreadable_value(" and ".join(taking.columns), text)
@@ -295,7 +301,7 @@ def _fact(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueRea
     if taking.formats:
         day = _day(record, taking, reading)
         return f"{day:%Y-%m-%d}" if day else None
-    if taking.yes:
+    if taking.true_values:
         return _flag(record, taking, reading)
     if taking.separator or any(isinstance(record.get(column), list) for column in taking.columns):
         return _list(record, taking)

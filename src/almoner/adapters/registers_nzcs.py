@@ -18,7 +18,7 @@ from almoner.adapters.registers_values import (
     format_rejected_row_content,
     parse_date,
     parse_websites,
-    redact_unless_number,
+    redact_non_numeric_text,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -78,7 +78,7 @@ class NzcsReader:
 
 def _read_csv(file: SourceFile, place: int) -> Iterator[SourceRow]:
     table = DelimitedTable(file, number=_NUMBER, place=place)
-    table.identify_rows_by_column(table.get_column_indexes(*_NEEDED)[0], _number)
+    table.set_key_column(table.get_column_indexes(*_NEEDED)[0], _number)
     columns = {name: at for name in sorted(_READ_MEMBERS) if (at := table.find_column_index(name)) is not None}
     reading = ValueReader(place)
     for row in table:
@@ -175,7 +175,7 @@ def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader)
     return RejectedRow(
         nth,
         reason,
-        format_rejected_row_content(number=redact_unless_number(number), Name=name),
+        format_rejected_row_content(number=redact_non_numeric_text(number), Name=name),
         file,
         _number(number),
         name,

@@ -90,7 +90,7 @@ def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceR
     columns = dict(zip(NEEDED, table.get_column_indexes(*NEEDED), strict=True))
     further = {name: table.find_column_index(name) for name in (*_FURTHER, *_FINANCE)}
     columns |= {name: at for name, at in further.items() if at is not None}
-    table.identify_rows_by_column(columns["Charity Number"], partial(parse_number_key, _REGISTRY))
+    table.set_key_column(columns["Charity Number"], partial(parse_number_key, _REGISTRY))
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):

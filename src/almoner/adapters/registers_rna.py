@@ -20,7 +20,7 @@ from almoner.adapters.registers_values import (
     format_date,
     format_rejected_row_content,
     parse_websites,
-    redact_unless_number,
+    redact_non_numeric_text,
     strip_contact_details,
     two_line_address,
 )
@@ -87,7 +87,7 @@ class RnaReader:
             needed = table.get_column_indexes(*NEEDED)
             optional = [table.find_column_index(name) for name in _OPTIONAL]
             part = find_register_part(file.name)
-            table.identify_rows_by_column(needed[0], partial(_number, old=part.startswith("import")))
+            table.set_key_column(needed[0], partial(_number, old=part.startswith("import")))
             reading = ValueReader(place)
             for row in table:
                 if isinstance(row, RejectedRow):
@@ -115,7 +115,7 @@ def _row(
     elif wrong := _row_problem(number, title, reported["position"].upper(), old=old):
         reading.discard_unreadable_values()
         content, known = (
-            format_rejected_row_content(id=redact_unless_number(number), titre=title),
+            format_rejected_row_content(id=redact_non_numeric_text(number), titre=title),
             _number(number, old=old),
         )
         yield RejectedRow(row.line, wrong, content, file, known, title)

@@ -55,7 +55,7 @@ def decode_utf8_or_1252(raw: bytes) -> str:
     return raw.decode("utf-8", "almoner_as_1252")
 
 
-def line_decoder(encoding: str) -> Decode:
+def build_line_decoder(encoding: str) -> Decode:
     """Return a decoder of lines; undecodable bytes become U+FFFD."""
 
     def decode(raw: bytes) -> str:
@@ -135,7 +135,7 @@ class DelimitedTable:
             )
         return found
 
-    def identify_rows_by_column(self, column_index: int, parse_key: Callable[[str], str | None]) -> None:
+    def set_key_column(self, column_index: int, parse_key: Callable[[str], str | None]) -> None:
         """Set the column of the number: a row that cannot be split after it is still identified by it."""
         self._key_at = column_index, parse_key
 

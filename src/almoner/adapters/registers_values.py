@@ -151,7 +151,7 @@ def has_invalid_characters(text: str) -> bool:
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
 
 
-def is_placeholder(text: str) -> bool:
+def is_empty_value_placeholder(text: str) -> bool:
     """Whether a text is a placeholder for an empty value."""
     return text.casefold() in _NOTHING
 
@@ -202,7 +202,7 @@ class ValueReader:
         """The cleaned text of one column; empty if it is damaged or a placeholder."""
         if "&" in text or " " in text or not text.isascii() or not text.isprintable():
             text = clean_text(text)
-        if text and (has_invalid_characters(text) or is_placeholder(text)):
+        if text and (has_invalid_characters(text) or is_empty_value_placeholder(text)):
             self.report_unreadable_value(column, text)
             return ""
         return text
@@ -221,7 +221,7 @@ class ValueReader:
 
 def redact_unreadable_value(text: str) -> str:
     """An unreadable value without anything that may be a person or a contact detail."""
-    if is_placeholder(text):
+    if is_empty_value_placeholder(text):
         return text
     if _DAY_LIKE.fullmatch(text) or (
         _SHOWN.fullmatch(text) and any(map(str.isdecimal, text)) and not _TELEPHONE.fullmatch(text)
@@ -298,7 +298,7 @@ def format_rejected_row_content(**columns: str) -> str:
     return "; ".join(f"{name}={value[:200]}" for name, value in columns.items() if value)
 
 
-def redact_unless_number(text: str) -> str:
+def redact_non_numeric_text(text: str) -> str:
     """A masked number, unless the text may be something else."""
     digits = sum(letter.isdecimal() for letter in text)
     return text[:40] if 2 * digits >= len(text) else "(no number)"

@@ -210,7 +210,7 @@ def _path(key: str) -> str:
 
 
 def _trash_path(trashed_blob: TrashedBlob) -> str:
-    return f"{_TRASH}/{trashed_blob.data_date.isoformat()}/{trashed_blob.key}"
+    return f"{_TRASH}/{trashed_blob.trashed_on.isoformat()}/{trashed_blob.key}"
 
 
 @contextmanager

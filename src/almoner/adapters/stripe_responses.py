@@ -54,7 +54,7 @@ class OffSessionIntentList(msgspec.Struct, frozen=True):
     has_more: bool
 
 
-class ObjectOwner(msgspec.Struct, frozen=True):
+class ObjectMetadata(msgspec.Struct, frozen=True):
     """The owner of an object that may belong to another product; only the fields that identify it."""
 
     id: str
@@ -84,15 +84,15 @@ class DeletedObject(msgspec.Struct, frozen=True):
     deleted: bool
 
 
-class CheckoutSessionOwner(msgspec.Struct, frozen=True):
+class CheckoutSessionMetadata(msgspec.Struct, frozen=True):
     """The owner of a Checkout Session that may belong to another product; only the fields that identify it."""
 
     object: Literal["checkout.session"]
     metadata: dict[str, Any] | None
 
 
-class CheckoutSessionOwnerList(msgspec.Struct, frozen=True):
-    data: list[CheckoutSessionOwner]
+class CheckoutSessionMetadataList(msgspec.Struct, frozen=True):
+    data: list[CheckoutSessionMetadata]
 
 
 class CheckoutSession(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from almoner.adapters.stripe_client import StripeConnection, parse_response, tra
 from almoner.adapters.stripe_declines import ChargeError
 from almoner.adapters.stripe_responses import (
     DeletedObject,
-    ObjectOwner,
+    ObjectMetadata,
     OffSessionIntent,
     OffSessionIntentList,
     PaymentMethod,
@@ -37,7 +37,7 @@ from almoner.giving.checkout.payments.domain import (
     DeclineAction,
     NoSuchPayment,
     PaymentMethodGone,
-    PaymentNotOursError,
+    PaymentNotOurs,
     ProviderFailure,
     ProviderPayment,
     ProviderSetup,
@@ -138,15 +138,15 @@ class StripeSavedPaymentMethods:
             asked["starting_after"] = page.data[-1].id if more else ""
         return None
 
-    async def fetch_intent(self, intent: str) -> OffSessionIntent:
-        """Find a charge that we created. Raises NoSuchPayment, PaymentNotOursError, ProviderFailure."""
-        with translate_stripe_errors(intent):
-            answer = await self._line.client.v1.payment_intents.retrieve_async(intent)
-        if not is_created_by_deployment(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
-            raise PaymentNotOursError(intent)
+    async def fetch_intent(self, intent_id: str) -> OffSessionIntent:
+        """Find a charge that we created. Raises NoSuchPayment, PaymentNotOurs, ProviderFailure."""
+        with translate_stripe_errors(intent_id):
+            answer = await self._line.client.v1.payment_intents.retrieve_async(intent_id)
+        if not is_created_by_deployment(parse_response(answer, ObjectMetadata).metadata or {}, self._mark):
+            raise PaymentNotOurs(intent_id)
         return parse_response(answer, OffSessionIntent)
 
-    async def cancel(self, intent: OffSessionIntent) -> OffSessionIntent:
+    async def cancel_intent(self, intent: OffSessionIntent) -> OffSessionIntent:
         """Cancel an unpaid charge."""
         if intent.status not in _CANCELLABLE:
             return intent
@@ -164,17 +164,17 @@ class StripeSavedPaymentMethods:
         found = to_saved_payment_method(parse_response(answer, PaymentMethod))
         return found if found is not None and found.customer == customer_id else None
 
-    async def delete_customer(self, customer: str) -> None:
+    async def delete_customer(self, customer_id: str) -> None:
         """Delete a customer with the saved card. Raises ProviderFailure."""
         try:
             with translate_stripe_errors("a customer"):
-                answer = await self._line.client.v1.customers.delete_async(customer)
+                answer = await self._line.client.v1.customers.delete_async(customer_id)
         except NoSuchPayment:
             return
         if not parse_response(answer, DeletedObject).deleted:
             raise ProviderFailure("Stripe did not delete the customer")
 
-    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
+    async def create_payment_method_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a card, or return the one made with this key. Raises ProviderFailure."""
         marks = {
             REFERENCE_KEY: setup_request.reference,
@@ -202,16 +202,16 @@ class StripeSavedPaymentMethods:
             )
         return self._setup(parse_response(answer, SetupSession))
 
-    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
-        """The current state of a page to save a card. Raises NoSuchPayment, PaymentNotOursError, ProviderFailure."""
+    async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
+        """The current state of a page to save a card. Raises NoSuchPayment, PaymentNotOurs, ProviderFailure."""
         if not setup_id.startswith("cs_"):
             raise NoSuchPayment(setup_id)
         with translate_stripe_errors(setup_id):
             answer = await self._line.client.v1.checkout.sessions.retrieve_async(
                 setup_id, {"expand": ["setup_intent.payment_method"]}
             )
-        if not is_created_by_deployment(parse_response(answer, ObjectOwner).metadata or {}, self._mark):
-            raise PaymentNotOursError(setup_id)
+        if not is_created_by_deployment(parse_response(answer, ObjectMetadata).metadata or {}, self._mark):
+            raise PaymentNotOurs(setup_id)
         return self._setup(parse_response(answer, SetupSession))
 
     def _setup(self, session: SetupSession) -> ProviderSetup:

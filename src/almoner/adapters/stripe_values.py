@@ -49,10 +49,12 @@ def from_stripe_amount(amount: int, currency: str) -> Money:
         raise ProviderFailure(str(error)) from error
 
 
-def to_saved_payment_method(method: PaymentMethod | str | None) -> SavedPaymentMethod | None:
+def to_saved_payment_method(payment_method: PaymentMethod | str | None) -> SavedPaymentMethod | None:
     """The saved card of a customer; None for other payment methods."""
-    if not isinstance(method, PaymentMethod) or method.card is None or not method.customer:
+    if not isinstance(payment_method, PaymentMethod) or payment_method.card is None or not payment_method.customer:
         return None
-    card = method.card
+    card = payment_method.card
     expires_at = end_of_month(card.exp_year, card.exp_month)
-    return SavedPaymentMethod(method.customer, method.id, method.type, card.brand, card.last4, expires_at)
+    return SavedPaymentMethod(
+        payment_method.customer, payment_method.id, payment_method.type, card.brand, card.last4, expires_at
+    )

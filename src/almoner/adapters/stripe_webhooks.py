@@ -69,9 +69,9 @@ class _Event(msgspec.Struct, frozen=True):
     account: str | None = None
 
 
-def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
+def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, received_at: datetime) -> ProviderEvent | None:
     """Parse a webhook; None if its type is not relevant. Raises WebhookRefused."""
-    _verify_signature(secret, headers.get(_SIGNATURE_HEADER, ""), body, at)
+    _verify_signature(secret, headers.get(_SIGNATURE_HEADER, ""), body, received_at)
     try:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, UnicodeDecodeError):

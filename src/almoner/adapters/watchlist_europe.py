@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import EntityBuilder, country_code_of, parse_date, read_rows, years_in_text
+from almoner.adapters.watchlist_values import EntityBuilder, parse_country_code, parse_date, parse_years, read_rows
 from almoner.screening.watchlists.domain import Category, Kind, ListedEntity, ListedName, NameKind, RejectedEntry
 
 _UK_NEEDED: Final = ("Unique ID", "Name 6", "Name 1", "Name type", "Designation Type")
@@ -70,10 +70,10 @@ def _add_uk_row(one: EntityBuilder, name: str, row: Mapping[str, str]) -> None:
     if original := row.get("Name non-latin script"):
         one.names.append(ListedName(original, "alias"))
     one.add_address([row.get(line, "") for line in _UK_LINES], row.get("Address Country", ""))
-    one.countries += [country_code_of(part) for part in row.get("Nationality(/ies)", "").split(";")]
+    one.countries += [parse_country_code(part) for part in row.get("Nationality(/ies)", "").split(";")]
     if one.kind != "person":
         one.identifiers += [part.strip() for part in row.get("Business registration number (s)", "").split(";")]
-    one.birth_years += years_in_text(row.get("D.O.B", ""))
+    one.birth_years += parse_years(row.get("D.O.B", ""))
     one.programmes.append(row.get("Regime Name", ""))
     one.listed_on = one.listed_on or parse_date(row.get("Date Designated", ""))
     one.note = one.note or row.get("Other Information", "")
@@ -117,8 +117,8 @@ def _add_eu_row(one: EntityBuilder, row: Mapping[str, str]) -> None:
         one.names.append(ListedName(name, "alias" if one.names else "primary"))
     place = row.get("Address_CountryIsoCode", "") or row.get("Address_CountryDescription", "")
     one.add_address([row.get(line, "") for line in _EU_LINES], place)
-    one.countries.append(country_code_of(row.get("Citizenship_CountryIsoCode", "")))
-    one.birth_years += years_in_text(f"{row.get('BirthDate_BirthDate', '')} {row.get('BirthDate_Year', '')}")
+    one.countries.append(parse_country_code(row.get("Citizenship_CountryIsoCode", "")))
+    one.birth_years += parse_years(f"{row.get('BirthDate_BirthDate', '')} {row.get('BirthDate_Year', '')}")
     if one.kind != "person":
         one.identifiers.append(row.get("Identification_Number", ""))
     one.programmes.append(row.get("Entity_Regulation_Programme", ""))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import country_code_of, publisher_note, years_in_text
+from almoner.adapters.watchlist_values import parse_country_code, parse_years, publisher_note
 from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
@@ -123,8 +123,8 @@ def _parse_entity(row: list[str], reported: _OfacFileSet) -> ListedEntity:
     names += _quoted_aliases(remarks)
     addresses = [_address(one) for one in reported.addresses.get(key, ()) if _has_address(one)]
     numbers = [] if kind == "person" else list(_numbers(remarks))
-    stated = [country_code_of(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
-    flag = country_code_of(row[8]) if row[8] else None
+    stated = [parse_country_code(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
+    flag = parse_country_code(row[8]) if row[8] else None
     countries = [*stated, flag, *(one.country for one in addresses), *(country for _, country in numbers)]
     return ListedEntity(
         key=key,
@@ -148,7 +148,7 @@ def _quoted_aliases(remarks: Sequence[str]) -> Iterator[ListedName]:
 def _birth_years(remarks: Sequence[str]) -> Iterator[int]:
     for part in remarks:
         if found := _BORN.match(part):
-            yield from years_in_text(found[1])
+            yield from parse_years(found[1])
 
 
 def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:
@@ -156,7 +156,7 @@ def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     for part in remarks:
         found = _NUMBER.fullmatch(part.strip().rstrip("."))
         if found and not _NO_IDENTIFIER.search(found["label"]):
-            yield found["value"].strip(), country_code_of(found["country"]) if found["country"] else None
+            yield found["value"].strip(), parse_country_code(found["country"]) if found["country"] else None
 
 
 def _has_address(row: Sequence[str]) -> bool:
@@ -166,6 +166,6 @@ def _has_address(row: Sequence[str]) -> bool:
 def _address(row: Sequence[str]) -> ListedAddress:
     """One address. If the list leaves the country undetermined, a place such as Gaza can determine it."""
     if row[4] == _UNDETERMINED:
-        place = next((code for part in reversed(row[3].split(",")) if (code := country_code_of(part))), None)
+        place = next((code for part in reversed(row[3].split(",")) if (code := parse_country_code(part))), None)
         return ListedAddress(", ".join(cell for cell in row[2:4] if cell), place)
-    return ListedAddress(", ".join(cell for cell in row[2:5] if cell), country_code_of(row[4]))
+    return ListedAddress(", ".join(cell for cell in row[2:5] if cell), parse_country_code(row[4]))

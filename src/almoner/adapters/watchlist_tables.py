@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast, get_args
 
-from almoner.adapters.watchlist_values import country_code_of, parse_date, read_rows, years_in_text
+from almoner.adapters.watchlist_values import parse_country_code, parse_date, parse_years, read_rows
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
     Category,
@@ -62,7 +62,7 @@ def _row_problems(row: Mapping[str, str]) -> Iterator[str]:
     if row["category"] not in CATEGORIES:
         yield f"category {row['category']!r} is not one of {', '.join(CATEGORIES)}"
     for name in _split_values(row, "countries"):
-        if country_code_of(name) is None:
+        if parse_country_code(name) is None:
             yield f"countries names {name!r}, which is not a country"
     for column in ("note", "source"):
         if len(row.get(column, "")) > 2000:
@@ -80,7 +80,7 @@ def _identity_problems(row: Mapping[str, str]) -> Iterator[str]:
 
 
 def _parse_finding(row: Mapping[str, str]) -> ListedEntity:
-    countries = tuple(dict.fromkeys(filter(None, map(country_code_of, _split_values(row, "countries")))))
+    countries = tuple(dict.fromkeys(filter(None, map(parse_country_code, _split_values(row, "countries")))))
     only = countries[0] if len(countries) == 1 else None
     return ListedEntity(
         key=row["key"],
@@ -123,10 +123,10 @@ def _parse_target(row: Mapping[str, str]) -> ListedEntity:
         key=row["id"],
         kind=kind,
         names=_names(row),
-        countries=tuple(dict.fromkeys(filter(None, map(country_code_of, _split_values(row, "countries"))))),
+        countries=tuple(dict.fromkeys(filter(None, map(parse_country_code, _split_values(row, "countries"))))),
         addresses=tuple(ListedAddress(text, None) for text in _split_values(row, "addresses")),
         identifiers=tuple(_split_values(row, "identifiers")) if kind != "person" else (),
-        birth_years=years_in_text(row.get("birth_date", "")),
+        birth_years=parse_years(row.get("birth_date", "")),
         programmes=tuple(_split_values(row, "program_ids")),
         listed_on=parse_date(row.get("first_seen", "")),
         category="sanction" if row["sanctions"] else "warning",

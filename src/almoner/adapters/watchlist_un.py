@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import ParseError, iterparse
 
-from almoner.adapters.watchlist_values import country_code_of, publisher_note, years_in_text
+from almoner.adapters.watchlist_values import parse_country_code, parse_years, publisher_note
 from almoner.kit.text import clean_line
 from almoner.screening.watchlists.domain import (
     Category,
@@ -88,7 +88,7 @@ def _parse_entity(element: Element) -> ListedEntity | RejectedEntry:
     if original := _text(element, "NAME_ORIGINAL_SCRIPT"):
         names.append(ListedName(original, "alias"))
     addresses = [found for one in element.iter(f"{element.tag}_ADDRESS") if (found := _address(one))]
-    stated = [country_code_of(one.text or "") for part in element.iter("NATIONALITY") for one in part.iter("VALUE")]
+    stated = [parse_country_code(one.text or "") for part in element.iter("NATIONALITY") for one in part.iter("VALUE")]
     countries = [*stated, *(one.country for one in addresses)]
     return ListedEntity(
         key=key,
@@ -115,13 +115,13 @@ def _address(element: Element) -> ListedAddress | None:
     parts = [_text(element, name) for name in ("STREET", "CITY", "STATE_PROVINCE", "ZIP_CODE", "COUNTRY")]
     if not any(parts):
         return None
-    return ListedAddress(", ".join(part for part in parts if part), country_code_of(parts[-1]))
+    return ListedAddress(", ".join(part for part in parts if part), parse_country_code(parts[-1]))
 
 
 def _birth_years(element: Element) -> Iterator[int]:
     for birth in element.iter("INDIVIDUAL_DATE_OF_BIRTH"):
         for name in ("YEAR", "DATE", "FROM_YEAR", "TO_YEAR"):
-            yield from years_in_text(_text(birth, name))
+            yield from parse_years(_text(birth, name))
 
 
 def _text(element: Element, name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import EntityBuilder, country_code_of, parse_date, read_rows, years_in_text
+from almoner.adapters.watchlist_values import EntityBuilder, parse_country_code, parse_date, parse_years, read_rows
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -90,15 +90,15 @@ def _parse_entity(row: Mapping[str, str]) -> ListedEntity:
     one.names += [ListedName(name, "alias") for name in map(_alias, row["alt_names"].split(";")) if name]
     for address in filter(None, map(str.strip, row["addresses"].split(";"))):
         *lines, country = (part.strip() for part in address.split(","))
-        known = country_code_of(country) if len(country) == 2 else None
+        known = parse_country_code(country) if len(country) == 2 else None
         if lines:
             one.addresses.append(ListedAddress(", ".join(lines), known))
         one.countries.append(known)
     for column in ("nationalities", "citizenships", "vessel_flag"):
-        one.countries += [country_code_of(code) for code in re.split(r"[;,]", row.get(column, ""))]
+        one.countries += [parse_country_code(code) for code in re.split(r"[;,]", row.get(column, ""))]
     if kind != "person":
         one.identifiers += list(_organisation_numbers(row["ids"]))
-    one.birth_years += years_in_text(row.get("dates_of_birth", ""))
+    one.birth_years += parse_years(row.get("dates_of_birth", ""))
     one.programmes += [part.strip() for part in row["programs"].split(";")] + [row["source"].partition(" - ")[0]]
     one.listed_on = parse_date(row.get("start_date", ""))
     one.note = row.get("remarks", "")

@@ -86,7 +86,7 @@ _NAMES: Final = {country.name.casefold(): country.code for country in COUNTRIES.
 
 
 @lru_cache(maxsize=4096)
-def country_code_of(name: str) -> str | None:
+def parse_country_code(name: str) -> str | None:
     """The three-letter code of a country by its English name or code; None if unknown."""
     if (code := name.strip()) in COUNTRIES:
         return code
@@ -95,7 +95,7 @@ def country_code_of(name: str) -> str | None:
     return _NAMES.get(" ".join(name.replace("\u2019", "'").casefold().split()))
 
 
-def years_in_text(text: str) -> tuple[int, ...]:
+def parse_years(text: str) -> tuple[int, ...]:
     """The years in a text, each once."""
     return tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))
 
@@ -165,7 +165,7 @@ class EntityBuilder:
 
     def add_address(self, lines: Sequence[str], country: str) -> None:
         """Add one address, given in lines."""
-        known = country_code_of(country)
+        known = parse_country_code(country)
         self.countries.append(known)
         if text := ", ".join(line for line in lines if line):
             self.addresses.append(ListedAddress(text, known))

@@ -17,7 +17,7 @@ from almoner.access.members.service import api_keys
 from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
-from almoner.cli.caller import Caller, administrator_command, administrator_transaction_if_changing
+from almoner.cli.caller import Caller, administrator_command, transaction_requiring_administrator_for_changes
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import FieldList, Output, Table
 from almoner.giving.checkout.card_testing import service as card_testing
@@ -57,14 +57,14 @@ def parse_id(tx: Tx, id_type: str, text: str) -> UUID:
 
     Raises BadParameter, whose message contains an example of a valid ID.
     """
-    found = tx.ids.parse(id_type, text)
+    found = tx.ids.decode(id_type, text)
     if found is None:
-        raise typer.BadParameter(f"{text!r} is not a valid {id_type} ID, such as {tx.ids.example(id_type)}")
+        raise typer.BadParameter(f"{text!r} is not a valid {id_type} ID, such as {tx.ids.example_id(id_type)}")
     return found
 
 
 @contextmanager
-def convert_value_errors() -> Iterator[None]:
+def convert_value_errors_to_bad_parameter() -> Iterator[None]:
     """Convert a ValueError into an error about an option of the command."""
     try:
         yield
@@ -84,7 +84,7 @@ async def create_partner(
 ) -> Output:
     """Create a partner, a secret key and a publishable key."""
     account = await partner_service.create(tx, name)
-    await caller.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
+    await caller.record_audit_entry(tx, account.id, "partner.added", tx.ids.encode("partner", account.id))
     scope = Partner(account.id)
     await configurations.create_default(tx, scope)
     _, secret = await api_keys.create(
@@ -94,7 +94,7 @@ async def create_partner(
     return [
         FieldList(
             [
-                ("partner", tx.ids.text("partner", account.id)),
+                ("partner", tx.ids.encode("partner", account.id)),
                 ("secret key", secret),
                 ("publishable key", publishable),
             ]
@@ -112,12 +112,12 @@ async def list_partners(tx: Tx) -> Table:
     `card testing until` column shows when this requirement ends.
     """
     found = await partner_service.list_accounts(tx)
-    tested = await card_testing.active_alerts(tx)
+    tested = await card_testing.active_alert_ends_by_partner(tx)
     return Table(
         ("partner", "name", "created", "card testing until", "paused since"),
         [
             [
-                tx.ids.text("partner", one.id),
+                tx.ids.encode("partner", one.id),
                 one.name,
                 iso_timestamp(one.created_at),
                 iso_timestamp_or_none(tested.get(one.id)),
@@ -157,7 +157,7 @@ async def _set_brand(tx: Tx, scope: Partner, colour: str | None, logo: Path | No
         image = await images.reencode_image(content, longest_side=partner_service.LOGO_SIDE) if content else None
     except FiletypeNotSupported:
         raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
-    with convert_value_errors():
+    with convert_value_errors_to_bad_parameter():
         return await partner_service.set_brand(tx, scope, colour=colour, logo=image)
 
 
@@ -182,9 +182,9 @@ async def set_receipt_issuer(
     Receipts that were already issued do not change, and new receipts continue the numbering.
     """
     changes = name is not None or prefix is not None
-    async with administrator_transaction_if_changing(changes, database) as (tx, officer):
+    async with transaction_requiring_administrator_for_changes(changes, database) as (tx, officer):
         account = await partner_service.get(tx, Partner(parse_id(tx, "partner", partner)))
-        with convert_value_errors():
+        with convert_value_errors_to_bad_parameter():
             issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
         if officer is not None:
             await officer.record_audit_entry(
@@ -209,12 +209,12 @@ async def set_public_links(
     """
     given = {"website": website, "privacy": privacy, "terms": terms, "contact": contact}
     changed = {name: value.strip() for name, value in given.items() if value is not None}
-    async with administrator_transaction_if_changing(bool(changed), database) as (tx, officer):
+    async with transaction_requiring_administrator_for_changes(bool(changed), database) as (tx, officer):
         scope = Partner(parse_id(tx, "partner", partner))
         if officer is None:
             account = await partner_service.get(tx, scope)
         else:
-            with convert_value_errors():
+            with convert_value_errors_to_bad_parameter():
                 account = await partner_service.set_public_links(tx, scope, **changed)
             await officer.record_audit_entry(
                 tx, scope.id, "partner.links_set", partner, changed=", ".join(sorted(changed))
@@ -255,7 +255,7 @@ async def set_rate_limits(
     Use "" to restore the default limit from the settings of the deployment.
     """
     wanted = _parse_own_rates({"secret": secret, "publishable": publishable, "scim": scim})
-    async with administrator_transaction_if_changing(bool(wanted), database) as (tx, officer):
+    async with transaction_requiring_administrator_for_changes(bool(wanted), database) as (tx, officer):
         scope = await get_partner(tx, partner)
         if officer is not None:
             changed = await key_service.set_rate_limits(tx, scope, wanted)
@@ -298,7 +298,7 @@ async def pause_partner(
     webhooks continue. The partner's owners are notified by email.
     """
     scope = await get_partner(tx, partner)
-    with convert_value_errors():
+    with convert_value_errors_to_bad_parameter():
         account = await partner_pauses.pause(tx, caller.audit_context, scope, reason)
     return f"{account.name} has been paused."
 
@@ -312,7 +312,7 @@ async def resume_partner(
 ) -> str:
     """Resume a paused partner. The partner's owners are notified by email."""
     scope = await get_partner(tx, partner)
-    with convert_value_errors():
+    with convert_value_errors_to_bad_parameter():
         account = await partner_pauses.resume(tx, caller.audit_context, scope)
     return f"{account.name} has been resumed."
 
@@ -356,7 +356,7 @@ async def set_donation_settings(
         "request_due_days": request_due,
     }
     changed = {name: value for name, value in given.items() if value is not None}
-    async with administrator_transaction_if_changing(bool(changed), database) as (tx, officer):
+    async with transaction_requiring_administrator_for_changes(bool(changed), database) as (tx, officer):
         account = await _change_donation_settings(tx, officer, partner, changed)
     return [
         (
@@ -378,7 +378,7 @@ async def _change_donation_settings(
     scope = Partner(parse_id(tx, "partner", partner))
     if officer is None:
         return await partner_service.get(tx, scope)
-    with convert_value_errors():
+    with convert_value_errors_to_bad_parameter():
         account = await partner_service.update_donation_settings(tx, scope, **changed)
     members = ", ".join(sorted(changed))
     await officer.record_audit_entry(tx, scope.id, "partner.giving_set", partner, changed=members)
@@ -418,7 +418,7 @@ async def list_keys(tx: Tx, partner: PartnerId) -> Table:
     found = await key_service.list_by_partner(tx, await get_partner(tx, partner))
     return Table(
         ("key", "kind", "name", "ends in", "scopes", "created", "expires", "revoked", "last used"),
-        [[tx.ids.text("apikey", one.id), *_columns(one)] for one in found],
+        [[tx.ids.encode("apikey", one.id), *_columns(one)] for one in found],
     )
 
 
@@ -458,6 +458,6 @@ _KINDS: dict[KeyKind, keys_domain.Kind] = {
 
 def _new_key(tx: Tx, key: keys_domain.ApiKey, secret: str) -> Output:
     return [
-        FieldList([("key", tx.ids.text("apikey", key.id)), ("secret", secret)]),
+        FieldList([("key", tx.ids.encode("apikey", key.id)), ("secret", secret)]),
         "Store the secret now. It will not be shown again.",
     ]

@@ -15,7 +15,7 @@ from almoner.access.partners.service import NoSuchPartner
 from almoner.cli.database import database_command, run_with_database, transaction_command
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Table
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
@@ -36,7 +36,7 @@ PartnerId = Annotated[
 _TO_BEGIN: Final = timedelta(hours=2)
 
 
-def _scope(ids: Ids, partner: str) -> UUID:
+def _scope(ids: RecordIdCodec, partner: str) -> UUID:
     scope = audit_heads.scope_from_name(ids, partner)
     if scope is None:
         raise NoSuchPartner(partner)
@@ -106,10 +106,10 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
     def report(entries: int) -> None:
         line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - started, 0.001):,.0f} per second")
 
-    proof = await audit_verification.verify_chain(db, scope, folder, report, must_exist=started_at)
+    proof = await audit_verification.verify_chain(db, scope, folder, report, fail_if_missing=started_at)
     line.clear()
     seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
-    waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""
+    waiting = f", {proof.unchained_entry_count:,} waiting" if proof.unchained_entry_count else ""
     typer.echo(f"{name}  {seen}{waiting}: " + (f"BROKEN ({proof.broken})" if proof.broken else "OK"))
     return proof
 
@@ -158,7 +158,7 @@ async def sign_entries(database: Database) -> str:
     while await chainer.run_batch():
         pass
     async with database.write() as tx:
-        while await audit_heads.sign_heads(tx):
+        while await audit_heads.sign_grown_chain_heads(tx):
             pass
     exported, more = 0, 1
     while more:

@@ -114,9 +114,9 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
     why = _open_reason(line.reason, line.booking_error) if line.reason else line.matched_as
     amount = f"{format_decimal(moved.minor, moved.currency)} {moved.currency}"
-    reported = (moved.counterparty, (moved.reference_text or "")[:60] or None, line.status, why)
+    reported = (moved.counterparty, (moved.reference_search_text or "")[:60] or None, line.status, why)
     return [
-        tx.ids.text(_TYPE, line.id),
+        tx.ids.encode(_TYPE, line.id),
         line.account,
         f"{(tx.now - line.since).days} d",
         moved.booked_on,
@@ -126,7 +126,7 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
 
 
 def _open_reason(reason: OpenLineReason, refusal: str | None) -> str:
-    return f"{reason.sentence}: {refusal}" if reason is OpenLineReason.REFUSED and refusal else reason.sentence
+    return f"{reason.description}: {refusal}" if reason is OpenLineReason.REFUSED and refusal else reason.description
 
 
 @commands.command("gaps")
@@ -147,7 +147,7 @@ async def list_gaps(
 
 def _gap(tx: Tx, one: StatementGap) -> list[object]:
     opens = f"{format_decimal(one.opening_minor, one.currency)} {one.currency}"
-    named = tx.ids.text(_STATEMENT, one.id)
+    named = tx.ids.encode(_STATEMENT, one.id)
     return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d", one.explanation]
 
 
@@ -255,7 +255,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             provider, _, reference = thing.partition("/")
             await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            request_id = await donation_requests.find_id_by_payment_reference(tx, thing) or tx.ids.parse(
+            request_id = await donation_requests.find_id_by_payment_reference(tx, thing) or tx.ids.decode(
                 "donationrequest", thing
             )
             if request_id is None:

@@ -20,7 +20,7 @@ import typer
 from almoner import settings
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import Approval, ApprovedDecision, TokenRefused
+from almoner.access.operators.domain import Approval, ApprovedDecision, InvalidOperatorToken
 from almoner.access.people.domain import OperatorRole, Person
 from almoner.cli.database import Body, declare_command, run_with_database
 from almoner.cli.tables import Output
@@ -77,8 +77,8 @@ MACHINE: Final = Caller(Actor("machine", os_account_name()))
 def operator_command(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
     """Declare a command ``body(tx, officer, ...)`` for operators with a role.
 
-    Raises OperatorRefused. ``audit_action``: the action to record in the audit log. The command's first argument is the
-    subject of the audit log entry.
+    Raises OperatorActionDenied. ``audit_action``: the action to record in the audit log. The command's first argument
+    is the subject of the audit log entry.
     """
 
     def declare(body: Body) -> Callable[..., None]:
@@ -102,7 +102,7 @@ def operator_command(role: OperatorRole, *, audit_action: str | None = None) -> 
 def administrator_command(function: Body) -> Callable[..., None]:
     """Declare a command ``body(tx, officer, ...)`` for administrators.
 
-    Raises OperatorRefused. Until the first operator is added, any operating system account can run the command.
+    Raises OperatorActionDenied. Until the first operator is added, any operating system account can run the command.
     """
 
     def run(command: Body) -> Output:
@@ -117,14 +117,14 @@ def administrator_command(function: Body) -> Callable[..., None]:
 
 @asynccontextmanager
 async def administrator_transaction(database: Database) -> AsyncIterator[tuple[Tx, Caller]]:
-    """Open a transaction, with the administrator who runs the command. Raises OperatorRefused."""
+    """Open a transaction, with the administrator who runs the command. Raises OperatorActionDenied."""
     who = await build_administrator_check(database)
     async with database.write() as tx:
         yield tx, await who(tx)
 
 
 @asynccontextmanager
-async def administrator_transaction_if_changing(
+async def transaction_requiring_administrator_for_changes(
     has_changes: bool, database: Database
 ) -> AsyncIterator[tuple[Tx, Caller | None]]:
     """Open a transaction. If the command changes something, the caller must be an administrator."""
@@ -139,8 +139,8 @@ async def administrator_transaction_if_changing(
 async def build_administrator_check(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
     """Ask for an administrator's token once, and return a function that checks it in each transaction.
 
-    Until the first operator is added, the caller is the operating system account. Raises OperatorRefused if the token
-    is not valid.
+    Until the first operator is added, the caller is the operating system account. Raises OperatorActionDenied if the
+    token is not valid.
     """
     async with database.read() as tx:
         known = await operators.has_any_operator(tx)
@@ -148,8 +148,8 @@ async def build_administrator_check(database: Database) -> Callable[[Tx], Awaita
 
 
 async def _machine(tx: Tx) -> Caller:
-    if not await operators.lock_if_no_operator(tx):
-        raise TokenRefused(
+    if not await operators.lock_for_first_operator(tx):
+        raise InvalidOperatorToken(
             "The first operator was added while this command was running. Run the command again with an operator token."
         )
     return MACHINE
@@ -157,7 +157,7 @@ async def _machine(tx: Tx) -> Caller:
 
 @asynccontextmanager
 async def operator_transaction(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Caller]]:
-    """Open a transaction, with the operator who runs the command. Raises OperatorRefused."""
+    """Open a transaction, with the operator who runs the command. Raises OperatorActionDenied."""
     who = await _operator_lookup(database, *roles)
     async with database.write() as tx:
         yield tx, await who(tx)
@@ -170,7 +170,7 @@ async def _operator_lookup(database: Database, *roles: OperatorRole) -> Callable
         person, _ = await operators.authenticate(tx, token)
         if roles:
             await operators.ensure_has_role(tx, person, *roles)
-        return Caller(Actor("operator", tx.ids.text(operators.ID, person.id)), person)
+        return Caller(Actor("operator", tx.ids.encode(operators.ID, person.id)), person)
 
     async with database.write() as tx:
         await operators.authenticate(tx, token)  # recorded even if the command is refused afterwards
@@ -184,13 +184,13 @@ def _token() -> str:
     if sys.stdin.isatty():
         return str(typer.prompt("Operator token", hide_input=True, err=True)).strip()
     where = f". {given.data_dir / 'sandbox.json'} contains the demo operators' tokens" if given.sandbox else ""
-    raise TokenRefused(
+    raise InvalidOperatorToken(
         f"This command needs an operator token. Set {_SETTING}, or enter the token at a terminal. "
         f"Create one at /operator/tokens{where}."
     )
 
 
-async def require_configured_approval(
+async def require_two_person_approval_if_enabled(
     tx: Tx,
     caller: Caller,
     role: OperatorRole,
@@ -204,12 +204,14 @@ async def require_configured_approval(
 
     Only requires two people if two-person approval is on.
 
-    ``fingerprint``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the same operator gave the
-    first approval.
+    ``fingerprint``: a fingerprint of the evidence that was shown. Raises OperatorActionDenied if the same operator gave
+    the first approval.
     """
     if caller.person is None:
         return ApprovedDecision(caller.id, note)
-    agreed = await operators.require_configured_approval(tx, caller.person, role, action, subject, fingerprint, note)
+    agreed = await operators.require_two_person_approval_if_enabled(
+        tx, caller.person, role, action, subject, fingerprint, note
+    )
     return await _decision_or_notice(tx, caller, role, action, subject, agreed, audit_scope_id)
 
 
@@ -225,8 +227,8 @@ async def require_two_person_approval(
 ) -> ApprovedDecision | str:
     """The approved decision, or a message if a second operator must still approve the decision.
 
-    Always requires two people. ``fingerprint``: a fingerprint of the evidence that was shown. Raises OperatorRefused if
-    the same operator gave the first approval.
+    Always requires two people. ``fingerprint``: a fingerprint of the evidence that was shown. Raises
+    OperatorActionDenied if the same operator gave the first approval.
     """
     if caller.person is None:
         return ApprovedDecision(caller.id, note)
@@ -253,12 +255,12 @@ async def _decision_or_notice(
 
 
 async def ensure_independent_operator(tx: Tx, caller: Caller, *others: str | None) -> None:
-    """Raise OperatorRefused unless the operator is independent of everybody who made an earlier decision."""
+    """Raise OperatorActionDenied unless the operator is independent of everybody who made an earlier decision."""
     if caller.person is not None:
         await operators.ensure_independent_operator(tx, caller.person, [other for other in others if other])
 
 
-async def display_name_lookup(tx: Tx, actor_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def build_display_name_lookup(tx: Tx, actor_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """Return a function that looks up the display name of the person who made a decision."""
     names = await operators.find_display_names(tx, actor_ids)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

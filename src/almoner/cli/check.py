@@ -9,7 +9,7 @@ import typer
 
 from almoner import deployment_probes, migrations, providers, settings, sources
 from almoner.cli import failures, local
-from almoner.cli.database import run_with_copy_state
+from almoner.cli.database import run_with_copy_finding
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.business_clock import BusinessClock
@@ -102,12 +102,12 @@ def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
     Servers and workers do not start if one of these files has a problem.
     """
     problems: list[str] = []
-    receivers = settings.build_deployment(given, clock).receivers
+    receivers = settings.build_deployment(given, clock).outbound_address_policy
     for read in (
         lambda: providers.own_bank_accounts(given),
         lambda: providers.giving_link_disclosures(given),
-        lambda: sources.read_register_schedule(given, receivers),
-        lambda: sources.read_watchlist_schedule(given, receivers),
+        lambda: sources.parse_register_schedule(given, receivers),
+        lambda: sources.parse_watchlist_schedule(given, receivers),
     ):
         try:
             read()
@@ -148,7 +148,7 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         "encoding is UTF8."
     )
     results.append(CheckResult("database settings", "ok" if fits else "failed", found, advice))
-    ahead = abs(report.clock_seconds)
+    ahead = abs(report.clock_difference_seconds)
     status: Status = "ok" if ahead < _CLOCK_WARNS else "warning" if ahead < _CLOCK_FAILS else "failed"
     advice = "Synchronise the clocks of both machines with NTP."
     results.append(CheckResult("clock", status, f"differs by {ahead:.1f} s from the database's clock", advice))
@@ -156,7 +156,7 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         True: ("ok", "matches the key that the database was created with"),
         False: ("failed", "does not match the key that the database was created with"),
         None: ("skipped", "no process has started yet"),
-    }[report.key_matches]
+    }[report.master_key_matches]
     advice = "Set ALMONER_MASTER_KEY to the master key with which the database was created."
     results.append(CheckResult("master key", key[0], key[1], advice))  # type: ignore[arg-type]
     return results
@@ -170,7 +170,7 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
     async def run_data_checks(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
         return await selfcheck.run_selfcheck(database, _DATA), found.verdict
 
-    outcome, verdict = run_with_copy_state(run_data_checks)
+    outcome, verdict = run_with_copy_finding(run_data_checks)
     copies = []
     if verdict not in LIVE_VERDICTS:
         copies = [CheckResult("deployment", "warning", f"this database is treated as a copy: {verdict}", _COPY_ADVICE)]

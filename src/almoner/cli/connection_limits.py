@@ -60,7 +60,7 @@ class ConnectionLimits:
     body_rate: int = 1000
 
     @classmethod
-    def for_this_process(cls) -> Self:
+    def from_open_file_limit(cls) -> Self:
         """Derive the limits from the maximum number of open files.
 
         Half of the file descriptors are for connections, and one address can use half of those.
@@ -78,7 +78,7 @@ class ConnectionLimits:
 class OpenConnections:
     """The open connections, by client address. Idle connections are closed when the limit is reached."""
 
-    limits: ConnectionLimits = field(default_factory=ConnectionLimits.for_this_process)
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits.from_open_file_limit)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
     count: int = 0
     _peers: "dict[str, dict[ConnectionLimitedHttpProtocol, None]]" = field(default_factory=dict)
@@ -109,7 +109,7 @@ class OpenConnections:
             if not peer:
                 del self._peers[near]
 
-    def has_unused_connection(self) -> bool:
+    def has_connection_without_request(self) -> bool:
         """Wait for the first request on new connections.
 
         Returns whether there are still connections without a request.

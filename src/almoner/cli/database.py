@@ -72,13 +72,13 @@ def run_with_database(function: Callable[[Database], Awaitable[Result]]) -> Resu
     async def inside(database: Database, _: CopyFinding) -> Result:
         return await function(database)
 
-    return run_with_copy_state(inside)
+    return run_with_copy_finding(inside)
 
 
-def run_with_copy_state(function: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+def run_with_copy_finding(function: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
     """Like ``run_with_database``, but also passes to the function whether the database is a restored copy."""
     with local.settings_with_local_services(settings.read_settings()) as complete:
-        return asyncio.run(run_in_open_database(complete, function))
+        return asyncio.run(run_with_open_database(complete, function))
 
 
 def run_in_transaction(function: Callable[[Tx], Awaitable[Result]]) -> Result:
@@ -91,7 +91,7 @@ def run_in_transaction(function: Callable[[Tx], Awaitable[Result]]) -> Result:
     return run_with_database(inside)
 
 
-async def run_in_open_database(
+async def run_with_open_database(
     completed_settings: Settings, function: Callable[[Database, CopyFinding], Awaitable[Result]]
 ) -> Result:
     """Open the configured database and pass it to a function, together with whether the database is a restored copy."""
@@ -107,7 +107,7 @@ async def run_in_open_database(
         )
         # A sandbox's clock may be ahead of real time; commands use that time, too.
         async with database.read() as tx:
-            clock.advance_offset((await business_clock.read_offset(tx)).ahead)
+            clock.advance_to_offset((await business_clock.read_offset(tx)).ahead_by)
         return await function(database, found)
     finally:
         await database.close()

@@ -35,7 +35,7 @@ async def build_sandbox_content(db: Database, existing_content: Mapping[str, Any
         accounts = {account.name: account for account in reversed(await partners.list_accounts(tx))}
         first = accounts.get(FIRST) or await _partner(tx, FIRST)
         second = accounts.get(SECOND) or await _partner(tx, SECOND)
-        first_id = tx.ids.text("partner", first.id)
+        first_id = tx.ids.encode("partner", first.id)
         content = {
             "baseUrl": tx.base_urls.api,
             "publishableKey": await _key(tx, first, "publishable", existing_content.get("publishableKey")),
@@ -60,7 +60,7 @@ async def _partner(tx: Tx, name: str) -> PartnerAccount:
     await partners.set_scim_allowed(tx, Partner(account.id), allowed=True)
     if (currencies := _CURRENCIES.get(name)) is not None:
         await partners.update_donation_settings(tx, Partner(account.id), currencies=currencies)
-    await MACHINE.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
+    await MACHINE.record_audit_entry(tx, account.id, "partner.added", tx.ids.encode("partner", account.id))
     return account
 
 

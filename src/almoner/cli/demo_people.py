@@ -12,7 +12,7 @@ from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import STEP_SECONDS
 from almoner.access.credentials.service import authenticators, passwords
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import MAX_TOKEN_LIFETIME, TokenRefused
+from almoner.access.operators.domain import MAX_TOKEN_LIFETIME, InvalidOperatorToken
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, Realm, Role, build_profile, member_realm
 from almoner.access.security_emails import service as security_emails
@@ -70,7 +70,10 @@ async def ensure_login(
         if person is None:
             profile = build_profile(demo_person.user_name, email=demo_person.user_name, name=demo_person.name)
             person = await people.create(tx, realm, profile, demo_person.roles)
-            who, action = tx.ids.text(realm.id_type, person.id), f"{realm.id_type}.invited"  # as the commands record it
+            who, action = (
+                tx.ids.encode(realm.person_id_type, person.id),
+                f"{realm.person_id_type}.invited",
+            )  # as the commands record it
             await audit.record_entry(
                 tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo_person.roles)}
             )
@@ -120,7 +123,7 @@ async def _token(db: Database, person: Person, known: str | None) -> str | None:
     if not person.active:
         return None
     async with db.write() as tx:
-        with suppress(TokenRefused):  # it has expired, or was revoked
+        with suppress(InvalidOperatorToken):  # it has expired, or was revoked
             if known and (await operators.authenticate(tx, known))[0].id == person.id:
                 return known
         _, secret = await operators.create_token(tx, MACHINE.audit_context, person, "demo", MAX_TOKEN_LIFETIME)

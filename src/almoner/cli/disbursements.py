@@ -17,11 +17,11 @@ from almoner.cli.amounts import format_amount, format_decimal
 from almoner.cli.caller import (
     Caller,
     Note,
-    display_name_lookup,
+    build_display_name_lookup,
     operator_command,
     operator_transaction,
-    require_configured_approval,
     require_two_person_approval,
+    require_two_person_approval_if_enabled,
 )
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
@@ -89,7 +89,7 @@ async def run_disbursements(database: Database) -> Output:
         parts.append(f"Waiting  {_in_words(sums)}: {reason.value}, {reason.description}")
     ids = database.deployment.ids
     for one, stated in ran.refused:
-        parts.append(ErrorOutput(f"The ledger rejected disbursement {ids.text('disbursement', one)}: {stated}"))
+        parts.append(ErrorOutput(f"The ledger rejected disbursement {ids.encode('disbursement', one)}: {stated}"))
     return parts
 
 
@@ -137,7 +137,7 @@ async def _row(tx: Tx, disbursement: Disbursement) -> list[object]:
         disbursement.status,
         disbursement.waiting_reason,
     )
-    return [tx.ids.text("disbursement", disbursement.id), organisation.shown_name, *standing, *moments]
+    return [tx.ids.encode("disbursement", disbursement.id), organisation.effective_display_name, *standing, *moments]
 
 
 @commands.command("show")
@@ -179,8 +179,8 @@ async def _fields(tx: Tx, found: Disbursement) -> FieldList:
         f", waiting: {found.waiting_reason.value}, {found.waiting_reason.description}" if found.waiting_reason else ""
     )
     lines = {
-        "organisation": f"{organisation.shown_name} ({tx.ids.text('organisation', organisation.id)})",
-        "partner": tx.ids.text("partner", found.partner_id),
+        "organisation": f"{organisation.effective_display_name} ({tx.ids.encode('organisation', organisation.id)})",
+        "partner": tx.ids.encode("partner", found.partner_id),
         "amount": f"{format_amount(found.money)} from {_counted(found.donations, 'donation')}",
         "status": f"{found.status}{waits}",
         "end-to-end id": found.end_to_end_id,
@@ -301,7 +301,7 @@ async def _payment_confirmation(
             f"{format_amount(held.money)} is above the limit for one person. Use --note to say where you saw that the "
             "bank made the payment. Another finance operator must then run the same command."
         )
-    shown = tx.ids.text("disbursement", payout_id)
+    shown = tx.ids.encode("disbursement", payout_id)
     agreed = await require_two_person_approval(
         tx, officer, "finance", "disbursements.confirm", shown, seen, note, held.partner_id
     )
@@ -383,7 +383,7 @@ async def release_holds(
         scope, organisation_id = _parse_partner_and_nonprofit(tx, partner, organisation)
     seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
     of = _audited(scope)
-    agreed = await require_configured_approval(
+    agreed = await require_two_person_approval_if_enabled(
         tx, caller, "finance", "disbursements.release", f"{organisation}{whose}", seen, reported, of
     )
     if not isinstance(agreed, ApprovedDecision):
@@ -427,13 +427,13 @@ def _explain_unknown_organisation(organisation: str) -> Iterator[None]:
 async def list_holds(tx: Tx) -> Table:
     """List holds on disbursements, oldest first."""
     held = await disbursements.active_holds(tx)
-    by = await display_name_lookup(tx, [one.decided_by for one in held])
+    by = await build_display_name_lookup(tx, [one.decided_by for one in held])
     return Table(
         ("organisation", "partner", "since", "by", "note"),
         [
             [
-                tx.ids.text("organisation", one.organisation_id),
-                tx.ids.text("partner", one.partner_id) if one.partner_id else "all",
+                tx.ids.encode("organisation", one.organisation_id),
+                tx.ids.encode("partner", one.partner_id) if one.partner_id else "all",
                 *(iso_timestamp(one.decided_at), by(one.decided_by), one.note),
             ]
             for one in held
@@ -452,8 +452,8 @@ def _explain_unknown_disbursement(disbursement: str) -> Iterator[None]:
 
 def _id(database: Database, disbursement: str) -> UUID:
     """The UUID of a disbursement. Raises BadParameter."""
-    found = database.deployment.ids.parse("disbursement", disbursement)
+    found = database.deployment.ids.decode("disbursement", disbursement)
     if found is None:
-        example = database.deployment.ids.example("disbursement")
+        example = database.deployment.ids.example_id("disbursement")
         raise typer.BadParameter(f"{disbursement!r} is not the ID of a disbursement, such as {example}")
     return found

@@ -6,7 +6,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, Note, display_name_lookup, operator_command
+from almoner.cli.caller import Caller, Note, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.disbursements import read_disbursement_rules
 from almoner.cli.tables import FieldList, Output, Table
@@ -43,7 +43,7 @@ async def list_disputes(
         ("dispute", "opened", "amount", "status", "reason", "donation"),
         [
             [
-                tx.ids.text(_TYPE, one.id),
+                tx.ids.encode(_TYPE, one.id),
                 one.opened_at.date(),
                 format_amount(one.money),
                 one.status,
@@ -60,15 +60,15 @@ async def list_disputes(
 async def show(tx: Tx, dispute: DisputeId) -> Output:
     """Show a dispute and who absorbs its loss."""
     one = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
-    by = await display_name_lookup(tx, [one.decided_by])
+    by = await build_display_name_lookup(tx, [one.decided_by])
     facts: list[tuple[str, object]] = [
         ("donation", _subject(tx, one)),
         ("amount", format_amount(one.money)),
         ("status", one.status),
         ("reason", one.reason),
         ("provider", one.provider),
-        ("provider payment", one.provider_payment),
-        ("provider dispute", one.provider_dispute),
+        ("provider payment", one.provider_payment_id),
+        ("provider dispute", one.provider_dispute_id),
         ("opened", iso_timestamp(one.opened_at)),
         ("evidence due", iso_timestamp_or_none(one.evidence_due_at)),
         ("recorded", iso_timestamp(one.received_at)),
@@ -84,7 +84,7 @@ async def show(tx: Tx, dispute: DisputeId) -> Output:
 
 
 def _subject(tx: Tx, one: Dispute) -> str | None:
-    return tx.ids.text_or_none("donation", one.donation_id) or tx.ids.text_or_none(
+    return tx.ids.encode_or_none("donation", one.donation_id) or tx.ids.encode_or_none(
         "heldpayment", one.unallocated_payment_id
     )
 
@@ -123,5 +123,5 @@ async def _record_outcome(tx: Tx, officer: Caller, dispute: str, outcome: Outcom
 async def refresh(tx: Tx, _officer: Caller, dispute: DisputeId) -> str:
     """Fetch a dispute's status from the payment provider. A background worker also does this every day."""
     found = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
-    await disputes.enqueue_refresh(tx, found.provider_payment)
+    await disputes.enqueue_refresh(tx, found.provider_payment_id)
     return "A background worker will fetch the status from the payment provider."

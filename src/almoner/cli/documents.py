@@ -26,8 +26,8 @@ async def list_trash(database: Database) -> Table:
     A file is in the trash if its document's record was deleted. Files are deleted from the trash after 30 days.
     """
     trashed = [one async for one in _blobs(database).list_trashed()]
-    trashed.sort(key=lambda one: (one.data_date, one.key))
-    return Table(("key", "since"), [(one.key, one.data_date.isoformat()) for one in trashed])
+    trashed.sort(key=lambda one: (one.trashed_on, one.key))
+    return Table(("key", "since"), [(one.key, one.trashed_on.isoformat()) for one in trashed])
 
 
 @commands.command("restore")

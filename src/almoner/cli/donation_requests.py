@@ -47,7 +47,7 @@ async def create_requests(database: Database) -> Output:
     ran = await donation_requests_flows.run_invoicing(database, record)
     ids = database.deployment.ids
     parts = [
-        f"{ids.text('donationrequest', made.id)}  {made.reference}  {format_amount(made.money)} "
+        f"{ids.encode('donationrequest', made.id)}  {made.reference}  {format_amount(made.money)} "
         f"for {made.donations:,} donations"
         for made in ran.made
     ] or ["No donation requests are due."]
@@ -64,9 +64,9 @@ async def list_requests(tx: Tx, limit: Limit = 100) -> Table:
         ("request", "reference", "partner", "status", "amount", "paid", "donations", "due"),
         [
             [
-                tx.ids.text("donationrequest", one.id),
+                tx.ids.encode("donationrequest", one.id),
                 one.reference,
-                tx.ids.text("partner", one.partner_id),
+                tx.ids.encode("partner", one.partner_id),
                 one.status,
                 format_amount(one.money),
                 format_decimal(one.paid_minor, one.money.currency),
@@ -108,7 +108,7 @@ async def record_payment(
             tx,
             whose,
             "donation_request.payment_received",
-            tx.ids.text("donationrequest", made.donation_request_id),
+            tx.ids.encode("donationrequest", made.donation_request_id),
             **reported,
         )
 
@@ -148,8 +148,8 @@ async def list_overpayments(tx: Tx, limit: Limit = 100) -> Table:
         ("payment", "request", "overpaid", "bank reference", "received"),
         [
             [
-                tx.ids.text("requestpayment", one.id),
-                tx.ids.text("donationrequest", one.donation_request_id),
+                tx.ids.encode("requestpayment", one.id),
+                tx.ids.encode("donationrequest", one.donation_request_id),
                 format_amount(Money(one.overpaid_minor, one.money.currency)),
                 one.bank_reference,
                 iso_timestamp(one.received_at),
@@ -177,7 +177,7 @@ async def apply_overpayment(
     async def record(tx: Tx, part: DonationRequestPayment) -> None:
         whose = (await donation_requests.get(tx, ALL_PARTNERS, part.donation_request_id)).partner_id
         paid = {
-            "request": tx.ids.text("donationrequest", part.donation_request_id),
+            "request": tx.ids.encode("donationrequest", part.donation_request_id),
             "amount": format_amount(_applied(part)),
         }
         await officer.record_audit_entry(tx, whose, "donation_request.overpayment_applied", payment, **paid)

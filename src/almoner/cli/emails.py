@@ -32,13 +32,13 @@ async def list_undeliverable(
         ("email", "time", "kind", "recipient", "rejected", "reason", "partner"),
         [
             [
-                tx.ids.text(_TYPE, one.id),
+                tx.ids.encode(_TYPE, one.id),
                 iso_timestamp(one.created_at),
                 one.kind,
                 one.recipient,
                 "yes" if one.refused else "no",
                 one.reason,
-                tx.ids.text_or_none("partner", one.partner_id),
+                tx.ids.encode_or_none("partner", one.partner_id),
             ]
             for one in await notifications.list_undeliverable(tx, limit)
         ],

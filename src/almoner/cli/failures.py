@@ -13,7 +13,7 @@ import asyncpg
 from almoner import settings
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.domain import NoSuchGroup
-from almoner.access.operators.domain import OperatorRefused
+from almoner.access.operators.domain import OperatorActionDenied
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
@@ -21,7 +21,7 @@ from almoner.cli.outputs import OutputDiskFull
 from almoner.cli.ports import PortBusy
 from almoner.giving.accounting.disputes.domain import DisputeError
 from almoner.giving.accounting.refunds.domain import RefundError
-from almoner.giving.accounting.settlements.domain import DismissLineError, ImportInterrupted, SettlementReportError
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, LineNotDismissible, SettlementReportError
 from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, UnallocatedPaymentError
 from almoner.giving.banking.bank_statements.domain import StatementError
 from almoner.giving.banking.payment_files.domain import PaymentFileError
@@ -30,7 +30,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
 from almoner.giving.gift_aid.claims.domain import GiftAidClaimError
 from almoner.giving.gift_aid.declarations.domain import DeclarationError
-from almoner.giving.receipts.domain import DoneeProblem
+from almoner.giving.receipts.domain import DoneeError
 from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
@@ -56,13 +56,13 @@ _PRINTED_AS_IS = (
     ImportRefused,
     PoolerNotSupported,
     NoSuchUnallocatedPayment,
-    DismissLineError,
+    LineNotDismissible,
     UnallocatedPaymentError,
     PayeeAccountError,
-    DoneeProblem,
+    DoneeError,
     DisbursementError,
     PortBusy,
-    OperatorRefused,
+    OperatorActionDenied,
     OutputDiskFull,
     SettlementReportError,
     DonationRequestError,

@@ -73,20 +73,21 @@ async def draft_claim(
     except NotFound:
         raise GiftAidClaimError(f"there is no organisation {organisation}") from None
     parts = [
-        f"Left out {tx.ids.text('donation', one.donation_id)}: {one.problems_text}" for one in created.left_out[:_SHOWN]
+        f"Left out {tx.ids.encode('donation', one.donation_id)}: {one.problems_text}"
+        for one in created.excluded_donations[:_SHOWN]
     ]
-    if len(created.left_out) > _SHOWN:
-        parts.append(f"{len(created.left_out) - _SHOWN:,} more are left out. Fix these first.")
+    if len(created.excluded_donations) > _SHOWN:
+        parts.append(f"{len(created.excluded_donations) - _SHOWN:,} more are left out. Fix these first.")
     if created.claim is None:
         parts.append("There are no donations to claim Gift Aid on.")
     else:
-        claim_id = tx.ids.text(_TYPE, created.claim.id)
+        claim_id = tx.ids.encode(_TYPE, created.claim.id)
         await caller.record_audit_entry(
             tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=created.claim.donations, charity=organisation
         )
         parts += [f"claim  {claim_id}", _sums(created.claim)]
-    if created.expired:
-        parts.append(f"{created.expired:,} donations are past HMRC's deadline and can no longer be claimed.")
+    if created.expired_count:
+        parts.append(f"{created.expired_count:,} donations are past HMRC's deadline and can no longer be claimed.")
     if created.waiting:
         parts.append(
             f"At least {created.waiting:,} donations must wait for the next claim, because this claim is full."
@@ -100,7 +101,7 @@ def _sums(claim: GiftAidClaim) -> str:
     if not claim.deducted_minor:
         return f"{gifts} is due."
     less = f"less an adjustment of {format_pounds(claim.adjustment_minor)}"
-    return f"{gifts}, {less}: {format_pounds(claim.due_minor)} is due."
+    return f"{gifts}, {less}: {format_pounds(claim.hmrc_payment_minor)} is due."
 
 
 @claims.command("list")
@@ -123,14 +124,14 @@ async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -
         ),
         [
             [
-                tx.ids.text(_TYPE, one.id),
+                tx.ids.encode(_TYPE, one.id),
                 one.drafted_at.date(),
-                tx.ids.text("organisation", one.organisation_id),
+                tx.ids.encode("organisation", one.organisation_id),
                 one.status,
                 f"{one.donations:,}",
                 format_pounds(one.minor),
                 format_pounds(one.adjustment_minor),
-                format_pounds(one.due_minor),
+                format_pounds(one.hmrc_payment_minor),
                 None if one.paid_minor is None else format_pounds(one.paid_minor),
                 one.reference,
             ]
@@ -151,11 +152,11 @@ async def list_adjustments(tx: Tx, organisation: Charity = None, limit: Limit = 
         ("donation", "claim", "reason", "amount", "not yet deducted", "recorded"),
         [
             [
-                tx.ids.text("donation", one.donation_id),
-                tx.ids.text(_TYPE, one.claim_id),
+                tx.ids.encode("donation", one.donation_id),
+                tx.ids.encode(_TYPE, one.claim_id),
                 one.reason,
                 format_pounds(one.minor),
-                format_pounds(one.left_minor),
+                format_pounds(one.remaining_minor),
                 iso_timestamp(one.created_at),
             ]
             for one in await gift_aid_claims.newest_adjustments(tx, whose, limit)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, display_name_lookup, operator_command
+from almoner.cli.caller import Caller, Note, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.giving.checkout.giving_links import service as giving_links
@@ -25,14 +25,14 @@ async def list_refusals(
     """List nonprofits that have opted out of giving links, newest first."""
     found = await giving_links.list_opt_outs(tx, limit)
     names = await organisations.display_names(tx, ALL_PARTNERS, [one.organisation_id for one in found])
-    by = await display_name_lookup(tx, [one.refused_by for one in found])
+    by = await build_display_name_lookup(tx, [one.refused_by for one in found])
     return Table(
         ("organisation", "name", "since", "recorded by", "reason"),
         [
             [
-                tx.ids.text("organisation", one.organisation_id),
+                tx.ids.encode("organisation", one.organisation_id),
                 names.get(one.organisation_id, ""),
-                one.refused_at.date(),
+                one.recorded_at.date(),
                 by(one.refused_by),
                 one.reason,
             ]
@@ -50,7 +50,7 @@ async def block_nonprofit(tx: Tx, caller: Caller, organisation: OrganisationId, 
     sessions are not affected.
     """
     found = parse_id(tx, "organisation", organisation)
-    if not await giving_links.block_nonprofit(tx, found, note.strip(), caller.id):
+    if not await giving_links.record_opt_out(tx, found, note.strip(), caller.id):
         return f"{organisation} has already opted out of giving links."
     return f"{organisation} no longer receives donations through giving links."
 
@@ -60,6 +60,6 @@ async def block_nonprofit(tx: Tx, caller: Caller, organisation: OrganisationId, 
 async def allow_nonprofit(tx: Tx, _officer: Caller, organisation: OrganisationId) -> str:
     """Allow donations to a nonprofit through giving links again."""
     found = parse_id(tx, "organisation", organisation)
-    if not await giving_links.allow_nonprofit(tx, found):
+    if not await giving_links.withdraw_opt_out(tx, found):
         return f"{organisation} has not opted out of giving links."
     return f"{organisation} can receive donations through giving links again."

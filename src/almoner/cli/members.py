@@ -14,7 +14,7 @@ from almoner.cli.caller import Caller, administrator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.named_members import Member, get_member_id
 from almoner.cli.tables import FieldList, Output, Table
-from almoner.kit.text import to_one_line
+from almoner.kit.text import sanitise_for_terminal
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -61,7 +61,7 @@ async def list_members(tx: Tx, partner: PartnerId) -> Table:
     rows: list[list[object]] = []
     while True:
         found = await members.list_page(tx, scope, after, _MOST)
-        rows += [[tx.ids.text("member", one.person.id), *_columns(one)] for one in found]
+        rows += [[tx.ids.encode("member", one.person.id), *_columns(one)] for one in found]
         if len(found) < _MOST:
             return Table(
                 ("member", "user name", "name", "roles", "granted", "status", "invitation expires", "added"), rows
@@ -90,7 +90,7 @@ async def update(
     scope = await get_partner(tx, partner)
     person_id = await get_member_id(tx, scope, member)
     person = await member_details.update_details(tx, scope, caller.audit_context, person_id, name=name, email=email)
-    return to_one_line(f"{person.user_name} is {person.display_name}, email {person.email or 'none'}.")
+    return sanitise_for_terminal(f"{person.user_name} is {person.display_name}, email {person.email or 'none'}.")
 
 
 @commands.command("set-roles")
@@ -185,7 +185,7 @@ async def list_groups(tx: Tx, partner: PartnerId) -> Table:
     while True:
         found = await members.list_groups_with_sizes(tx, scope, after, _MOST)
         for group, size in found:
-            rows.append([tx.ids.text("group", group.id), group.display_name, group.role, size])
+            rows.append([tx.ids.encode("group", group.id), group.display_name, group.role, size])
         if len(found) < _MOST:
             return Table(("group", "name", "role", "members"), rows)
         after = found[-1][0].id
@@ -218,7 +218,7 @@ def _roles(typed: list[str] | None) -> list[MemberRole]:
 
 async def _invitation_message(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
     """The message about a new invitation, with the link if it may be shown."""
-    member = tx.ids.text("member", person.id)
+    member = tx.ids.encode("member", person.id)
     await officer.record_audit_entry(tx, partner.id, "invitation.viewed", member)
     return member
 

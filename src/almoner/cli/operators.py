@@ -67,11 +67,11 @@ async def add_operator(
     The first operator must be an administrator. For the first operator, the command also shows a personal token, which
     is shown only once.
     """
-    first = await operators.lock_if_no_operator(tx)
+    first = await operators.lock_for_first_operator(tx)
     if first and RoleName.ADMINISTRATOR not in role:
         raise typer.BadParameter("the first operator must have --role administrator")
     person = await operators.add_operator(tx, caller.audit_context, email, name, [_ROLES[one] for one in role])
-    fields = [("operator", tx.ids.text(operators.ID, person.id))]
+    fields = [("operator", tx.ids.encode(operators.ID, person.id))]
     if not first:
         return [FieldList(fields), _INVITED]
     _, token = await operators.create_token(tx, caller.audit_context, person, "first")
@@ -98,7 +98,7 @@ async def list_operators(tx: Tx) -> Table:
         ("operator", "name", "signs in as", "roles", "status", "added"),
         [
             [
-                tx.ids.text(operators.ID, person.id),
+                tx.ids.encode(operators.ID, person.id),
                 person.display_name,
                 person.user_name,
                 ", ".join(sorted(person.roles)),
@@ -145,7 +145,7 @@ async def activate(tx: Tx, caller: Caller, operator: OperatorId) -> str:
 
 
 def _operator_message(tx: Tx, person: Person, what: str) -> str:
-    return f"{person.display_name} ({tx.ids.text(operators.ID, person.id)}) {what}."
+    return f"{person.display_name} ({tx.ids.encode(operators.ID, person.id)}) {what}."
 
 
 @commands.command("update")
@@ -215,7 +215,7 @@ async def list_tokens(
         ("token", "operator", "name", "ends in", "created", "expires", "revoked", "last used"),
         [
             [
-                tx.ids.text(operators.TOKEN_ID, one.id),
+                tx.ids.encode(operators.TOKEN_ID, one.id),
                 names[one.person_id],
                 one.name,
                 f"...{one.hint}",

@@ -12,7 +12,7 @@ from almoner.cli.caller import (
     administrator_command,
     build_administrator_check,
     operator_command,
-    require_configured_approval,
+    require_two_person_approval_if_enabled,
 )
 from almoner.cli.database import run_with_database
 from almoner.cli.progress import ProgressLine
@@ -80,7 +80,7 @@ async def brand_organisation(
 
     emblem = None if logo is None else _read(logo)
     pictures = None if image is None else [_read(path) for path in image]
-    organisation_id = tx.ids.parse("organisation", organisation)
+    organisation_id = tx.ids.decode("organisation", organisation)
     try:
         if organisation_id is None:
             raise NotFound
@@ -95,7 +95,7 @@ async def brand_organisation(
         raise typer.BadParameter(f"there is no organisation {organisation}") from None
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    own = tx.ids.text("organisation", principal)
+    own = tx.ids.encode("organisation", principal)
     await caller.record_audit_entry(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
     return (
         f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "
@@ -162,7 +162,7 @@ async def publish_organisation(
     websites = [one.strip() for one in website or ()]
     if wrong := [one for one in websites if not web.is_web_address(one) or len(one) > _MAX_WEBSITE_LENGTH]:
         raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
-    organisation_id = tx.ids.parse("organisation", organisation)
+    organisation_id = tx.ids.decode("organisation", organisation)
     try:
         if organisation_id is None:
             raise NotFound
@@ -206,9 +206,9 @@ async def _decide_pair(tx: Tx, officer: Caller, decision: PairDecision, names: t
         pair = await registers.load_pair(tx, *ids)
         if reason := pair.refusal_reason(decision):
             raise ImportRefused(reason)
-        subject = " ".join(sorted(tx.ids.text("organisation", one.id) for one in (pair.one, pair.other)))
+        subject = " ".join(sorted(tx.ids.encode("organisation", one.id) for one in (pair.one, pair.other)))
         action = f"organisation.{decision}"
-        agreed = await require_configured_approval(
+        agreed = await require_two_person_approval_if_enabled(
             tx, officer, "administrator", action, subject, pair.fingerprint, reported, DEPLOYMENT
         )
         if isinstance(agreed, str):

@@ -10,7 +10,7 @@ from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     Caller,
     Note,
-    display_name_lookup,
+    build_display_name_lookup,
     ensure_independent_operator,
     operator_command,
 )
@@ -27,7 +27,7 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     transliterated_texts,
 )
 from almoner.kit.errors import NotFound
-from almoner.kit.text import to_one_line
+from almoner.kit.text import sanitise_for_terminal
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
@@ -87,7 +87,7 @@ async def list_accounts(
 
 async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
     organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
-    agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ", check")
+    agrees = f"{one.name_match_score} %" + ("" if one.name_match_score >= MIN_MATCHING_SCORE else ", check")
     facts = (
         one.currency,
         one.masked_number,
@@ -96,7 +96,7 @@ async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
         _SHOWN[one.status],
         f"{one.completed_review_count} of {one.required_review_count}",
     )
-    return [tx.ids.text(_TYPE, one.id), organisation.shown_name, *facts, iso_timestamp(one.proposed.at)]
+    return [tx.ids.encode(_TYPE, one.id), organisation.effective_display_name, *facts, iso_timestamp(one.proposed.at)]
 
 
 @commands.command("show")
@@ -111,10 +111,10 @@ async def show(tx: Tx, account: AccountId) -> Output:
     parts = (where.street, where.building, where.postcode, where.town, where.country)
     facts: list[list[object]] = [
         ["account", account],
-        ["organisation", f"{organisation.name} ({tx.ids.text('organisation', organisation.id)})"],
+        ["organisation", f"{organisation.name} ({tx.ids.encode('organisation', organisation.id)})"],
         ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
         ["holder", one.holder],
-        ["name match", f"{one.name_score} %"],
+        ["name match", f"{one.name_match_score} %"],
         ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
         ["address", ", ".join(part for part in parts if part)],
         ["two approvals", "yes" if one.required_review_count == 2 else "no"],
@@ -122,9 +122,9 @@ async def show(tx: Tx, account: AccountId) -> Output:
         ["status", _SHOWN[one.status]],
         ["nonprofit notified", iso_timestamp(notice.notified_at) if notice else None],
         ["denied by nonprofit", iso_timestamp(one.denied_at) if one.denied_at else None],
-        ["also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
+        ["also used by", ", ".join(tx.ids.encode("organisation", other) for other in others) or None],
     ]
-    by = await display_name_lookup(
+    by = await build_display_name_lookup(
         tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by]
     )
     looks = [("proposed", one.proposed), ("approved", one.first), ("approved", one.second)]
@@ -169,7 +169,7 @@ async def propose(
     reported = note.strip()
     proposal = await payee_bank_accounts.parse_proposal(
         tx,
-        tx.ids.parse("organisation", organisation),
+        tx.ids.decode("organisation", organisation),
         currency=currency.strip().upper(),
         holder=_line(holder),
         address=address,
@@ -178,14 +178,14 @@ async def propose(
     )
     created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, proposed_by=caller.id)
     await _record(tx, caller, "payee_bank_account.proposed", created)
-    parts = [f"{tx.ids.text(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
+    parts = [f"{tx.ids.encode(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
     parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, created)]
-    who = "Two other finance operators" if created.is_change else "Another finance operator"
+    who = "Two other finance operators" if created.requires_second_approval else "Another finance operator"
     return [
         *parts,
         (
             f"{who} must approve "
-            f"it{'. Until then, no disbursements are sent to the account' if created.is_change else ''}."
+            f"it{'. Until then, no disbursements are sent to the account' if created.requires_second_approval else ''}."
         ),
     ]
 
@@ -236,12 +236,12 @@ async def _find(tx: Tx, account: str) -> PayeeAccount:
 
 
 async def _record(tx: Tx, officer: Caller, action: str, account: PayeeAccount) -> None:
-    named_so = tx.ids.text(_TYPE, account.id)
-    organisation = tx.ids.text("organisation", account.organisation_id)
+    named_so = tx.ids.encode(_TYPE, account.id)
+    organisation = tx.ids.encode("organisation", account.organisation_id)
     await officer.record_audit_entry(
         tx, DEPLOYMENT, action, named_so, organisation=organisation, currency=account.currency
     )
 
 
 def _line(text: str | None) -> str:
-    return to_one_line(text or "").strip()
+    return sanitise_for_terminal(text or "").strip()

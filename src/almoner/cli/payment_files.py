@@ -13,7 +13,7 @@ from almoner.cli.amounts import format_amount
 from almoner.cli.caller import (
     Caller,
     Note,
-    display_name_lookup,
+    build_display_name_lookup,
     ensure_independent_operator,
     operator_command,
     operator_transaction,
@@ -48,7 +48,7 @@ async def list_files(
 ) -> Table:
     """List payment files, newest first."""
     found = await payment_files.newest_files(tx, limit)
-    by = await display_name_lookup(
+    by = await build_display_name_lookup(
         tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)]
     )
     return Table(
@@ -65,7 +65,7 @@ async def list_files(
         ),
         [
             [
-                tx.ids.text(_TYPE, one.id),
+                tx.ids.encode(_TYPE, one.id),
                 format_amount(one.total),
                 one.payments,
                 one.execution_date,
@@ -105,12 +105,12 @@ async def create(
     parts = [
         f"Left out: {await _left_out_line(tx, payout, why)}"
         for payouts, why in (
-            (created.without_account, "has no approved payee account: see `almoner payee-accounts`"),
+            (created.disbursements_without_account, "has no approved payee account: see `almoner payee-accounts`"),
             (created.held, _HELD),
         )
         for payout in payouts[:_SHOWN]
     ]
-    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (created.without_account, created.held)):
+    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (created.disbursements_without_account, created.held)):
         parts.append(f"Left out: {more:,} more")
     if created.file is None:
         return [*parts, f"No disbursements are due in {own.single_release_limit.currency}."]
@@ -118,7 +118,7 @@ async def create(
     return [
         *parts,
         (
-            f"{tx.ids.text(_TYPE, created.file.id)} created: {format_amount(created.file.total)} in "
+            f"{tx.ids.encode(_TYPE, created.file.id)} created: {format_amount(created.file.total)} in "
             f"{_payments(created.file)}, execution date "
             f"{created.file.execution_date}, sha256 {created.file.sha256.hex()}."
         ),
@@ -129,8 +129,8 @@ async def create(
 
 async def _left_out_line(tx: Tx, disbursement: Disbursement, why: str) -> str:
     organisation = await organisations.get(tx, Partner(disbursement.partner_id), disbursement.organisation_id)
-    named_so = tx.ids.text("disbursement", disbursement.id)
-    return f"{named_so}, {format_amount(disbursement.money)}: {organisation.shown_name} {why}"
+    named_so = tx.ids.encode("disbursement", disbursement.id)
+    return f"{named_so}, {format_amount(disbursement.money)}: {organisation.effective_display_name} {why}"
 
 
 def _own(currency: str) -> OwnAccount:
@@ -145,7 +145,7 @@ def _own(currency: str) -> OwnAccount:
 async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
     changed = await payment_files.transliterated_texts(tx, file.id)
     lines = [
-        f"The bank receives the {one.name} of {tx.ids.text('payeeaccount', one.account_id)} as {one.sent}."
+        f"The bank receives the {one.name} of {tx.ids.encode('payeeaccount', one.account_id)} as {one.sent}."
         for one in changed[:_SHOWN]
     ]
     if more := len(changed[_SHOWN:]):
@@ -171,7 +171,7 @@ async def show(tx: Tx, file: FileId) -> Output:
         ["sha256", found.sha256.hex()],
     ]
     changed: list[list[object]] = [
-        [tx.ids.text("payeeaccount", one.account_id), one.name, one.text, one.sent]
+        [tx.ids.encode("payeeaccount", one.account_id), one.name, one.text, one.sent]
         for one in await payment_files.transliterated_texts(tx, found.id)
     ]
     tables = [Table(("field", "value"), facts)]
@@ -192,7 +192,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
             await ensure_independent_operator(tx, officer, made.created_by)
         released = await payment_files.release_file(tx, made.id, released_by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
-        content = payment_files.released_content(tx, released)
+        content = payment_files.decrypt_released_content(tx, released)
         changed = await _changed_texts(tx, released)
     outputs.write_file(out, content)
     return [
@@ -210,7 +210,7 @@ async def export(database: Database, file: FileId, out: Out) -> str:
     async with operator_transaction(database, "finance") as (tx, officer):
         found = await _find(tx, file)
         await _record(tx, officer, "payment_file.downloaded", found)
-        content = payment_files.released_content(tx, found)
+        content = payment_files.decrypt_released_content(tx, found)
     outputs.write_file(out, content)
     return f"Wrote {out}."
 
@@ -247,7 +247,7 @@ async def import_status(
 
     async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
         reported = {verdict.value: count for verdict, count in counts.items()}
-        named_so = tx.ids.text(_TYPE, sent.id)
+        named_so = tx.ids.encode(_TYPE, sent.id)
         await officer.record_audit_entry(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
 
     reported = await payment_files_flows.import_status_report(
@@ -257,7 +257,10 @@ async def import_status(
         return "This report had already been imported. Nothing has changed."
     stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
     return [
-        f"The bank reports {stated}. Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned:,}.",
+        (
+            f"The bank reports {stated}. "
+            f"Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned_count:,}."
+        ),
         *(ErrorOutput(line) for line in _failed_payment_lines(database, reported)),
     ]
 
@@ -266,13 +269,14 @@ def _failed_payment_lines(database: Database, told: StatusReportResult) -> list[
     """A table of the payments that need attention."""
     ids = database.deployment.ids
     found = [
-        f"The report on {ids.text('disbursement', one)} contradicts an earlier report from the bank. Disbursements to "
-        "the organisation are on hold: see `almoner disbursements holds`. Ask the bank before you release them."
-        for one in told.contradicted
+        f"The report on {ids.encode('disbursement', one)} contradicts an earlier report from the bank. "
+        "Disbursements to the organisation are on hold: see `almoner disbursements holds`. "
+        "Ask the bank before you release them."
+        for one in told.contradicted_disbursement_ids
     ]
     for one, why in told.refused:
         found.append(
-            f"{ids.text('disbursement', one)} could not be updated: {why}. Fix the problem and run the command again."
+            f"{ids.encode('disbursement', one)} could not be updated: {why}. Fix the problem and run the command again."
         )
     return found
 
@@ -286,7 +290,7 @@ async def _find(tx: Tx, file: str) -> PaymentFile:
 
 async def _record(tx: Tx, officer: Caller, action: str, file: PaymentFile) -> None:
     facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
-    await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
+    await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, file.id), **facts)
 
 
 def _payments(file: PaymentFile) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, display_name_lookup, ensure_independent_operator, operator_command
+from almoner.cli.caller import Caller, Note, build_display_name_lookup, ensure_independent_operator, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.giving.receipts import service as receipts
@@ -25,13 +25,15 @@ DoneeId = Annotated[str, typer.Argument(help="Donee ID, from `almoner receipt-do
 async def list_donees(tx: Tx) -> Table:
     """List the donees of all partners, newest first."""
     found = await receipts.list_donees(tx)
-    by = await display_name_lookup(tx, [who for one in found for who in (one.proposed_by, one.approved_by) if who])
+    by = await build_display_name_lookup(
+        tx, [who for one in found for who in (one.proposed_by, one.approved_by) if who]
+    )
     return Table(
         ("donee", "partner", "legal name", "EIN", "address", "status", "proposed", "by", "approved", "by"),
         [
             [
-                tx.ids.text(_TYPE, one.id),
-                tx.ids.text("partner", one.partner_id),
+                tx.ids.encode(_TYPE, one.id),
+                tx.ids.encode("partner", one.partner_id),
                 one.legal_name,
                 one.formatted_ein,
                 one.address,
@@ -68,7 +70,7 @@ async def propose(
         tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), proposed_by=caller.id
     )
     await _record(tx, caller, "receipt_donee.proposed", created)
-    return f"{tx.ids.text(_TYPE, created.id)} proposed. Another finance operator must approve it."
+    return f"{tx.ids.encode(_TYPE, created.id)} proposed. Another finance operator must approve it."
 
 
 @commands.command("approve")
@@ -100,5 +102,5 @@ async def end(tx: Tx, caller: Caller, donee: DoneeId) -> str:
 
 
 async def _record(tx: Tx, officer: Caller, action: str, donee: Donee) -> None:
-    named_so = tx.ids.text(_TYPE, donee.id)
+    named_so = tx.ids.encode(_TYPE, donee.id)
     await officer.record_audit_entry(tx, donee.partner_id, action, named_so, ein=donee.ein)

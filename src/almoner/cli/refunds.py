@@ -7,7 +7,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, display_name_lookup, operator_command
+from almoner.cli.caller import Caller, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.disbursements import read_disbursement_rules
 from almoner.cli.tables import Output, Table
@@ -48,7 +48,7 @@ async def list_refunds(
 
 
 def _row(tx: Tx, refund: Refund) -> list[object]:
-    named_ = [tx.ids.text(_TYPE, refund.id), refund.started_at.date(), tx.ids.text("donation", refund.donation_id)]
+    named_ = [tx.ids.encode(_TYPE, refund.id), refund.started_at.date(), tx.ids.encode("donation", refund.donation_id)]
     return [*named_, format_amount(refund.money), refund.provider, _STATUS[refund.status], refund.provider_refund]
 
 
@@ -64,10 +64,10 @@ async def list_failed_refunds(
     `almoner refunds resolve`.
     """
     rows: list[list[object]] = []
-    for one in await refunds.list_unresolved_refunds(tx, limit):
+    for one in await refunds.list_unresolved(tx, limit):
         assert one.ended_at is not None, "it was refused"
-        named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
-        rows.append([*named_, tx.ids.text("donation", one.donation_id), format_amount(one.money), one.provider])
+        named_ = [tx.ids.encode(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
+        rows.append([*named_, tx.ids.encode("donation", one.donation_id), format_amount(one.money), one.provider])
         rows[-1].append(one.ended_note)
     return Table(("refund", "age", "donation", "amount", "by", "failure reason"), rows)
 
@@ -81,8 +81,8 @@ async def show(tx: Tx, donation: DonationId) -> Output:
         gift = await donations.get(tx, ALL_PARTNERS, donation_id)
     except NotFound:
         raise RefundError(f"there is no donation {donation}") from None
-    found = await refunds.refunds_of_donation(tx, donation_id)
-    by = await display_name_lookup(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
+    found = await refunds.list_by_donation(tx, donation_id)
+    by = await build_display_name_lookup(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
     rows: list[list[object]] = []
     for one in found:
         started = [iso_timestamp(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
@@ -127,7 +127,7 @@ async def create(
     reported = {
         "started_by": caller.id,
         "note": note.strip(),
-        "sent_reference": reference.strip() if reference else reference,
+        "manual_refund_reference": reference.strip() if reference else reference,
     }
     try:
         started = await refunds.begin_refund(
@@ -141,7 +141,7 @@ async def create(
         gift.partner_id,
         "refund.created",
         donation,
-        refund=tx.ids.text(_TYPE, started.id),
+        refund=tx.ids.encode(_TYPE, started.id),
         amount=started.money.minor,
     )
     return _state(tx, started)
@@ -199,4 +199,4 @@ async def retry(tx: Tx, _officer: Caller, refund: RefundId) -> Output:
 
 
 def _state(tx: Tx, refund: Refund) -> str:
-    return f"{tx.ids.text(_TYPE, refund.id)} of {format_amount(refund.money)}: {_STATUS[refund.status]}."
+    return f"{tx.ids.encode(_TYPE, refund.id)} of {format_amount(refund.money)}: {_STATUS[refund.status]}."

@@ -14,7 +14,7 @@ from almoner.cli.caller import build_administrator_check
 from almoner.cli.database import database_command, run_with_database, transaction_command
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import FieldList, Part, Table, print_output
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers import service as registers
@@ -135,7 +135,7 @@ async def show_load(
 
     The command also lists the organisations that were left unchanged because of them.
     """
-    named = tx.ids.parse(_LOAD, load)
+    named = tx.ids.decode(_LOAD, load)
     found = await registers.find_import(tx, named) if named else None
     if found is None:
         raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
@@ -168,7 +168,7 @@ async def list_registers(
     return Table(titles, [_row(tx.ids, load, verified=load.source not in unverified) for load in loads])
 
 
-def _row(ids: Ids, load: RegisterImport, *, verified: bool) -> tuple[object, ...]:
+def _row(ids: RecordIdCodec, load: RegisterImport, *, verified: bool) -> tuple[object, ...]:
     moments = (f"{load.data_as_of:%Y-%m-%d}", iso_timestamp(load.loaded_at))
     counts = (
         load.rows,
@@ -182,12 +182,12 @@ def _row(ids: Ids, load: RegisterImport, *, verified: bool) -> tuple[object, ...
         load.ambiguous,
     )
     names = (
-        f"rolls back {ids.text(_LOAD, load.rolls_back)}"
+        f"rolls back {ids.encode(_LOAD, load.rolls_back)}"
         if load.rolls_back
         else " ".join(file.name for file in load.files)
     )
     return (
-        ids.text(_LOAD, load.id),
+        ids.encode(_LOAD, load.id),
         load.source,
         load.status,
         *moments,
@@ -213,7 +213,7 @@ async def show_status(tx: Tx) -> list[Part]:
     parts: list[Part] = [Table(titles, [_status_row(one, tx.now) for one in sources])]
     for one in sources:
         for load_id, at, reasons in one.quarantined:
-            parts.append(f"In quarantine since {iso_timestamp(at)}: {tx.ids.text(_LOAD, load_id)} of {one.source}")
+            parts.append(f"In quarantine since {iso_timestamp(at)}: {tx.ids.encode(_LOAD, load_id)} of {one.source}")
             parts += [f"  - {reason}" for reason in reasons]
     if any(one.quarantined for one in sources):
         parts.append(
@@ -225,7 +225,7 @@ async def show_status(tx: Tx) -> list[Part]:
 
 def _status_row(one: SourceStatus, now: datetime) -> tuple[object, ...]:
     age = f"{(now - one.data_as_of).days} d" if one.data_as_of else "-"
-    days = [f"{day:%Y-%m-%d}" if day else "-" for day in (one.data_as_of, one.oldest)]
+    days = [f"{day:%Y-%m-%d}" if day else "-" for day in (one.data_as_of, one.oldest_data_as_of)]
     active = one.active if one.lists else "-"
     verified = "unverified" if one.unverified else "yes"
     loaded = iso_timestamp_or_none(one.loaded_at) or "-"
@@ -255,7 +255,7 @@ async def show_difference(
         before = await registers.resolve_import(tx, source, _load_id_or_date(tx, old))
         after = await registers.resolve_import(tx, source, _load_id_or_date(tx, new))
         own = REGISTER_SOURCES.get(before.source)
-        ignored = own.ignored_columns if own else await registers.ignored_columns_of(tx, before.source)
+        ignored = own.ignored_columns if own else await registers.list_ignored_columns(tx, before.source)
         difference, different = await registers.compare_imports(tx, before, after, ignored, rows)
     counts = (
         ("added", difference.came),
@@ -277,7 +277,7 @@ async def show_difference(
 
 
 def _load_id_or_date(tx: Tx, given: str) -> UUID | datetime:
-    if (load_id := tx.ids.parse(_LOAD, given)) is not None:
+    if (load_id := tx.ids.decode(_LOAD, given)) is not None:
         return load_id
     try:
         return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC)
@@ -307,7 +307,7 @@ def roll_back(source: Source) -> None:
         async def record(tx: Tx, made: RegisterImport) -> None:
             assert made.rolls_back is not None
             officer = await who(tx)
-            taken_back = tx.ids.text(_LOAD, made.rolls_back)
+            taken_back = tx.ids.encode(_LOAD, made.rolls_back)
             await officer.record_audit_entry(tx, DEPLOYMENT, "register.rolled_back", made.source, taken_back=taken_back)
 
         return await registers_flows.roll_back_newest_import(database, reader, record)
@@ -348,7 +348,7 @@ def _loading(line: ProgressLine) -> Callable[[ImportProgress], None]:
 def _fetching(line: ProgressLine) -> Callable[[FetchProgress], None]:
     def report(progress: FetchProgress) -> None:
         of = f" of {progress.total / 1e6:,.0f}" if progress.total else ""
-        line.show(f"fetching {progress.name}: {progress.size / 1e6:,.0f}{of} MB")
+        line.show(f"fetching {progress.name}: {progress.received_bytes / 1e6:,.0f}{of} MB")
 
     return report
 

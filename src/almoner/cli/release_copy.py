@@ -7,7 +7,7 @@ import typer
 from almoner import settings
 from almoner.backends import build_storage
 from almoner.cli.caller import MACHINE
-from almoner.cli.database import run_with_copy_state
+from almoner.cli.database import run_with_copy_finding
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database import copy_detection
@@ -45,21 +45,21 @@ def release_copy(
             typer.confirm(prompt, abort=True)
         if takes_over and found.claim is not None:
             await copy_detection.supersede_former_deployment(
-                build_storage(settings.read_settings()), found.claim, found.outside
+                build_storage(settings.read_settings()), found.claim, found.stored_generation
             )
         async with database.write() as tx:
-            claim = await copy_detection.release_copy(tx, found, takes_over=takes_over)
+            claim = await copy_detection.release_copy(tx, found, takes_over_files=takes_over)
             details = {"why": found.verdict, "former": str(found.claim.id) if found.claim else None}
             await MACHINE.record_audit_entry(
                 tx, DEPLOYMENT, "deployment.release_copy", str(claim.id), **details, takes_over=takes_over
             )
         return f"Released as deployment {claim.id}. Running processes start work within seconds."
 
-    typer.echo(run_with_copy_state(release))
+    typer.echo(run_with_copy_finding(release))
 
 
 def _explanation_lines(found: CopyFinding, due: int) -> list[str]:
-    claim, outside = found.claim, found.outside
+    claim, outside = found.claim, found.stored_generation
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:
         lines.append(f"  deployment      {claim.id}, on its server since {iso_timestamp(claim.claimed_at)}")

@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, display_name_lookup, operator_command, operator_transaction
+from almoner.cli.caller import Caller, Note, build_display_name_lookup, operator_command, operator_transaction
 from almoner.cli.database import database_command
 from almoner.cli.tables import Output, Table
 from almoner.kit.errors import NotFound
@@ -31,7 +31,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewHistory,
     ReviewSubject,
 )
-from almoner.validation.decisions.reviews.service import ReviewView
+from almoner.validation.decisions.reviews.service import ReviewDetails
 
 commands = typer.Typer(help="Review cases that cannot be decided automatically.", no_args_is_help=True)
 
@@ -61,14 +61,14 @@ async def list_reviews(
 async def _open_cases(tx: Tx, kind: Kind | None, partner: str | None, claimant: str | None, limit: int) -> Table:
     partner_id = parse_id(tx, "partner", partner) if partner else None
     found = await reviews.list_open_reviews(tx, ReviewFilters(kind, partner_id, claimant), limit)
-    by = await display_name_lookup(tx, [one.claimant_at(tx.real_now) for one in found])
+    by = await build_display_name_lookup(tx, [one.claimant_at(tx.real_now) for one in found])
     rows = [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
     return Table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
 
 
 def _row(tx: Tx, one: Review, holder: str | None) -> list[object]:
     until = _clock(one.claimed_until) if holder else None
-    partner = tx.ids.text("partner", one.subject.partner_id)
+    partner = tx.ids.encode("partner", one.subject.partner_id)
     return [
         _text(tx, one.subject), one.subject.kind, partner, ", ".join(one.reasons), _age(tx.now - one.asked_at), holder,
         until,
@@ -106,7 +106,7 @@ async def show_review(tx: Tx, caller: Caller, subject: SubjectId) -> Output:
 Section = tuple[tuple[str, ...], list[list[object]]]
 
 
-async def _sections(tx: Tx, officer: Caller, looked: ReviewView) -> list[Section]:
+async def _sections(tx: Tx, officer: Caller, looked: ReviewDetails) -> list[Section]:
     """Tables that describe a case."""
     shown, history = looked.shown, looked.history
     steps = [row for step in shown.steps for row in _step(step)]
@@ -139,14 +139,14 @@ def _link(tx: Tx, document: Document) -> str | None:
     return documents.download_url(tx, document) if readable else None
 
 
-async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[object]]:
+async def _facts_of(tx: Tx, officer: Caller, looked: ReviewDetails) -> list[list[object]]:
     subject, shown, waits = looked.subject, looked.shown, looked.history.current_open_review
-    by = await display_name_lookup(tx, [looked.claimed_by])
+    by = await build_display_name_lookup(tx, [looked.claimed_by])
     holder = "you" if looked.claimed_by == officer.id else by(looked.claimed_by)
     rows: list[list[object]] = [
         ["subject", _text(tx, subject)],
         ["kind", subject.kind],
-        ["partner", tx.ids.text("partner", subject.partner_id)],
+        ["partner", tx.ids.encode("partner", subject.partner_id)],
         ["title", shown.title],
     ]
     rows += [[name, value] for name, value in shown.facts]
@@ -169,7 +169,7 @@ def _step(step: EvaluationStep) -> Iterator[list[object]]:
 
 
 async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
-    by = await display_name_lookup(tx, [one.decision.by for one in history.decisions])
+    by = await build_display_name_lookup(tx, [one.decision.by for one in history.decisions])
     return [
         [iso_timestamp(one.at), one.decision.verdict, one.decision.reason_code, by(one.decision.by), one.decision.note]
         for one in history.decisions
@@ -223,7 +223,7 @@ async def request_evidence(
         handler = REVIEW_HANDLERS[kind]
         if evidence is None:
             offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
-            await reviews.view_review(tx, handler, subject_id)  # raises if there is no such case
+            await reviews.load_review_details(tx, handler, subject_id)  # raises if there is no such case
             return Table(("evidence",), [[one] for one in offered])
         asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, caller.id)
     await caller.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
@@ -263,9 +263,9 @@ def _reported(note: str) -> str:
 def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:
     """Parse a case ID into the kind and UUID of its subject."""
     for kind in REVIEW_HANDLERS:
-        if (found := tx.ids.parse(ID_TYPES[kind], text)) is not None:
+        if (found := tx.ids.decode(ID_TYPES[kind], text)) is not None:
             return kind, found
-    such = " or ".join(tx.ids.example(ID_TYPES[kind]) for kind in REVIEW_HANDLERS)
+    such = " or ".join(tx.ids.example_id(ID_TYPES[kind]) for kind in REVIEW_HANDLERS)
     raise typer.BadParameter(f"{text!r} is not the ID of a reviewable case, such as {such}")
 
 
@@ -278,4 +278,4 @@ def _there(text: str) -> Iterator[None]:
 
 
 def _text(tx: Tx, subject: ReviewSubject) -> str:
-    return tx.ids.text(ID_TYPES[subject.kind], subject.id)
+    return tx.ids.encode(ID_TYPES[subject.kind], subject.id)

@@ -16,7 +16,7 @@ import uvloop
 from almoner import migrations
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
 from almoner.cli.allocation import limit_memory_arenas
-from almoner.cli.database import run_in_open_database
+from almoner.cli.database import run_with_open_database
 from almoner.cli.serve import create_stop_events, open_server_sockets, prepare_settings, run_process
 from almoner.cli.terminal import exit_with_reason
 from almoner.platform.database.copy_detection import CopyFinding
@@ -95,7 +95,7 @@ def _prepare(settings: Settings, complete: Settings, file: Path) -> None:
         if settings.database_url is not None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
         migrations.migrate(complete.owner_dsn, report=lambda step: typer.echo(f"database: applied {step}"))
-        asyncio.run(run_in_open_database(complete, partial(_prepare_content, complete, file)))
+        asyncio.run(run_with_open_database(complete, partial(_prepare_content, complete, file)))
 
 
 async def _prepare_content(complete: Settings, file: Path, db: Database, _: CopyFinding) -> None:

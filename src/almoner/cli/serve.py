@@ -56,7 +56,7 @@ class Server(uvicorn.Server):
         for server in self.servers:
             server.close()
         for _ in range(20):
-            if not self._connections.has_unused_connection():
+            if not self._connections.has_connection_without_request():
                 break
             await asyncio.sleep(_LATE_SECONDS / 20)
         await super().shutdown(sockets)

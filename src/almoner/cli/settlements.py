@@ -15,7 +15,7 @@ from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Output, Part, Table
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import LineKind, Settlement, UnmatchedLine
+from almoner.giving.accounting.settlements.domain import Settlement, SettlementLineKind, UnmatchedSettlementLine
 from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import UnreconciledItem
@@ -85,8 +85,8 @@ async def import_settlement(
 async def list_settlements(tx: Tx, limit: Limit = 50) -> Output:
     """List settlement reports, newest first."""
     titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "unmatched", "fees", "net")
-    parts: list[Part] = [Table(titles, [_row(one) for one in await settlements.newest_settlements(tx, limit)])]
-    for found in await settlements.unmatched_totals(tx):
+    parts: list[Part] = [Table(titles, [_row(one) for one in await settlements.list_newest(tx, limit)])]
+    for found in await settlements.sum_unmatched_lines_by_currency(tx):
         net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
         parts.append(
             f"{net} from {found.lines:,} unmatched lines has reached the bank but has not been booked: see `almoner "
@@ -137,7 +137,7 @@ async def dismiss_line(
     reference: Annotated[str, typer.Argument(help="Reference of the settlement report.")],
     payment: Annotated[str, typer.Argument(help="Payment provider's ID for the payment.")],
     note: Note,
-    kind: Annotated[LineKind, typer.Option(help="Type of the report line.")] = LineKind.PAYMENT,
+    kind: Annotated[SettlementLineKind, typer.Option(help="Type of the report line.")] = SettlementLineKind.PAYMENT,
     refund: Annotated[str, typer.Option(help="Refund ID in the report line, if the line contains one.")] = "",
 ) -> str:
     """Dismiss a settlement report line that will never be booked.
@@ -153,7 +153,7 @@ async def dismiss_line(
 def _unreconciled(tx: Tx, one: UnreconciledItem) -> list[object]:
     money = f"{format_decimal(one.minor, one.currency)} {one.currency}"
     what, see = _UNRECONCILED[one.what]
-    return [_age(tx, one.since), what, one.whose, one.name, money, one.why, f"almoner {see}"]
+    return [_age(tx, one.since), what, one.provider_or_account, one.name, money, one.why, f"almoner {see}"]
 
 
 def _age(tx: Tx, since: datetime) -> str:
@@ -161,9 +161,9 @@ def _age(tx: Tx, since: datetime) -> str:
     return f"{age.days} d" if age.days else f"{age.seconds // 3600} h"
 
 
-def _unmatched(tx: Tx, unbooked: UnmatchedLine) -> list[object]:
+def _unmatched(tx: Tx, unbooked: UnmatchedSettlementLine) -> list[object]:
     stored = unbooked.stored
     line, old = stored.line, _age(tx, stored.since)
     sums = (format_amount(line.gross), format_amount(line.fee))
-    why = (stored.reason, stored.reason.sentence if stored.reason else None, unbooked.booked_in)
+    why = (stored.reason, stored.reason.explanation if stored.reason else None, unbooked.booked_in)
     return [old, stored.provider, unbooked.reference, line.kind, line.payment, *sums, *why]

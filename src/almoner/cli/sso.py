@@ -8,7 +8,7 @@ import typer
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import DEFAULT_SCOPES, Provider, ProviderSettings, SsoRefused
+from almoner.access.sso.domain import DEFAULT_SCOPES, IdentityProvider, IdentityProviderSettings, SsoRefused
 from almoner.access.sso.service import identities
 from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.cli.access import get_partner
@@ -16,7 +16,7 @@ from almoner.cli.caller import Caller, administrator_command, administrator_tran
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.named_members import Member, get_member_id
 from almoner.cli.tables import ErrorOutput, FieldList, Output
-from almoner.kit.text import to_one_line
+from almoner.kit.text import sanitise_for_terminal
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound.client import OutboundClient
@@ -63,7 +63,7 @@ async def set_provider(
     if public and keep_secret:
         raise typer.BadParameter("use either --public-client or --keep-secret: a public client has no secret")
     secret = "" if public else None if keep_secret else _secret()
-    wanted = ProviderSettings(
+    wanted = IdentityProviderSettings(
         name,
         issuer,
         client_id,
@@ -95,7 +95,7 @@ async def test_provider(database: Database, partner: PartnerId) -> Output:
     """Fetch and validate the identity provider's metadata."""
     async with database.read() as tx:
         scope = await get_partner(tx, partner)
-    outbound = OutboundClient(database.deployment.receivers, identity=database.deployment.identity)
+    outbound = OutboundClient(database.deployment.outbound_address_policy, identity=database.deployment.identity)
     try:
         found = await OidcFlow(database, outbound).fetch_metadata(scope)
     except SsoRefused as refused:
@@ -134,7 +134,7 @@ async def unlink_member(tx: Tx, caller: Caller, partner: PartnerId, member: Memb
     issuers = [one.issuer for one in await identities.list_by_person(tx, person)]
     await identities.unlink_accounts(tx, person, caller.audit_context)
     gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
-    return to_one_line(f"{person.user_name} {gone}.")
+    return sanitise_for_terminal(f"{person.user_name} {gone}.")
 
 
 def _secret() -> str:
@@ -150,7 +150,7 @@ def _pair(text: str) -> tuple[str, str]:
     return group.strip(), role.strip()
 
 
-def _provider_fields(provider: Provider | None, redirect: str) -> FieldList:
+def _provider_fields(provider: IdentityProvider | None, redirect: str) -> FieldList:
     rows: list[tuple[str, object]] = [("redirect", redirect)]
     if provider is None:
         rows.append(("provider", "-"))

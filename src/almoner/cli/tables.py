@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import typer
 
-from almoner.kit.text import to_one_line
+from almoner.kit.text import sanitise_for_terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ErrorOutput:
 
     def print(self) -> None:
         """Print the error on standard error, on one line."""
-        typer.echo(to_one_line(self.message), err=True)
+        typer.echo(sanitise_for_terminal(self.message), err=True)
 
 
 Part = str | Table | FieldList | ErrorOutput
@@ -96,7 +96,7 @@ def _cell(value: object) -> str:
 
     Control characters are removed, so that user input cannot add lines or move the cursor.
     """
-    return "-" if value is None else to_one_line(str(value))
+    return "-" if value is None else sanitise_for_terminal(str(value))
 
 
 def _key(title: str) -> str:

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from almoner import __version__, build
 from almoner.cli import outputs
-from almoner.kit.text import clean_nested_texts
+from almoner.kit.text import clean_json_texts
 
 _MODULES: Final = {
     "run": "run.run",
@@ -79,7 +79,7 @@ def _clean_typed_texts(command: Any) -> None:
 
         @wraps(run)
         def run_cleaned(**given: Any) -> Any:
-            return run(**{name: clean_nested_texts(value) for name, value in given.items()})
+            return run(**{name: clean_json_texts(value) for name, value in given.items()})
 
         command.callback = run_cleaned
     for below in getattr(command, "commands", {}).values():

@@ -6,7 +6,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, display_name_lookup, operator_command
+from almoner.cli.caller import Caller, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.accounting.suspense import service as suspense
@@ -48,7 +48,7 @@ async def list_unallocated_payments(
     """
     found = await suspense.list_newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
     decided = await suspense.list_decisions(tx, [held.id for held in found])
-    by = await display_name_lookup(tx, [one.by for one in decided])
+    by = await build_display_name_lookup(tx, [one.by for one in decided])
     titles = ("payment", "since", "reason", "amount", "status", "automatic decision", "provider payment")
     parts = [Table(titles, [_row(tx, held) for held in found])]
     if decided:
@@ -59,8 +59,8 @@ async def list_unallocated_payments(
 
 def _row(tx: Tx, held: UnallocatedPayment) -> list[object]:
     decides = held.auto_decide_at.date() if held.status == "held" else None
-    facts = [held.reason, format_amount(held.money), _status(held), decides, held.provider_payment]
-    return [tx.ids.text(_TYPE, held.id), held.received_at.date(), *facts]
+    facts = [held.reason, format_amount(held.money), _status(held), decides, held.provider_payment_id]
+    return [tx.ids.encode(_TYPE, held.id), held.received_at.date(), *facts]
 
 
 def _status(held: UnallocatedPayment) -> str:
@@ -69,7 +69,7 @@ def _status(held: UnallocatedPayment) -> str:
 
 def _decision(tx: Tx, one: OperatorDecision) -> list[object]:
     return [
-        tx.ids.text(_TYPE, one.unallocated_id),
+        tx.ids.encode(_TYPE, one.unallocated_id),
         iso_timestamp(one.at),
         _DECISION.get(one.choice, one.choice),
         one.provider_refund,
@@ -115,7 +115,7 @@ async def apply_to_donation(tx: Tx, caller: Caller, payment: PaymentId, note: No
     noted = _checked(note)
     unallocated_payment_id = parse_id(tx, _TYPE, payment)
     donation = await bank_transfers.apply_to_donation(tx, unallocated_payment_id, noted, caller.id)
-    return f"{payment} has been applied to {tx.ids.text('donation', donation.id)}."
+    return f"{payment} has been applied to {tx.ids.encode('donation', donation.id)}."
 
 
 @commands.command("write-off")

@@ -10,10 +10,10 @@ from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     Caller,
     Note,
-    display_name_lookup,
+    build_display_name_lookup,
     ensure_independent_operator,
     operator_command,
-    require_configured_approval,
+    require_two_person_approval_if_enabled,
 )
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Output, Table
@@ -24,7 +24,7 @@ from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
     CheckType,
-    DecisionEvidence,
+    DecisionGrounds,
     InvalidState,
     MonetaryDonationVerification,
     RecordedDecision,
@@ -85,7 +85,13 @@ async def list_verifications(
 async def _row(tx: Tx, one: MonetaryDonationVerification) -> list[object]:
     organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
     moment = iso_timestamp_or_none(one.expires_at)
-    return [tx.ids.text(ID, one.id), organisation.shown_name, one.status, one.checks["registration"], moment]
+    return [
+        tx.ids.encode(ID, one.id),
+        organisation.effective_display_name,
+        one.status,
+        one.checks["registration"],
+        moment,
+    ]
 
 
 @commands.command("show")
@@ -95,9 +101,9 @@ async def show_verification(tx: Tx, verification: VerificationId) -> Output:
     one = await _find(tx, verification)
     organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
     facts: list[list[object]] = [
-        ["verification", tx.ids.text(ID, one.id)],
-        ["partner", tx.ids.text("partner", one.partner_id)],
-        ["organisation", tx.ids.text("organisation", one.organisation_id)],
+        ["verification", tx.ids.encode(ID, one.id)],
+        ["partner", tx.ids.encode("partner", one.partner_id)],
+        ["organisation", tx.ids.encode("organisation", one.organisation_id)],
         ["name", organisation.name],
         ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
         ["status", one.status],
@@ -132,7 +138,7 @@ async def _waits(tx: Tx, one: MonetaryDonationVerification) -> str | None:
 async def _check_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
     """A table of the verification's checks, with the facts of each check on one line."""
     noted = await verifications.list_findings(tx, one.id)
-    by = await display_name_lookup(tx, [row.finding.source for row in noted])
+    by = await build_display_name_lookup(tx, [row.finding.source for row in noted])
     return [
         [
             iso_timestamp(row.checked_at),
@@ -156,11 +162,11 @@ def _plain(value: object) -> str:
 
 async def _flagged(tx: Tx, flags: Sequence[VerificationFlag]) -> Rows:
     """A table of flags. Each reviewer who has cleared a flag has a row."""
-    by = await display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
+    by = await build_display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
     rows: Rows = []
     for flag in flags:
         rows.append(
-            [iso_timestamp(flag.raised_at), tx.ids.text(FLAG, flag.id), flag.description, flag.status, None, None]
+            [iso_timestamp(flag.raised_at), tx.ids.encode(FLAG, flag.id), flag.description, flag.status, None, None]
         )
         looks = [look for look in (flag.first, flag.second) if look]
         rows += [[iso_timestamp(look.at), None, None, None, by(look.by), look.note] for look in looks]
@@ -186,14 +192,16 @@ async def request_confirmation(
     one = await _find(tx, verification)
     known = await agents.find_official_contact(tx, one.organisation_id)
     if known is None:
-        organisation = tx.ids.text("organisation", one.organisation_id)
+        organisation = tx.ids.encode("organisation", one.organisation_id)
         raise InvalidState(
             f"no contact address is set: run `almoner agents set-contact {organisation} EMAIL --source ...`"
         )
     asked = await organisation_confirmations.request_confirmation(
         tx, one.id, NonprofitContact(known.email, known.source), requested_by=caller.id, language=_language(language)
     )
-    await caller.record_audit_entry(tx, one.partner_id, "verification.confirmation_requested", tx.ids.text(ID, one.id))
+    await caller.record_audit_entry(
+        tx, one.partner_id, "verification.confirmation_requested", tx.ids.encode(ID, one.id)
+    )
     return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
 
 
@@ -207,13 +215,13 @@ def _language(given: str | None) -> str | None:
 async def _confirmation_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
     """A table of confirmation requests: the sender and the time of each request, and the nonprofit's answer."""
     known = await organisation_confirmations.list_confirmations(tx, one.id)
-    by = await display_name_lookup(tx, [row.asked_by for row in known])
+    by = await build_display_name_lookup(tx, [row.requested_by for row in known])
     return [
         [
             iso_timestamp(row.asked_at),
             row.email or "deleted",
             row.source,
-            by(row.asked_by),
+            by(row.requested_by),
             row.answer or ("replaced by a later request" if row.withdrawn else "none yet"),
             iso_timestamp_or_none(row.answered_at),
             ", ".join(part for part in (row.name, row.role) if part) or None,
@@ -237,12 +245,12 @@ async def list_flags(
         one = await verifications.get(tx, ALL_PARTNERS, flag.verification_id)
         organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
         facts = (
-            organisation.shown_name,
+            organisation.effective_display_name,
             flag.description,
             "1 of 2" if flag.first else "0 of 2",
             iso_timestamp(flag.raised_at),
         )
-        rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
+        rows.append([tx.ids.encode(FLAG, flag.id), tx.ids.encode(ID, one.id), *facts])
     return Table(("flag", "verification", "organisation", "change", "reviewed", "raised"), rows)
 
 
@@ -261,7 +269,7 @@ async def clear_flag(tx: Tx, caller: Caller, flag: FlagId, note: Note) -> Output
     except NotFound:
         raise typer.BadParameter(f"there is no flag {flag}") from None
     one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
-    named_so = tx.ids.text(ID, one.id)
+    named_so = tx.ids.encode(ID, one.id)
     await caller.record_audit_entry(
         tx, one.partner_id, "verification.flag_reviewed", named_so, flag=flag, now=looked.status
     )
@@ -272,7 +280,7 @@ async def clear_flag(tx: Tx, caller: Caller, flag: FlagId, note: Note) -> Output
 
 async def _decision_rows(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
     """A table of decisions. If two reviewers made a decision, each reviewer has a row."""
-    by = await display_name_lookup(
+    by = await build_display_name_lookup(
         tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)]
     )
     rows: list[list[object]] = []
@@ -292,14 +300,14 @@ async def approve_verification(tx: Tx, caller: Caller, verification: Verificatio
     """
     reported = _checked(note)
     one = await _find(tx, verification)
-    named_so = tx.ids.text(ID, one.id)
+    named_so = tx.ids.encode(ID, one.id)
     seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
-    agreed = await require_configured_approval(
+    agreed = await require_two_person_approval_if_enabled(
         tx, caller, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
     )
     if not isinstance(agreed, ApprovedDecision):
         return agreed
-    evidence = DecisionEvidence(agreed.by, agreed.note, *(agreed.second or ()))
+    evidence = DecisionGrounds(agreed.by, agreed.note, *(agreed.second or ()))
     approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
     return await _decided(tx, caller, approved, "verification.approved", people=agreed.decider_count)
 
@@ -310,7 +318,7 @@ async def reject_verification(tx: Tx, caller: Caller, verification: Verification
     """Reject a verification. The partner is notified of the reason."""
     reported = _checked(note)
     one = await _find(tx, verification)
-    rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, DecisionEvidence(caller.id, reported))
+    rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, DecisionGrounds(caller.id, reported))
     return await _decided(tx, caller, rejected, "verification.rejected")
 
 
@@ -323,7 +331,7 @@ async def reopen_verification(tx: Tx, caller: Caller, verification: Verification
     """
     reported = _checked(note)
     one = await _find(tx, verification)
-    reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(caller.id, reported))
+    reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionGrounds(caller.id, reported))
     return await _decided(tx, caller, reopened, "verification.reopened")
 
 
@@ -342,6 +350,6 @@ def _checked(note: str) -> str:
 
 
 async def _decided(tx: Tx, officer: Caller, one: MonetaryDonationVerification, action: str, **details: int) -> str:
-    named_so = tx.ids.text(ID, one.id)
+    named_so = tx.ids.encode(ID, one.id)
     await officer.record_audit_entry(tx, one.partner_id, action, named_so, **details)
     return f"{named_so} is {one.status}."

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import FORM_LIMITS, FormLimits, problems_by_field
 from almoner.access.accounts.page_guard import SignedInRequest, VisitorHandler, redirect_to
-from almoner.access.operators.domain import OperatorRefused
+from almoner.access.operators.domain import OperatorActionDenied
 from almoner.access.people.domain import Role
 from almoner.access.security_emails.domain import Kind, build_security_email
 from almoner.console.context import ConsoleContext
@@ -113,7 +113,7 @@ class ActionPages:
                 except NotFound:
                     raise
                 except Exception as error:
-                    if not isinstance(error, (OperatorRefused, Problem, *action.refusals)):
+                    if not isinstance(error, (OperatorActionDenied, Problem, *action.refusals)):
                         raise
                     refused = " ".join(error.reasons) if isinstance(error, Problem) and error.reasons else str(error)
             async with self._context.db.write() as tx:

@@ -148,10 +148,10 @@ class ConsoleContext(PageContext):
             status_tone=status_tone,
             label=str,
             words=capitalise,
-            number=texts.number,
+            number=texts.number_text,
             moment=texts.timestamp_text,
             short_moment=texts.short_timestamp_text,
-            age=texts.age,
+            age=texts.age_text,
             zone=texts.zone_name(),
             parsed=datetime.fromisoformat,
             shortcuts=_SHORTCUTS,
@@ -171,15 +171,15 @@ class ConsoleContext(PageContext):
                 count, oldest = counted if isinstance(counted, tuple) else (counted, None)
                 if count:
                     most = count > MOST_COUNTED
-                    found[path] = f"{texts.number(MOST_COUNTED)}+" if most else texts.number(count)
+                    found[path] = f"{texts.number_text(MOST_COUNTED)}+" if most else texts.number_text(count)
                     if oldest is not None:
-                        found[path] += f" · {texts.age(oldest)}"
+                        found[path] += f" · {texts.age_text(oldest)}"
         return found
 
     def record_path(self, visitor: SignedInRequest, record_id: str) -> str | None:
         """The path of the record with this ID. None if the visitor has no access to the record."""
         for id_type, path in RECORD_PAGES.items():
-            if self.db.deployment.ids.parse(id_type, record_id):
+            if self.db.deployment.ids.decode(id_type, record_id):
                 return f"{visitor.place.home}{path}/{record_id}" if self.gate.is_in_navigation(visitor, path) else None
         return None
 

@@ -126,7 +126,7 @@ class MergePages:
             else:
                 found = await organisations.list_best_matches(tx, ALL_PARTNERS, typed or one.name, _SUGGESTED)
                 suggested = [
-                    (tx.ids.text(ID, match.id), match)
+                    (tx.ids.encode(ID, match.id), match)
                     for match in found.organisations
                     if match.id != one.id and match.registry_id != one.registry_id
                 ]
@@ -166,9 +166,9 @@ class MergePages:
             pair, back = await self._pair_of_path(tx, visitor)
             if reason := pair.refusal_reason(decision):
                 raise ImportRefused(reason)
-            subject = " ".join(sorted(tx.ids.text(ID, record.id) for record in (pair.one, pair.other)))
+            subject = " ".join(sorted(tx.ids.encode(ID, record.id) for record in (pair.one, pair.other)))
             action = f"organisation.{decision}"
-            decided = await operators.require_configured_approval(
+            decided = await operators.require_two_person_approval_if_enabled(
                 tx, visitor.person, "administrator", action, subject, pair.fingerprint, entered_values["note"]
             )
             if isinstance(decided, Approval):
@@ -194,7 +194,7 @@ class MergePages:
 
     async def _record(self, tx: Tx, name: str) -> Organisation:
         """The published record with this ID, even if it has been merged. Raises NotFound."""
-        found = await organisations.find_record(tx, ALL_PARTNERS, self._context.parse_id(ID, name))
+        found = await organisations.find_exact_record(tx, ALL_PARTNERS, self._context.parse_id(ID, name))
         if found is None:
             raise NotFound
         return found
@@ -216,8 +216,8 @@ def _decision_of(approval: Approval) -> PairDecision | None:
 
 
 async def _name(tx: Tx, text: str) -> str:
-    found = tx.ids.parse(ID, text)
-    record = await organisations.find_record(tx, ALL_PARTNERS, found) if found else None
+    found = tx.ids.decode(ID, text)
+    record = await organisations.find_exact_record(tx, ALL_PARTNERS, found) if found else None
     return f"{record.full_name} ({record.registry_code} {record.registry_number})" if record else text
 
 

@@ -58,7 +58,7 @@ class OrganisationActions:
                 "Change branding",
                 "Save",
                 organisation_path(tx, one.id),
-                one.shown_name,
+                one.effective_display_name,
                 [
                     _SHOWN,
                     "Leave a field empty to show the value from the register. The registered name does not change.",
@@ -117,7 +117,7 @@ class OrganisationActions:
                 "Remove the branding",
                 "Remove the branding",
                 organisation_path(tx, one.id),
-                one.shown_name,
+                one.effective_display_name,
                 [
                     "The display name, description, colour, logo and images are removed.",
                     "The name and description from the register are used instead.",
@@ -139,7 +139,7 @@ class OrganisationActions:
                 "Publish the organisation",
                 "Publish",
                 organisation_path(tx, one.id),
-                one.shown_name,
+                one.effective_display_name,
                 [
                     "All partners can then find the organisation and take donations for it. This cannot be undone.",
                     (
@@ -172,7 +172,7 @@ class OrganisationActions:
                 visitor,
                 DEPLOYMENT,
                 "organisation.published",
-                tx.ids.text(ID, one.id),
+                tx.ids.encode(ID, one.id),
                 note=entered_values["note"],
                 websites=", ".join(websites),
             )
@@ -196,11 +196,11 @@ class OrganisationActions:
 
         side = branding_domain.LOGO_SIDE
         return await handle_logo_upload(
-            self._context, visitor, store, longest_side=side, return_path=back, return_label=one.shown_name
+            self._context, visitor, store, longest_side=side, return_path=back, return_label=one.effective_display_name
         )
 
     async def _branded(self, tx: Tx, visitor: SignedInRequest, organisation_id: UUID, *, cleared: bool) -> str:
-        own = tx.ids.text(ID, organisation_id)
+        own = tx.ids.encode(ID, organisation_id)
         await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "organisation.branded", own, cleared=cleared)
         return f"{organisation_path(tx, organisation_id)}?done=branded"
 

@@ -16,7 +16,7 @@ from almoner.console.money_records import RecordPage, RecordTable, show_record
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.branding import service as branding
-from almoner.nonprofits.branding.domain import BrandingContent
+from almoner.nonprofits.branding.domain import OwnBranding
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange
 from almoner.nonprofits.organisations.service import OrganisationFilters
@@ -64,10 +64,10 @@ class OrganisationPages:
             ),
             load=self._load,
             filters=(
-                Filter("query", named="Name, number or ID"),
-                Filter("registry", named="Registry"),
-                Filter("country", named="Country"),
-                Filter("status", "choice", ("active", "inactive"), named="Status"),
+                Filter("query", label_member="Name, number or ID"),
+                Filter("registry", label_member="Registry"),
+                Filter("country", label_member="Country"),
+                Filter("status", "choice", ("active", "inactive"), label_member="Status"),
             ),
             order="best matches first, or newest first if you do not search",
             views=[("All", {}), ("Inactive", {"status": "inactive"})],
@@ -104,7 +104,7 @@ class OrganisationPages:
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         text = query.filters.get("query", "")
         async with self._context.db.read() as tx:
-            if (named := tx.ids.parse(ID, text)) is not None:
+            if (named := tx.ids.decode(ID, text)) is not None:
                 return await _load_by_id(tx, named)
             filters = await _filters(tx, query.filters)
             if text:
@@ -118,7 +118,7 @@ class OrganisationPages:
                 after = self._context.parse_id(ID, query.cursor) if query.cursor else None
                 page = RequestedPage(query.limit, descending=True, position=(after.bytes,) if after else None)
                 found = await organisations.list_page(tx, ALL_PARTNERS, filters, page)
-                following = tx.ids.text(ID, found.organisations[: query.limit][-1].id) if found.organisations else ""
+                following = tx.ids.encode(ID, found.organisations[: query.limit][-1].id) if found.organisations else ""
             shown = found.organisations[: query.limit]
             more = len(found.organisations) > len(shown)
             rows = [_row(tx, one) for one in shown]
@@ -144,7 +144,7 @@ class OrganisationPages:
                 )
                 for one in shown
             ]
-            return ListPage(rows, tx.ids.text(ID, shown[-1].id) if len(found) > query.limit else None)
+            return ListPage(rows, tx.ids.encode(ID, shown[-1].id) if len(found) > query.limit else None)
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show an organisation. The URL of a merged record redirects to the main record."""
@@ -155,14 +155,14 @@ class OrganisationPages:
             if found.id != organisation_id:
                 return redirect_to(visitor.place.home + own)
             page = RecordPage(
-                found.shown_name,
-                tx.ids.text(ID, found.id),
+                found.effective_display_name,
+                tx.ids.encode(ID, found.id),
                 _status(found),
                 ORGANISATIONS,
                 "Organisations",
                 await self._facts(tx, visitor, found),
                 actions=_offered(
-                    visitor, found, own, branded=await branding.find_branding(tx, found.id) != BrandingContent()
+                    visitor, found, own, branded=await branding.find_branding(tx, found.id) != OwnBranding()
                 ),
                 tables=await _tables(tx, found),
                 notices=await _notices(tx, found),
@@ -219,7 +219,7 @@ def _counted(images: int) -> list[str]:
 
 def organisation_path(tx: Tx, organisation_id: UUID) -> str:
     """The path of an organisation's page, below ``/operator``."""
-    return f"{ORGANISATIONS}/{tx.ids.text(ID, organisation_id)}"
+    return f"{ORGANISATIONS}/{tx.ids.encode(ID, organisation_id)}"
 
 
 async def _load_by_id(tx: Tx, organisation_id: UUID) -> ListPage:
@@ -262,7 +262,14 @@ def _status(one: Organisation) -> str:
 
 def _row(tx: Tx, one: Organisation) -> ListRow:
     donations = "Accepted" if one.accepts_donations else "Refused"
-    values = (one.shown_name, one.registry_code, one.registry_number, one.country_code, _status(one), donations)
+    values = (
+        one.effective_display_name,
+        one.registry_code,
+        one.registry_number,
+        one.country_code,
+        _status(one),
+        donations,
+    )
     return ListRow(organisation_path(tx, one.id), values)
 
 
@@ -335,7 +342,7 @@ def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) ->
         [Column("Name"), Column("Registry"), Column("Number"), Column("Status", "status")],
         [
             ListRow(
-                f"{compare}{tx.ids.text(ID, one.id)}",
+                f"{compare}{tx.ids.encode(ID, one.id)}",
                 (one.full_name, one.registry_code, one.registry_number, _status(one)),
             )
             for one in merged
@@ -403,7 +410,7 @@ def _value_text(tx: Tx, field: str, value: object) -> str | None:
     if value is None or value == [] or value == "":
         return None
     if field in _LINKS and isinstance(value, str):
-        return tx.ids.text(ID, UUID(value))
+        return tx.ids.encode(ID, UUID(value))
     if isinstance(value, list):
         return "; ".join(str(one) for one in value)
     if isinstance(value, bool):

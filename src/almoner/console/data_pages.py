@@ -25,7 +25,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def _count_late(tx: Tx) -> int:
-    return sum(one.is_late(tx.now) for one in await registers.list_source_ages(tx))
+    return sum(one.is_stale(tx.now) for one in await registers.list_source_freshness(tx))
 
 
 COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided_imports, REGISTERS: _count_late}

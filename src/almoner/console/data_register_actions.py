@@ -12,7 +12,7 @@ from almoner.console.links import ADMINISTRATORS
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
-from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, SourceAge
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, SourceFreshness
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import LabelledValue
@@ -70,7 +70,7 @@ class RegisterActions:
     def _release(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             load = await self._load(tx, visitor)
-            closed = await registers.undecidable_reason(tx, load)
+            closed = await registers.decision_refusal_reason(tx, load)
             if not closed and not load.rows:
                 closed = "None of the files of this import could be read, so there is nothing to import."
             if not closed and not await registers.list_fetched_urls_and_hashes(tx, load.id):
@@ -127,7 +127,7 @@ class RegisterActions:
                 ],
                 fields=[_NOTE],
                 facts=_reasons(load),
-                closed=await registers.undecidable_reason(tx, load),
+                closed=await registers.decision_refusal_reason(tx, load),
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
@@ -158,9 +158,9 @@ class RegisterActions:
         return f"{LOADS}/{self._context.format_id(_ID, load.id)}"
 
 
-async def _source(tx: Tx, visitor: SignedInRequest) -> SourceAge:
+async def _source(tx: Tx, visitor: SignedInRequest) -> SourceFreshness:
     name = visitor.path.removeprefix(f"{OPERATORS_HOME}{REGISTERS}/").split("/")[0]
-    found = next((one for one in await registers.list_source_ages(tx) if one.source == name), None)
+    found = next((one for one in await registers.list_source_freshness(tx) if one.source == name), None)
     if found is None:
         raise NotFound
     return found

@@ -51,7 +51,10 @@ class RegisterPages:
                 Column("Rejected"),
             ],
             self._load,
-            filters=[Filter("source", named="Source"), Filter("status", "choice", _STATUSES, named="Status")],
+            filters=[
+                Filter("source", label_member="Source"),
+                Filter("status", "choice", _STATUSES, label_member="Status"),
+            ],
             views=[("All", {}), ("In quarantine", {"status": "quarantined"})],
             order="newest first",
             actions=((f"{LOADS}/upload", "Import a register"),),
@@ -65,8 +68,8 @@ class RegisterPages:
     async def registers(self, visitor: SignedInRequest) -> Response:
         """List sources with the age of their data, the maximum age, the refresh schedule and the last refresh."""
         async with self._context.db.read() as tx:
-            found = await registers.list_source_ages(tx)
-            late = [one.is_late(tx.now) for one in found]
+            found = await registers.list_source_freshness(tx)
+            late = [one.is_stale(tx.now) for one in found]
         return await self._context.render_console_page(
             visitor,
             "data_registers.html",
@@ -111,7 +114,7 @@ class RegisterPages:
         names = await operators.find_display_names(tx, [decision.decided_by] if decision else [])
         difference = None
         if compare and (before := await registers.find_previous_import(tx, load)) is not None:
-            ignored = await registers.ignored_columns_of(tx, load.source)
+            ignored = await registers.list_ignored_columns(tx, load.source)
             difference = await registers.compare_imports(tx, before, load, ignored, _DIFFERENCES_SHOWN)
         return {
             "details": _facts(load),
@@ -119,7 +122,7 @@ class RegisterPages:
             "fetched": [url for url, _ in await registers.list_fetched_urls_and_hashes(tx, load.id)],
             "decision": decision,
             "decided_by": names.get(decision.decided_by, decision.decided_by) if decision else "",
-            "decidable": not await registers.undecidable_reason(tx, load),
+            "decidable": not await registers.decision_refusal_reason(tx, load),
             "difference": difference,
             "compared": compare,
         }

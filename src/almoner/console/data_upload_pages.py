@@ -99,13 +99,13 @@ class UploadPages:
             typed = {name: visitor.form_value(name).strip() for name in ("source", "day", "force")}
             problems: dict[str, str] = {}
             if visitor.form:
-                uploaded = visitor.upload.uploaded if visitor.upload else None
+                uploaded = visitor.upload.uploaded_file if visitor.upload else None
                 problems = _problems(visitor, imports, typed)
                 if not problems and uploaded is not None:
                     return redirect_to(visitor.place.home + await self._store_upload(visitor, imports, typed, uploaded))
             async with self._context.db.read() as tx:
                 newest = await import_uploads.list_newest(tx, imports.kind, _LISTED)
-                listed = [(f"{imports.path}/uploads/{tx.ids.text(ID, one.id)}", one) for one in newest]
+                listed = [(f"{imports.path}/uploads/{tx.ids.encode(ID, one.id)}", one) for one in newest]
             return await self._context.render_console_page(
                 visitor,
                 "data_upload.html",
@@ -167,7 +167,7 @@ class UploadPages:
                 notices = await _notices(tx, upload)
                 page = RecordPage(
                     upload.file_name,
-                    tx.ids.text(ID, upload.id),
+                    tx.ids.encode(ID, upload.id),
                     upload.status,
                     f"{imports.path}/upload",
                     imports.title,
@@ -212,9 +212,9 @@ def _problems(visitor: SignedInRequest, imports: _Imports, typed: dict[str, str]
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):
         found["file"] = f"The file is too large. The limit is {_MEGABYTES} MB. For larger files, use the command line."
-    elif received is None or received.uploaded is None:
+    elif received is None or received.uploaded_file is None:
         found["file"] = "Choose a file."
-    elif not _file_name(received.uploaded):
+    elif not _file_name(received.uploaded_file):
         found["file"] = "The file must have a name."
     return found
 
@@ -255,5 +255,5 @@ async def _notices(tx: Tx, upload: ImportUpload) -> list[str]:
 async def _rows_read(tx: Tx, upload: ImportUpload) -> str:
     if upload.kind == "watchlist":
         return ""
-    ages: dict[str, Any] = {one.source: one.reading for one in await registers.list_source_ages(tx)}
+    ages: dict[str, Any] = {one.source: one.reading for one in await registers.list_source_freshness(tx)}
     return f": {ages[upload.source]:,} rows read" if ages.get(upload.source) is not None else ""

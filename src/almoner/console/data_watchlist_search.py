@@ -99,9 +99,9 @@ class WatchlistSearchPage:
         """The screened subject of a review case. Raises NotFound."""
         ids = self._context.db.deployment.ids
         async with self._context.db.read() as tx:
-            if (subject := ids.parse("screeningsubject", case)) is not None:
+            if (subject := ids.decode("screeningsubject", case)) is not None:
                 found = await screenings.find_subject_by_id(tx, subject)
-            elif (agent := ids.parse("agentverification", case)) is not None:
+            elif (agent := ids.decode("agentverification", case)) is not None:
                 found = await screenings.find_screened_subject(tx, "agent_verification", agent)
             else:
                 found = None

@@ -8,8 +8,8 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from almoner.console.readings import Reading, read_text
-from almoner.kit.scripts import scripts_in_text
+from almoner.console.readings import Romanisation, romanise_text
+from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.validation.decisions.reviews.domain import ValueComparison
 
 _LONGEST: Final = 2000
@@ -32,19 +32,19 @@ class ComparisonRow:
     listed: Sequence[Markup]
     more: int
     agrees: bool
-    reading: Reading | None
-    listed_reading: Reading | None
+    reading: Romanisation | None
+    listed_reading: Romanisation | None
     letters: Sequence[str]
 
 
-def build_comparison_rows(compared: Sequence[ValueComparison], country: str | None = None) -> list[ComparisonRow]:
+def build_comparison_rows(comparisons: Sequence[ValueComparison], country: str | None = None) -> list[ComparisonRow]:
     """Build the rows for compared values. ``country``: of the record, if no compared value says it."""
-    named = next((one for one in compared if one.label in _COUNTRY_LABELS), None)
+    named = next((one for one in comparisons if one.label in _COUNTRY_LABELS), None)
     countries = ({country} if country else set(), {country} if country else set())
     if named is not None:
         countries = set((named.stated or "").split()), set(" ".join(named.listed).split())
-    texts = [one.stated for one in compared if one.stated], [text for one in compared for text in one.listed]
-    return [_build_row(one, countries, texts) for one in compared]
+    texts = [one.stated for one in comparisons if one.stated], [text for one in comparisons for text in one.listed]
+    return [_build_row(one, countries, texts) for one in comparisons]
 
 
 def _build_row(
@@ -62,8 +62,8 @@ def _build_row(
         [others, *(escape(one) for one in nearest[1:_MOST_LISTED])] if nearest else [],
         max(0, len(nearest) - _MOST_LISTED),
         agrees,
-        read_text(stated, countries[0], texts[0]),
-        read_text(best, countries[1], texts[1]),
+        romanise_text(stated, countries[0], texts[0]),
+        romanise_text(best, countries[1], texts[1]),
         describe_suspicious_characters(stated),
     )
 
@@ -75,7 +75,7 @@ def describe_suspicious_characters(text: str) -> list[str]:
     for letter in text:
         if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn"):
             hidden.append(letter)
-        elif found := scripts_in_text(letter):
+        elif found := unicode_scripts_in_text(letter):
             by_script.setdefault(next(iter(found)), []).append(letter)
     usual = max(by_script, key=lambda script: len(by_script[script]), default="")
     odd = [letter for script, letters in by_script.items() if script != usual for letter in letters]

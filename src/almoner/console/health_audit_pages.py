@@ -54,9 +54,9 @@ class AuditPages:
             ],
             self._load,
             filters=[
-                Filter("of", named="Partner, or deployment"),
-                Filter("who", named="Who (ID)"),
-                Filter("action", named="Code of the action"),
+                Filter("of", label_member="Partner, or deployment"),
+                Filter("who", label_member="Who (ID)"),
+                Filter("action", label_member="Code of the action"),
             ],
             order="newest first",
             actions=[(f"{CHAINS}/deployment", "Verify the chain")],

@@ -47,7 +47,7 @@ class UndeliveredEmailPages:
                 Column("Reason"),
             ],
             self._load,
-            filters=[Filter("answer", "choice", tuple(_ANSWERS), named="Answer")],
+            filters=[Filter("answer", "choice", tuple(_ANSWERS), label_member="Answer")],
             order="newest first",
         )
         return [

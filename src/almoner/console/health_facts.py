@@ -17,7 +17,7 @@ from almoner.platform.jobs.dead_jobs import JobKindStatus
 from almoner.platform.jobs.processes import LiveProcess
 from almoner.platform.observability import backups, selfcheck
 from almoner.platform.observability.backups import BackupReport
-from almoner.platform.observability.selfcheck import CheckRecord
+from almoner.platform.observability.selfcheck import StoredCheckResult
 from almoner.webhooks.subscriptions import service as subscriptions
 
 EXPIRY_NOTICE: Final = timedelta(days=30)
@@ -32,7 +32,7 @@ HealthState = Literal["healthy", "attention", "failing"]
 
 
 @dataclass(frozen=True, slots=True)
-class HealthLine:
+class HealthCheckResult:
     """A line of the health overview.
 
     ``advice``: how to fix the problem. ``path``: a page with details, below ``/operator``.
@@ -57,7 +57,7 @@ class ExpiringCredential:
     expires_at: datetime
 
 
-async def load_health_lines(tx: Tx) -> list[HealthLine]:
+async def load_health_check_results(tx: Tx) -> list[HealthCheckResult]:
     """Load all lines of the health overview. A likely cause comes before its effects."""
     live = await processes.list_processes(tx)
     return [
@@ -68,22 +68,22 @@ async def load_health_lines(tx: Tx) -> list[HealthLine]:
         await _receiver_line(tx),
         await _email_line(tx),
         await _audit_line(tx),
-        _selfcheck_line(await selfcheck.list_check_records(tx), tx.now),
+        _selfcheck_line(await selfcheck.list_stored_check_results(tx), tx.now),
         *([] if tx.deployment.sandbox else _backup_lines(await backups.list_backups(tx), tx.real_now)),
         _expiry_line(await list_expiring_credentials(tx)),
     ]
 
 
-def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[HealthLine]:
+def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[HealthCheckResult]:
     alive = [one for one in live if one.is_alive(real_now)]
     servers = sum(one.role != "worker" for one in alive)
     workers = sum(one.role != "server" for one in alive)
     found = f"{_counted(servers, 'server')} and {_counted(workers, 'worker')} are running"
     path = "/health/processes"
     lines = [
-        HealthLine("Processes", "healthy", found, path=path)
+        HealthCheckResult("Processes", "healthy", found, path=path)
         if servers and workers
-        else HealthLine(
+        else HealthCheckResult(
             "Processes",
             "failing",
             found,
@@ -94,12 +94,14 @@ def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[Heal
     if len(versions := sorted({one.version for one in alive})) > 1:
         advice = "Finish the upgrade. See docs/runbooks/upgrade.md."
         lines.append(
-            HealthLine("Versions", "attention", f"Different versions are running: {', '.join(versions)}", advice, path)
+            HealthCheckResult(
+                "Versions", "attention", f"Different versions are running: {', '.join(versions)}", advice, path
+            )
         )
     return lines
 
 
-def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
+def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthCheckResult]:
     """The results of the workers' latest checks of external services.
 
     A problem that several workers report is listed once.
@@ -109,14 +111,14 @@ def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
     path = "/health/processes"
     if wrong:
         return [
-            HealthLine(
+            HealthCheckResult(
                 one.name.capitalize(), "failing" if one.status == "failed" else "attention", one.found, one.advice, path
             )
             for one in wrong
         ]
     if not seen:
         return [
-            HealthLine(
+            HealthCheckResult(
                 "Connections",
                 "attention",
                 "No background worker has checked the connections yet",
@@ -124,31 +126,31 @@ def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
                 path,
             )
         ]
-    return [HealthLine("Connections", "healthy", f"{_counted(len(seen), 'check')} passed", path=path)]
+    return [HealthCheckResult("Connections", "healthy", f"{_counted(len(seen), 'check')} passed", path=path)]
 
 
-async def _event_line(tx: Tx) -> HealthLine:
+async def _event_line(tx: Tx) -> HealthCheckResult:
     lag = await dispatcher.dispatch_lag_seconds(tx)
     if lag <= _MAX_EVENT_LAG:
-        return HealthLine(
+        return HealthCheckResult(
             "Events",
             "healthy",
             f"The oldest undispatched event has been waiting for {lag:.0f} s",
             path="/health/queues",
         )
     found = f"The oldest undispatched event has been waiting for {lag:.0f} s"
-    return HealthLine("Events", "failing", found, "See docs/runbooks/stuck-queue.md.", "/health/queues")
+    return HealthCheckResult("Events", "failing", found, "See docs/runbooks/stuck-queue.md.", "/health/queues")
 
 
-def _queue_lines(kinds: Sequence[JobKindStatus], now: datetime) -> list[HealthLine]:
+def _queue_lines(kinds: Sequence[JobKindStatus], now: datetime) -> list[HealthCheckResult]:
     due, running, dead = (sum(getattr(one, name) for one in kinds) for name in ("due", "running", "dead"))
     oldest = min((one.oldest_due_at for one in kinds if one.oldest_due_at), default=now)
     found = f"{_counted(due, 'job')} due, {running:,} running"
     late = now - oldest
     lines = [
-        HealthLine("Queue", "healthy", found, path="/health/queues")
+        HealthCheckResult("Queue", "healthy", found, path="/health/queues")
         if late <= _MAX_WAIT
-        else HealthLine(
+        else HealthCheckResult(
             "Queue",
             "attention",
             f"{found}; the oldest is {late.total_seconds() / 60:.0f} minutes late",
@@ -158,17 +160,17 @@ def _queue_lines(kinds: Sequence[JobKindStatus], now: datetime) -> list[HealthLi
     ]
     if dead:
         advice = "Find out why each job failed. Fix the cause and retry the job, or drop the job."
-        lines.append(HealthLine("Jobs", "attention", f"{_counted(dead, 'failed job')}", advice, "/health/jobs"))
+        lines.append(HealthCheckResult("Jobs", "attention", f"{_counted(dead, 'failed job')}", advice, "/health/jobs"))
     return lines
 
 
-async def _receiver_line(tx: Tx) -> HealthLine:
+async def _receiver_line(tx: Tx) -> HealthCheckResult:
     failing, suspended = await subscriptions.count_unhealthy_receivers(tx)
     path = "/health/receivers"
     if not failing and not suspended:
-        return HealthLine("Webhook receivers", "healthy", "All webhook endpoints are working", path=path)
+        return HealthCheckResult("Webhook receivers", "healthy", "All webhook endpoints are working", path=path)
     found = f"{failing:,} failing, {suspended:,} suspended"
-    return HealthLine(
+    return HealthCheckResult(
         "Webhook receivers",
         "attention",
         found,
@@ -177,22 +179,24 @@ async def _receiver_line(tx: Tx) -> HealthLine:
     )
 
 
-async def _email_line(tx: Tx) -> HealthLine:
+async def _email_line(tx: Tx) -> HealthCheckResult:
     count = await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
     path = "/health/emails"
     if not count:
-        return HealthLine("Emails", "healthy", "All emails were delivered", path=path)
+        return HealthCheckResult("Emails", "healthy", "All emails were delivered", path=path)
     counted = f"More than {MOST_COUNTED:,} emails" if count > MOST_COUNTED else _counted(count, "email")
     advice = "Correct the addresses or fix the mail server, and then resend the emails."
-    return HealthLine("Emails", "attention", f"{counted} could not be delivered", advice, path)
+    return HealthCheckResult("Emails", "attention", f"{counted} could not be delivered", advice, path)
 
 
-async def _audit_line(tx: Tx) -> HealthLine:
+async def _audit_line(tx: Tx) -> HealthCheckResult:
     lag = await audit_chain.chain_lag_seconds(tx)
     if lag <= _MAX_AUDIT_LAG:
-        return HealthLine("Audit log", "healthy", "The hash chain contains all audit log entries", path="/audit-log")
+        return HealthCheckResult(
+            "Audit log", "healthy", "The hash chain contains all audit log entries", path="/audit-log"
+        )
     found = f"The oldest audit log entry that is missing from the hash chain is {lag:.0f} s old"
-    return HealthLine(
+    return HealthCheckResult(
         "Audit log",
         "failing",
         found,
@@ -201,34 +205,34 @@ async def _audit_line(tx: Tx) -> HealthLine:
     )
 
 
-def _selfcheck_line(records: Sequence[CheckRecord], now: datetime) -> HealthLine:
+def _selfcheck_line(records: Sequence[StoredCheckResult], now: datetime) -> HealthCheckResult:
     name, path = "Self-check", "/health/findings"
     if not records:
-        return HealthLine(name, "attention", "The self-check has not run yet", "Run the self-check now.", path)
+        return HealthCheckResult(name, "attention", "The self-check has not run yet", "Run the self-check now.", path)
     checked_at = max(one.checked_at for one in records)
     broken = sum(one.found > 0 for one in records)
     found = f"{broken:,} of {len(records):,} checks found problems" if broken else f"{len(records):,} checks passed"
     if broken:
-        return HealthLine(name, "failing", found, "Open the self-check to see how to fix each problem.", path)
+        return HealthCheckResult(name, "failing", found, "Open the self-check to see how to fix each problem.", path)
     if now - checked_at > _SELFCHECK_AGE:
-        return HealthLine(
+        return HealthCheckResult(
             name,
             "attention",
             f"The self-check last ran on {checked_at:%Y-%m-%d}",
             "Check that a worker is running.",
             path,
         )
-    return HealthLine(name, "healthy", found, path=path)
+    return HealthCheckResult(name, "healthy", found, path=path)
 
 
-def _backup_lines(reports: Sequence[BackupReport], real_now: datetime) -> list[HealthLine]:
+def _backup_lines(reports: Sequence[BackupReport], real_now: datetime) -> list[HealthCheckResult]:
     lines = []
     for one in reports:
         name = f"Backup of the {one.part}"
         seen = f"Last seen {one.finished_at:%Y-%m-%d %H:%M} UTC" if one.finished_at else "Never reported"
         recent = one.is_recent(real_now)
         advice = "" if recent else "Run the backup. See docs/runbooks/backup.md."
-        lines.append(HealthLine(name, "healthy" if recent else "attention", seen, advice, "/health/processes"))
+        lines.append(HealthCheckResult(name, "healthy" if recent else "attention", seen, advice, "/health/processes"))
     return lines
 
 
@@ -237,7 +241,7 @@ async def list_expiring_credentials(tx: Tx) -> list[ExpiringCredential]:
     until = tx.real_now + EXPIRY_NOTICE
     found = [
         ExpiringCredential(
-            f"API key {one.name} (...{one.hint})", tx.ids.text("partner", one.partner_id), one.expires_at
+            f"API key {one.name} (...{one.hint})", tx.ids.encode("partner", one.partner_id), one.expires_at
         )
         for one in await keys.list_expiring(tx, tx.real_now, until)
         if one.expires_at is not None
@@ -253,12 +257,14 @@ async def list_expiring_credentials(tx: Tx) -> list[ExpiringCredential]:
     return sorted(found, key=lambda one: one.expires_at)
 
 
-def _expiry_line(expiries: Sequence[ExpiringCredential]) -> HealthLine:
+def _expiry_line(expiries: Sequence[ExpiringCredential]) -> HealthCheckResult:
     name, path = "Keys and tokens", "/health/processes"
     if not expiries:
-        return HealthLine(name, "healthy", f"No key or token expires within {EXPIRY_NOTICE.days} days", path=path)
+        return HealthCheckResult(
+            name, "healthy", f"No key or token expires within {EXPIRY_NOTICE.days} days", path=path
+        )
     found = f"{len(expiries):,} expire within {EXPIRY_NOTICE.days} days, the first on {expiries[0].expires_at:%Y-%m-%d}"
-    return HealthLine(name, "attention", found, "Rotate keys and tokens before they expire.", path)
+    return HealthCheckResult(name, "attention", found, "Rotate keys and tokens before they expire.", path)
 
 
 def _counted(number: int, noun: str) -> str:

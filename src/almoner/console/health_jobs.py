@@ -39,7 +39,7 @@ class FailedJobPages:
             EVERYBODY,
             [Column("Job"), Column("Kind"), Column("Failed", "moment"), Column("Failures"), Column("Error")],
             self._load,
-            filters=[Filter("kind", named="Kind")],
+            filters=[Filter("kind", label_member="Kind")],
             order="newest first",
             actions=[(f"{PATH}/retry", "Retry all jobs of one kind")],
         )

@@ -12,7 +12,7 @@ from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.health_audit_pages import AuditPages
 from almoner.console.health_emails import UndeliveredEmailPages
-from almoner.console.health_facts import list_expiring_credentials, load_health_lines
+from almoner.console.health_facts import list_expiring_credentials, load_health_check_results
 from almoner.console.health_incidents import IncidentPages
 from almoner.console.health_jobs import FailedJobPages
 from almoner.console.health_periodic import PeriodicJobPages
@@ -44,7 +44,7 @@ async def _count_receivers(tx: Tx) -> int:
 
 
 async def _count_findings(tx: Tx) -> int:
-    return sum(one.found > 0 for one in await selfcheck.list_check_records(tx))
+    return sum(one.found > 0 for one in await selfcheck.list_stored_check_results(tx))
 
 
 _COUNTS: Final[dict[str, Callable[[Tx], Awaitable[int]]]] = {
@@ -102,7 +102,7 @@ class _HealthPages:
     async def overview(self, visitor: SignedInRequest) -> Response:
         """Show the health overview: one line for each part of the service, with failing parts first."""
         async with self._context.db.read() as tx:
-            lines = await load_health_lines(tx)
+            lines = await load_health_check_results(tx)
         order = ("failing", "attention", "healthy")
         return await self._context.render_console_page(
             visitor, "health_overview.html", lines=sorted(lines, key=lambda one: order.index(one.state))
@@ -118,7 +118,7 @@ class _HealthPages:
     async def findings(self, visitor: SignedInRequest) -> Response:
         """Show the results of the last self-check, and how to fix any problems."""
         async with self._context.db.read() as tx:
-            records = await selfcheck.list_check_records(tx)
+            records = await selfcheck.list_stored_check_results(tx)
         checked_at = max((one.checked_at for one in records), default=None)
         return await self._context.render_console_page(
             visitor,

@@ -45,7 +45,7 @@ class WebhookReceiverPages:
                 Column("Oldest delivery waiting", "moment"),
             ],
             self._load,
-            filters=[Filter("status", "choice", tuple(_STATUSES), named="Status")],
+            filters=[Filter("status", "choice", tuple(_STATUSES), label_member="Status")],
             order="oldest subscription first",
         )
         page = self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"])

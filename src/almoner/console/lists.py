@@ -115,9 +115,9 @@ class ConsoleList:
         return self.choice_words.get(value) or humanise_field_name(value)
 
 
-def done_message_lookup(message_by_done_value: Mapping[str, str]) -> Callable[[SignedInRequest], str]:
-    """Choose the message above a list by the value of ``message_by_done_value`` in its URL, which an action sets."""
-    return lambda visitor: message_by_done_value.get(visitor.query.get("done", ""), "")
+def build_success_message_lookup(messages_by_done_value: Mapping[str, str]) -> Callable[[SignedInRequest], str]:
+    """Choose the message above a list by the value of ``messages_by_done_value`` in its URL, which an action sets."""
+    return lambda visitor: messages_by_done_value.get(visitor.query.get("done", ""), "")
 
 
 def encode_time_cursor(at: datetime, record_id: UUID) -> str:
@@ -218,7 +218,7 @@ class ListRouteBuilder:
     def _caption(self, visitor: SignedInRequest, order: str, page: ListPage) -> str:
         if page.total is None:
             return order.capitalize()
-        counted = self._context.texts(visitor).number(page.total)
+        counted = self._context.texts(visitor).number_text(page.total)
         return f"{'More than ' if page.more else ''}{counted}, {order}"
 
     async def _lines(self, visitor: SignedInRequest, declared: ConsoleList) -> AsyncIterator[bytes]:
@@ -280,7 +280,7 @@ def _cell(shown: Column, value: object, texts: PageTexts) -> Cell:
         case datetime():
             return Cell(shown, value.isoformat())
         case int() if not isinstance(value, bool):
-            return Cell(shown, texts.number(value))
+            return Cell(shown, texts.number_text(value))
         case _:
             return Cell(shown, value)
 

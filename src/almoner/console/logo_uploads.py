@@ -29,7 +29,7 @@ async def handle_logo_upload(
     accepted.
     """
     problems: dict[str, str] = {}
-    uploaded = visitor.upload.uploaded if visitor.upload else None
+    uploaded = visitor.upload.uploaded_file if visitor.upload else None
     if visitor.form and uploaded is None:
         problems = {"file": "Choose an image of at most 5 MB."}
     elif visitor.form and uploaded is not None:

@@ -79,7 +79,7 @@ async def _facts(tx: Tx, one: Disbursement) -> Sequence[LabelledValue]:
     partner = (await partners.find_names(tx, [one.partner_id]))[one.partner_id]
     return [
         LabelledValue("Nonprofit", names.get(one.organisation_id)),
-        LabelledValue("Nonprofit ID", tx.ids.text("organisation", one.organisation_id)),
+        LabelledValue("Nonprofit ID", tx.ids.encode("organisation", one.organisation_id)),
         LabelledValue("Partner", partner),
         amount_fact("Amount", one.money),
         LabelledValue("Donations", f"{one.donations:,}"),
@@ -112,7 +112,7 @@ def _returnable(one: Disbursement) -> str:
 
 async def _mark_returned(tx: Tx, officer: ActingOperator, one: Disbursement, entered_values: Mapping[str, str]) -> None:
     returned = await disbursements.mark_returned(tx, one.id, entered_values["reason"], recorded_by=officer.id)
-    await officer.record_audit_entry(tx, returned.partner_id, "disbursement.returned", tx.ids.text(_TYPE, one.id))
+    await officer.record_audit_entry(tx, returned.partner_id, "disbursement.returned", tx.ids.encode(_TYPE, one.id))
 
 
 class DisbursementPages:
@@ -201,10 +201,12 @@ class DisbursementPages:
             ),
             load=self._load,
             filters=(
-                Filter("status", "choice", _STATUSES, named="Status"),
-                Filter("waiting", "choice", tuple(one.value for one in WaitingReason), named="Reason for waiting"),
-                Filter("nonprofit", named="Nonprofit ID"),
-                Filter("partner", named="Partner ID"),
+                Filter("status", "choice", _STATUSES, label_member="Status"),
+                Filter(
+                    "waiting", "choice", tuple(one.value for one in WaitingReason), label_member="Reason for waiting"
+                ),
+                Filter("nonprofit", label_member="Nonprofit ID"),
+                Filter("partner", label_member="Partner ID"),
             ),
             views=(
                 ("On hold", {"status": "PENDING", "waiting": WaitingReason.ON_HOLD.value}),
@@ -258,20 +260,20 @@ class DisbursementPages:
             _waiting_reason(one),
             one.created_at,
         )
-        return ListRow(self._kind.page_path(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.text(_TYPE, one.id)))
+        return ListRow(self._kind.page_path(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.encode(_TYPE, one.id)))
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show a disbursement, with its payment file and the first of its donations."""
         async with self._context.db.read() as tx:
             one = await self._kind.get_from_url(self._context, tx, visitor)
-            file_id = await payment_files.file_of_disbursement(tx, one.id)
+            file_id = await payment_files.file_id_of_disbursement(tx, one.id)
             found = await donations.donations_of_disbursement(tx, one.id, None, _SHOWN + 1)
             here = self._kind.page_path(tx, one)
             actions = self._kind.available_actions(tx, one)
             downloads = [(f"{here}/remittance", "Remittance statement (PDF)")] if one.status in ("SENT", "PAID") else []
             facts = list(await _facts(tx, one))
             if file_id is not None:
-                name = tx.ids.text("bankfile", file_id)
+                name = tx.ids.encode("bankfile", file_id)
                 facts.append(LabelledValue("Payment file", name, "link", f"{visitor.place.home}/payment-files/{name}"))
             table = RecordTable(
                 "Donations",
@@ -282,7 +284,15 @@ class DisbursementPages:
                     Column("Paid out", "amount"),
                 ),
                 [
-                    ListRow("", (tx.ids.text("donation", gift.id), gift.created_at, gift.money, gift.owed_amount))
+                    ListRow(
+                        "",
+                        (
+                            tx.ids.encode("donation", gift.id),
+                            gift.created_at,
+                            gift.money,
+                            gift.net_amount_for_nonprofit,
+                        ),
+                    )
                     for gift in found[:_SHOWN]
                 ],
                 "No donations.",
@@ -290,7 +300,7 @@ class DisbursementPages:
             )
             page = RecordPage(
                 title=f"Disbursement of {format_amount(one.money)}",
-                id=tx.ids.text(_TYPE, one.id),
+                id=tx.ids.encode(_TYPE, one.id),
                 status=one.status,
                 back=_PATH,
                 back_words="Disbursements",
@@ -300,7 +310,7 @@ class DisbursementPages:
                 tables=[table],
                 downloads=downloads,
             )
-        return await show_record(self._context, visitor, page, self._kind.done_message(visitor))
+        return await show_record(self._context, visitor, page, self._kind.success_message(visitor))
 
     async def _about_confirmation(self, tx: Tx, one: Disbursement) -> Sequence[str]:
         needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
@@ -327,7 +337,7 @@ class DisbursementPages:
     ) -> str | None:
         needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
         name, note, alone = (
-            tx.ids.text(_TYPE, one.id),
+            tx.ids.encode(_TYPE, one.id),
             entered_values["note"] or None,
             needed.single_approval_limit_minor,
         )
@@ -362,7 +372,9 @@ class DisbursementPages:
             rules=self._context.services.rules,
         )
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
-        await officer.record_audit_entry(tx, of, "disbursements.held", tx.ids.text("organisation", one.organisation_id))
+        await officer.record_audit_entry(
+            tx, of, "disbursements.held", tx.ids.encode("organisation", one.organisation_id)
+        )
 
     async def _about_remittance(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         one = await self._kind.get_from_url(self._context, tx, visitor)
@@ -406,7 +418,7 @@ class DisbursementPages:
         async with self._context.db.read() as tx:
             waiting, ready = (
                 await disbursements.waiting_reasons_with_count_and_oldest(tx),
-                await disbursements.ready_totals(tx),
+                await disbursements.ready_counts_and_totals(tx),
             )
         ran: DisbursementRunResult | None = None
         if visitor.form:

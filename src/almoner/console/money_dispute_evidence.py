@@ -60,7 +60,7 @@ _STATUS_WORDS: Final = {
 }
 
 
-def evidence_result_message(visitor: SignedInRequest) -> str:
+def evidence_success_message(visitor: SignedInRequest) -> str:
     """The message about the last action on the evidence."""
     return _DONE.get(visitor.query.get("evidence", ""), "")
 
@@ -70,7 +70,7 @@ def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple
 
     Evidence that was never submitted can still be removed after the deadline.
     """
-    here = f"{_PATH}/{tx.ids.text(_TYPE, dispute.id)}/evidence"
+    here = f"{_PATH}/{tx.ids.encode(_TYPE, dispute.id)}/evidence"
     is_open, is_kept = (
         not evidence_service.edit_blocked_reason(tx, dispute, evidence),
         bool(evidence_service.removal_blocked_reason(evidence)),
@@ -101,7 +101,7 @@ def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[LabelledValue]:
 
 def evidence_table(tx: Tx, evidence: Evidence, names: Mapping[str, str]) -> RecordTable:
     """A table of the files of the evidence. ``names``: the display names of operators, by ID."""
-    dispute = tx.ids.text(_TYPE, evidence.id)
+    dispute = tx.ids.encode(_TYPE, evidence.id)
     columns = (Column("File"), Column("Kind"), Column("Size"), Column("Uploaded by"), Column("Uploaded", "moment"))
     rows = [
         ListRow(
@@ -174,7 +174,7 @@ class EvidencePages:
     async def _record(self, tx: Tx, visitor: SignedInRequest, dispute: Dispute, action: str, **details: str) -> str:
         """Record the action in the audit log; returns the operator's ID."""
         officer = ActingOperator(self._context, visitor)
-        await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, dispute.id), **details)
+        await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, dispute.id), **details)
         return officer.id
 
     async def _page(
@@ -195,7 +195,7 @@ class EvidencePages:
             else [timestamp_fact("Evidence due", dispute.evidence_due_at)]
         )
         if shows_all:
-            home, name = visitor.place.home, tx.ids.text(_TYPE, dispute.id)
+            home, name = visitor.place.home, tx.ids.encode(_TYPE, dispute.id)
             facts += [
                 LabelledValue(_KIND_WORDS[one.kind], one.file_name, href=home + _file_path(name, one.kind))
                 for one in evidence.files
@@ -319,7 +319,7 @@ class EvidencePages:
         if visitor.form and not closed:
             kind = next((one for one in EVIDENCE_KINDS if one == visitor.form_value("kind")), None)
             problems = _upload_problems(visitor, kind)
-            uploaded = visitor.upload.uploaded if visitor.upload else None
+            uploaded = visitor.upload.uploaded_file if visitor.upload else None
             if not problems and kind is not None and uploaded is not None:
                 try:
                     await self._add_file(visitor, dispute, kind, uploaded)
@@ -344,7 +344,7 @@ class EvidencePages:
     ) -> None:
         """Scan, check and store the file. Raises FiletypeNotSupported or DisputeError."""
         async with self._context.db.read() as tx:
-            await evidence_service.ensure_file_addable(tx, dispute.id, kind)
+            await evidence_service.ensure_can_add_file(tx, dispute.id, kind)
         await self._scan(uploaded)
         async with self._context.services.intake.receive_file(None, uploaded, _FILE) as stored:
             assert isinstance(stored, StoredFile), "it is declared as stored"
@@ -379,7 +379,7 @@ def _upload_problems(visitor: SignedInRequest, kind: DisputeEvidenceKind | None)
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):
         found["file"] = "The file is too large. The limit is 25 MB."
-    elif received is None or received.uploaded is None:
+    elif received is None or received.uploaded_file is None:
         found["file"] = "Choose a file."
     return found
 

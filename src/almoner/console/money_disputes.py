@@ -16,7 +16,7 @@ from almoner.console.money_dispute_evidence import (
     EvidencePages,
     evidence_actions,
     evidence_facts,
-    evidence_result_message,
+    evidence_success_message,
     evidence_table,
 )
 from almoner.console.money_records import (
@@ -54,7 +54,7 @@ _PATH: Final = "/disputes"
 
 
 def _subject(tx: Tx, dispute: Dispute) -> str | None:
-    return tx.ids.text_or_none("donation", dispute.donation_id) or tx.ids.text_or_none(
+    return tx.ids.encode_or_none("donation", dispute.donation_id) or tx.ids.encode_or_none(
         "heldpayment", dispute.unallocated_payment_id
     )
 
@@ -65,8 +65,8 @@ async def _facts(tx: Tx, dispute: Dispute) -> Sequence[LabelledValue]:
         LabelledValue("Reason", humanise_field_name(dispute.reason) if dispute.reason else None),
         LabelledValue("Donation or payment", _subject(tx, dispute)),
         LabelledValue("Provider", dispute.provider),
-        LabelledValue("Payment ID at the provider", dispute.provider_payment),
-        LabelledValue("Dispute ID at the provider", dispute.provider_dispute),
+        LabelledValue("Payment ID at the provider", dispute.provider_payment_id),
+        LabelledValue("Dispute ID at the provider", dispute.provider_dispute_id),
         timestamp_fact("Opened", dispute.opened_at),
     ]
     if dispute.loss:
@@ -81,8 +81,8 @@ def _open(dispute: Dispute) -> str:
 
 
 async def _refresh(tx: Tx, officer: ActingOperator, dispute: Dispute, _entered_values: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.refreshed", tx.ids.text(_TYPE, dispute.id))
-    await disputes.enqueue_refresh(tx, dispute.provider_payment)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.refreshed", tx.ids.encode(_TYPE, dispute.id))
+    await disputes.enqueue_refresh(tx, dispute.provider_payment_id)
 
 
 _REFRESH: Final = RecordAction(
@@ -102,7 +102,7 @@ _REFRESH: Final = RecordAction(
 
 def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
     async def end(tx: Tx, officer: ActingOperator, dispute: Dispute, outcome: Outcome, note: str) -> None:
-        await officer.record_audit_entry(tx, DEPLOYMENT, f"dispute.{outcome}", tx.ids.text(_TYPE, dispute.id))
+        await officer.record_audit_entry(tx, DEPLOYMENT, f"dispute.{outcome}", tx.ids.encode(_TYPE, dispute.id))
         try:
             await disputes.record_outcome(tx, dispute.id, DisputeOutcome(outcome, officer.id, note), rules)
         except ConcurrentChangeError:
@@ -180,7 +180,7 @@ class DisputePages:
                 Column("ID", "id"),
             ),
             load=self._load,
-            filters=(Filter("status", "choice", tuple(one.value for one in DisputeStatus), named="Status"),),
+            filters=(Filter("status", "choice", tuple(one.value for one in DisputeStatus), label_member="Status"),),
             views=(("Open", {"status": "open"}), ("Lost", {"status": "lost"}), ("All", {})),
             order="newest first",
             oldest_first=("status", "open"),
@@ -212,7 +212,7 @@ class DisputePages:
                             one.reason and humanise_field_name(one.reason),
                             one.evidence_due_at,
                             _subject(tx, one),
-                            tx.ids.text(_TYPE, one.id),
+                            tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
                 )
@@ -245,7 +245,7 @@ class DisputePages:
                 steps.append(TimelineStep("Outcome", "waiting", None, "the donor's bank has not decided yet"))
             page = RecordPage(
                 title="Dispute",
-                id=tx.ids.text(_TYPE, one.id),
+                id=tx.ids.encode(_TYPE, one.id),
                 status=one.status.value,
                 back=_PATH,
                 back_words="Disputes",
@@ -255,5 +255,5 @@ class DisputePages:
                 tables=[evidence_table(tx, evidence, names)] if evidence.files else [],
             )
         return await show_record(
-            self._context, visitor, page, evidence_result_message(visitor) or self._kind.done_message(visitor)
+            self._context, visitor, page, evidence_success_message(visitor) or self._kind.success_message(visitor)
         )

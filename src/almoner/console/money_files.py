@@ -22,15 +22,15 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     amount_fact,
+    build_decider_name_lookup,
     build_list_page,
-    decider_name_lookup,
     find_organisation_names,
     fixed_explanation,
     parse_cursor,
     parse_filter_choice,
     show_record,
 )
-from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
+from almoner.console.money_uploads import BANK_FILE, upload_problem_message, uploaded_bytes
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile, PaymentFileError, PaymentFileStatus
@@ -64,7 +64,7 @@ async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
 
 async def _audit(tx: Tx, officer: ActingOperator, action: str, file: PaymentFile) -> None:
     facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
-    await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
+    await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, file.id), **facts)
 
 
 def _created(file: PaymentFile) -> str:
@@ -72,7 +72,7 @@ def _created(file: PaymentFile) -> str:
 
 
 async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
-    by = await decider_name_lookup(tx, [file.created_by])
+    by = await build_decider_name_lookup(tx, [file.created_by])
     who = f"{by(file.created_by)} created the file."
     two = "Because of the amount, a different person must release this file."
     return [
@@ -170,7 +170,7 @@ class PaymentFilePages:
                 Column("ID", "id"),
             ),
             load=self._load,
-            filters=(Filter("status", "choice", _STATUSES, named="Status"),),
+            filters=(Filter("status", "choice", _STATUSES, label_member="Status"),),
             views=(("To release", {"status": "created"}), ("Released", {"status": "released"}), ("All", {})),
             actions=(
                 (f"{_PATH}/new", "Create payment file"),
@@ -205,7 +205,9 @@ class PaymentFilePages:
         async with self._context.db.read() as tx:
             found = await payment_files.list_for_operators(tx, status, after, query.limit + 1)
             total = await payment_files.count_for_operators(tx, status, MOST_COUNTED)
-            by = await decider_name_lookup(tx, [who for one in found for who in (one.created_by, one.released_by)])
+            by = await build_decider_name_lookup(
+                tx, [who for one in found for who in (one.created_by, one.released_by)]
+            )
             rows = [
                 (
                     one.id,
@@ -219,7 +221,7 @@ class PaymentFilePages:
                             by(one.created_by),
                             one.created_at,
                             by(one.released_by),
-                            tx.ids.text(_TYPE, one.id),
+                            tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
                 )
@@ -233,7 +235,7 @@ class PaymentFilePages:
             file, me = await _KIND.get_from_url(self._context, tx, visitor), self._context.operator_id(visitor)
             page = RecordPage(
                 title=f"Payment file of {format_amount(file.total)}",
-                id=tx.ids.text(_TYPE, file.id),
+                id=tx.ids.encode(_TYPE, file.id),
                 status=file.status,
                 back=_PATH,
                 back_words="Payment files",
@@ -241,17 +243,17 @@ class PaymentFilePages:
                 steps=await self._steps(tx, file),
                 actions=_KIND.available_actions(tx, file, me),
                 tables=[await self._payments(tx, file), await self._changed(tx, file)],
-                notices=await _KIND.reserved_for_others(tx, file, me),
+                notices=await _KIND.describe_actions_reserved_for_others(tx, file, me),
                 downloads=[(f"{_KIND.page_path(tx, file)}/download", "Download file")]
                 if file.status == "released"
                 else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.done_message(visitor) or _message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.success_message(visitor) or _message(visitor))
 
     async def _steps(self, tx: Tx, file: PaymentFile) -> list[TimelineStep]:
         reports = await payment_files.list_status_reports(tx, file.id)
         people = [file.created_by, file.released_by, file.withdrawn_by, *(one.recorded_by for one in reports)]
-        by = await decider_name_lookup(tx, people)
+        by = await build_decider_name_lookup(tx, people)
         steps = [TimelineStep("Created", "done", iso_timestamp(file.created_at), by(file.created_by) or "")]
         if file.status == "withdrawn":
             return [*steps, TimelineStep("Withdrawn", "done", None, f"{by(file.withdrawn_by)}: {file.note}")]
@@ -262,7 +264,7 @@ class PaymentFilePages:
         for one in reports:
             reasons = f"{one.paid:,} paid, {one.accepted:,} accepted, {one.rejected:,} rejected ({by(one.recorded_by)})"
             steps.append(TimelineStep("Bank's status report received", "done", iso_timestamp(one.recorded_at), reasons))
-        if left := await payment_files.count_unconfirmed(tx, file.id):
+        if left := await payment_files.count_unconfirmed_disbursements(tx, file.id):
             steps.append(TimelineStep("Paid", "waiting", None, f"{left:,} payments that the bank has not confirmed"))
         return steps
 
@@ -271,8 +273,8 @@ class PaymentFilePages:
         shown = transfers[:_SHOWN]
         rows = [
             ListRow(
-                f"/disbursements/{tx.ids.text('disbursement', payout)}",
-                (tx.ids.text("disbursement", payout), holder, money, masked, end_to_end),
+                f"/disbursements/{tx.ids.encode('disbursement', payout)}",
+                (tx.ids.encode("disbursement", payout), holder, money, masked, end_to_end),
             )
             for payout, end_to_end, _, masked, money, holder in shown
         ]
@@ -289,8 +291,8 @@ class PaymentFilePages:
     async def _changed(self, tx: Tx, file: PaymentFile) -> RecordTable:
         rows = [
             ListRow(
-                f"/payee-accounts/{tx.ids.text('payeeaccount', one.account_id)}",
-                (tx.ids.text("payeeaccount", one.account_id), one.name, one.text, one.sent),
+                f"/payee-accounts/{tx.ids.encode('payeeaccount', one.account_id)}",
+                (tx.ids.encode("payeeaccount", one.account_id), one.name, one.text, one.sent),
             )
             for one in await payment_files.transliterated_texts(tx, file.id)
         ]
@@ -352,10 +354,10 @@ class PaymentFilePages:
         created = await payment_files.create_file(tx, own, day, created_by=officer.id)
         if created.file is None:
             raise PaymentFileError(
-                await self._nothing(tx, entered_values["currency"], created.without_account, created.held)
+                await self._nothing(tx, entered_values["currency"], created.disbursements_without_account, created.held)
             )
         await _audit(tx, officer, "payment_file.created", created.file)
-        left = f"{len(created.without_account)}.{len(created.held)}"
+        left = f"{len(created.disbursements_without_account)}.{len(created.held)}"
         return f"{_KIND.page_path(tx, created.file)}?left={left}"
 
     async def _nothing(
@@ -389,7 +391,7 @@ class PaymentFilePages:
     async def _write(self, visitor: SignedInRequest) -> DownloadedFile:
         async with self._context.db.write() as tx:
             file = await _KIND.get_from_url(self._context, tx, visitor)
-            content = payment_files.released_content(tx, file)
+            content = payment_files.decrypt_released_content(tx, file)
             await _audit(tx, ActingOperator(self._context, visitor), "payment_file.downloaded", file)
         return DownloadedFile(f"{file.message_id}.xml", "application/xml", content)
 
@@ -404,11 +406,11 @@ class PaymentFilePages:
             async def record(tx: Tx, file: PaymentFile, counts: dict[BankOutcome, int]) -> None:
                 facts = {verdict.value: count for verdict, count in counts.items()}
                 await officer.record_audit_entry(
-                    tx, DEPLOYMENT, "payment_file.answered", tx.ids.text(_TYPE, file.id), **facts
+                    tx, DEPLOYMENT, "payment_file.answered", tx.ids.encode(_TYPE, file.id), **facts
                 )
 
             if (content := uploaded_bytes(visitor)) is None:
-                problems = {"file": upload_problem(visitor)}
+                problems = {"file": upload_problem_message(visitor)}
             else:
                 try:
                     reported = await payment_files_flows.import_status_report(
@@ -416,7 +418,7 @@ class PaymentFilePages:
                     )
                 except (PaymentFileError, DisbursementError) as error:
                     refused = str(error)
-        if reported is not None and not (reported.contradicted or reported.refused):
+        if reported is not None and not (reported.contradicted_disbursement_ids or reported.refused):
             name = self._context.format_id(_TYPE, reported.file.id)
             done = "answered" if reported.counts else "known"
             return redirect_to(f"{visitor.place.home}{_PATH}/{name}?done={done}")
@@ -428,6 +430,8 @@ class PaymentFilePages:
             problems=problems,
             refused=refused,
             reported=reported,
-            contradicted=[ids.text("disbursement", one) for one in reported.contradicted] if reported else [],
-            failed=[(ids.text("disbursement", one), why) for one, why in reported.refused] if reported else [],
+            contradicted=[ids.encode("disbursement", one) for one in reported.contradicted_disbursement_ids]
+            if reported
+            else [],
+            failed=[(ids.encode("disbursement", one), why) for one, why in reported.refused] if reported else [],
         )

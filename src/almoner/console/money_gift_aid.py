@@ -29,8 +29,8 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     amount_fact,
+    build_decider_name_lookup,
     build_list_page,
-    decider_name_lookup,
     find_organisation_names,
     fixed_explanation,
     parse_cursor,
@@ -71,12 +71,12 @@ async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[LabelledValue]:
     names = await find_organisation_names(tx, [(None, claim.organisation_id)])
     return [
         LabelledValue("Charity", names.get(claim.organisation_id)),
-        LabelledValue("Charity ID", tx.ids.text("organisation", claim.organisation_id)),
+        LabelledValue("Charity ID", tx.ids.encode("organisation", claim.organisation_id)),
         LabelledValue("Donations", f"{claim.donations:,} in {claim.lines:,} lines"),
         amount_fact("Total donated", _pounds(claim.minor)),
         amount_fact("Tax claimed", _pounds(claim.tax_minor)),
         amount_fact("Adjustment", _pounds(claim.adjustment_minor)),
-        amount_fact("Gift Aid due", _pounds(claim.due_minor)),
+        amount_fact("Gift Aid due", _pounds(claim.hmrc_payment_minor)),
         amount_fact("Paid", _pounds(claim.paid_minor)),
         timestamp_fact("Donations before", claim.cutoff_at),
         LabelledValue("HMRC's reference", claim.reference),
@@ -92,7 +92,7 @@ def _is(*statuses: ClaimStatus) -> Callable[[GiftAidClaim], str]:
 
 
 async def _audit(tx: Tx, officer: ActingOperator, action: str, claim: GiftAidClaim) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, f"gift_aid_claim.{action}", tx.ids.text(_TYPE, claim.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, f"gift_aid_claim.{action}", tx.ids.encode(_TYPE, claim.id))
 
 
 async def _submit(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entered_values: Mapping[str, str]) -> None:
@@ -119,7 +119,7 @@ async def _withdraw(tx: Tx, officer: ActingOperator, claim: GiftAidClaim, entere
 async def _about_payment(_tx: Tx, claim: GiftAidClaim) -> Sequence[str]:
     return [
         (
-            f"HMRC has paid the charity. {format_pounds(claim.due_minor)} is due. If HMRC paid a different "
+            f"HMRC has paid the charity. {format_pounds(claim.hmrc_payment_minor)} is due. If HMRC paid a different "
             "amount, give the reason."
         )
     ]
@@ -210,8 +210,8 @@ class GiftAidClaimPages:
             ),
             load=self._load,
             filters=(
-                Filter("status", "choice", _STATUSES, named="Status"),
-                Filter("charity", named="Charity ID"),
+                Filter("status", "choice", _STATUSES, label_member="Status"),
+                Filter("charity", label_member="Charity ID"),
             ),
             views=(("Drafts", {"status": "drafted"}), ("With HMRC", {"status": "submitted"}), ("All", {})),
             actions=((f"{_PATH}/draft", "Draft a claim"), (f"{_PATH}/adjustments", "Adjustments")),
@@ -232,7 +232,7 @@ class GiftAidClaimPages:
                 Column("Claim", "id"),
             ),
             load=self._load_adjustments,
-            filters=(Filter("charity", named="Charity ID"),),
+            filters=(Filter("charity", label_member="Charity ID"),),
             order="newest first",
         )
 
@@ -265,7 +265,7 @@ class GiftAidClaimPages:
                     ListRow(
                         _KIND.page_path(tx, one),
                         (
-                            _pounds(one.due_minor),
+                            _pounds(one.hmrc_payment_minor),
                             names.get(one.organisation_id),
                             one.status,
                             one.donations,
@@ -274,7 +274,7 @@ class GiftAidClaimPages:
                             _pounds(one.paid_minor),
                             one.drafted_at,
                             one.reference,
-                            tx.ids.text(_TYPE, one.id),
+                            tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
                 )
@@ -296,7 +296,7 @@ class GiftAidClaimPages:
         async with self._context.db.read() as tx:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
             over = await gift_aid_claims.overclaimed_donation_ids(tx, claim.id)
-            by = await decider_name_lookup(tx, [claim.drafted_by])
+            by = await build_decider_name_lookup(tx, [claim.drafted_by])
             steps = [TimelineStep("Drafted", "done", iso_timestamp(claim.drafted_at), by(claim.drafted_by) or "")]
             match claim.status:
                 case "drafted":
@@ -311,14 +311,14 @@ class GiftAidClaimPages:
             changed = RecordTable(
                 "Changes since the draft",
                 (Column("Donation", "id"),),
-                [ListRow("", (tx.ids.text("donation", one),)) for one in over[:_SHOWN]],
+                [ListRow("", (tx.ids.encode("donation", one),)) for one in over[:_SHOWN]],
                 "All donations in this claim can still be claimed.",
                 f"The first {_SHOWN} of {len(over):,} are shown." if len(over) > _SHOWN else "",
             )
             here = _KIND.page_path(tx, claim)
             page = RecordPage(
-                title=f"Gift Aid claim of {format_pounds(claim.due_minor)}",
-                id=tx.ids.text(_TYPE, claim.id),
+                title=f"Gift Aid claim of {format_pounds(claim.hmrc_payment_minor)}",
+                id=tx.ids.encode(_TYPE, claim.id),
                 status=claim.status,
                 back=_PATH,
                 back_words="Gift Aid claims",
@@ -329,7 +329,7 @@ class GiftAidClaimPages:
                 downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
                 notices=[_left_out_message(visitor)] if _left_out_message(visitor) else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
 
     async def _describe_draft(self, _tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         return ActionPage(
@@ -373,7 +373,7 @@ class GiftAidClaimPages:
     async def _draft(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer, charity = (
             ActingOperator(self._context, visitor),
-            tx.ids.parse("organisation", entered_values["charity"]),
+            tx.ids.decode("organisation", entered_values["charity"]),
         )
         try:
             year = gift_aid_claims_domain.parse_year_end(entered_values["year_end"])
@@ -392,10 +392,13 @@ class GiftAidClaimPages:
             )
         except NotFound:
             raise IncorrectParams("charity: there is no organisation with this ID") from None
-        left = [f"{tx.ids.text('donation', one.donation_id)}: {one.problems_text}" for one in created.left_out[:20]]
+        left = [
+            f"{tx.ids.encode('donation', one.donation_id)}: {one.problems_text}"
+            for one in created.excluded_donations[:20]
+        ]
         if created.claim is None:
             raise GiftAidClaimError(" ".join(["No donations can be claimed.", *left]))
-        claim_id = tx.ids.text(_TYPE, created.claim.id)
+        claim_id = tx.ids.encode(_TYPE, created.claim.id)
         await officer.record_audit_entry(
             tx,
             DEPLOYMENT,
@@ -404,7 +407,8 @@ class GiftAidClaimPages:
             donations=created.claim.donations,
             charity=entered_values["charity"],
         )
-        return f"{_PATH}/{claim_id}?left={len(created.left_out)}&expired={created.expired}&waiting={created.waiting}"
+        excluded = len(created.excluded_donations)
+        return f"{_PATH}/{claim_id}?left={excluded}&expired={created.expired_count}&waiting={created.waiting}"
 
     async def _about_schedule(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         claim = await _KIND.get_from_url(self._context, tx, visitor)
@@ -427,7 +431,7 @@ class GiftAidClaimPages:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
             schedule = await gift_aid_claims.schedule_csv(tx, claim.id)
             await _audit(tx, ActingOperator(self._context, visitor), "downloaded", claim)
-            name = tx.ids.text(_TYPE, claim.id)
+            name = tx.ids.encode(_TYPE, claim.id)
         return DownloadedFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
 
@@ -455,6 +459,6 @@ def _left_out_message(visitor: SignedInRequest) -> str:
 
 
 def _adjustment_row(tx: Tx, one: Adjustment) -> ListRow:
-    claim, donation = tx.ids.text(_TYPE, one.claim_id), tx.ids.text("donation", one.donation_id)
-    values = (donation, _pounds(one.minor), _pounds(one.left_minor), one.reason, one.created_at, claim)
+    claim, donation = tx.ids.encode(_TYPE, one.claim_id), tx.ids.encode("donation", one.donation_id)
+    values = (donation, _pounds(one.minor), _pounds(one.remaining_minor), one.reason, one.created_at, claim)
     return ListRow(f"{_PATH}/{claim}", values)

@@ -11,11 +11,18 @@ from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, done_message_lookup
+from almoner.console.lists import (
+    ConsoleList,
+    ListPage,
+    ListQuery,
+    ListRouteBuilder,
+    ListRow,
+    build_success_message_lookup,
+)
 from almoner.console.money_records import (
     FIRST,
     ActingOperator,
-    decider_name_lookup,
+    build_decider_name_lookup,
     find_organisation_names,
 )
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -46,7 +53,7 @@ class HoldPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Holds on disbursements",
-            message=done_message_lookup(
+            message=build_success_message_lookup(
                 {"released": "Hold released. The next run sends all disbursements that are ready."}
             ),
             about="Nonprofits whose disbursements were put on hold by a person or a rule are listed here.",
@@ -87,17 +94,17 @@ class HoldPages:
             following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
             names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in shown])
             partner_names = await partners.find_names(tx, [one.partner_id for one in shown if one.partner_id])
-            by = await decider_name_lookup(tx, [one.decided_by for one in shown])
+            by = await build_decider_name_lookup(tx, [one.decided_by for one in shown])
             rows = [
                 ListRow(
                     self._address(one),
                     (
-                        names.get(one.organisation_id) or tx.ids.text("organisation", one.organisation_id),
+                        names.get(one.organisation_id) or tx.ids.encode("organisation", one.organisation_id),
                         partner_names[one.partner_id] if one.partner_id else "All partners",
                         one.decided_at,
                         by(one.decided_by),
                         one.note,
-                        tx.ids.text("organisation", one.organisation_id),
+                        tx.ids.encode("organisation", one.organisation_id),
                     ),
                 )
                 for one in shown
@@ -123,7 +130,7 @@ class HoldPages:
         if not held:
             raise NotFound
         names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in held])
-        by = await decider_name_lookup(tx, [one.decided_by for one in held])
+        by = await build_decider_name_lookup(tx, [one.decided_by for one in held])
         facts = [LabelledValue("Nonprofit", names.get(organisation_id))]
         facts += [
             LabelledValue(f"On hold since {one.decided_at:%Y-%m-%d}", f"{by(one.decided_by)}: {one.note}")
@@ -150,8 +157,8 @@ class HoldPages:
 
     async def _release(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         organisation_id, scope = self._named(visitor)
-        officer, organisation = ActingOperator(self._context, visitor), tx.ids.text("organisation", organisation_id)
-        whose = f" for {tx.ids.text('partner', scope.id)}" if isinstance(scope, Partner) else ""
+        officer, organisation = ActingOperator(self._context, visitor), tx.ids.encode("organisation", organisation_id)
+        whose = f" for {tx.ids.encode('partner', scope.id)}" if isinstance(scope, Partner) else ""
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
         seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
         agreed = await officer.confirm_with_second_operator(

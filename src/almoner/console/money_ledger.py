@@ -229,7 +229,7 @@ class LedgerPages:
 
     async def _beancount(self, since: datetime, until: datetime) -> AsyncIterator[bytes]:
         async with self._context.db.read() as tx:
-            opening = await ledger.balances_at(tx, since)
+            opening = await ledger.list_balances_at(tx, since)
         balances = {self._beancount_name(one.account): one for one in opening}
         first = since.date()
         yield "".join(_beancount_head(first, balances)).encode()

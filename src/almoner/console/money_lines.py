@@ -22,8 +22,8 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
+    build_decider_name_lookup,
     build_list_page,
-    decider_name_lookup,
     donor_name,
     fixed_explanation,
     parse_cursor,
@@ -66,7 +66,7 @@ _AUDITED: Final = {"request": "request", "donation": "donation", "provider_payou
 
 async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
     line, moved = one.line, one.line.movement
-    why = line.reason.sentence if line.reason else None
+    why = line.reason.description if line.reason else None
     if line.booking_error:
         why = f"{why}: {line.booking_error}"
     return [
@@ -101,7 +101,7 @@ async def _match(tx: Tx, officer: ActingOperator, one: LineDetails, entered_valu
         await _assign(tx, one.line.id, kind, thing, officer.id)
     except NotFound:
         raise StatementError(f"There is no {_KINDS[kind].lower()} {thing}.") from None
-    name = tx.ids.text(_TYPE, one.line.id)
+    name = tx.ids.encode(_TYPE, one.line.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", name, **{_AUDITED[kind]: thing})
 
 
@@ -123,19 +123,19 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
 
 
 def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
-    if (found := tx.ids.parse(id_type, thing)) is None:
+    if (found := tx.ids.decode(id_type, thing)) is None:
         raise NotFound
     return found
 
 
 async def _dismiss(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", tx.ids.text(_TYPE, one.line.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", tx.ids.encode(_TYPE, one.line.id))
     await bank_statements.dismiss_line(tx, one.line.id, note=entered_values["note"], dismissed_by=officer.id)
 
 
 async def _reopen(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:
     await bank_statements.reopen_line(tx, one.line.id, note=entered_values["note"], reopened_by=officer.id)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.reopened", tx.ids.text(_TYPE, one.line.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.reopened", tx.ids.encode(_TYPE, one.line.id))
 
 
 _KIND: Final = RecordKind(
@@ -226,11 +226,13 @@ class BankStatementLinePages:
             ),
             load=self._load,
             filters=(
-                Filter("status", "choice", _STATUSES, named="Status"),
-                Filter("reason", "choice", tuple(one.value for one in OpenLineReason), named="Why it is unmatched"),
-                Filter("amount", named="Amount"),
-                Filter("booked", "day", named="Booked on"),
-                Filter("account", named="Account"),
+                Filter("status", "choice", _STATUSES, label_member="Status"),
+                Filter(
+                    "reason", "choice", tuple(one.value for one in OpenLineReason), label_member="Why it is unmatched"
+                ),
+                Filter("amount", label_member="Amount"),
+                Filter("booked", "day", label_member="Booked on"),
+                Filter("account", label_member="Account"),
             ),
             views=(("To match", {"status": "open"}), ("Matched", {"status": "matched"}), ("All", {})),
             actions=(("/bank-statements/upload", "Upload a statement"),),
@@ -250,7 +252,7 @@ class BankStatementLinePages:
             status=parse_filter_choice(query, "status", _STATUSES),
             reason=parse_filter_choice(query, "reason", tuple(OpenLineReason)),
             account=query.filters.get("account"),
-            minors=_minors(query.filters.get("amount")),
+            amounts_minor=_minors(query.filters.get("amount")),
             booked_on=_day(query.filters.get("booked")),
         )
         after = parse_cursor(self._context, query, _TYPE)
@@ -266,18 +268,18 @@ class BankStatementLinePages:
             is_open = one.line.status == "open"
             proposed = await bank_statements.propose_matches(tx, one.line, _PROPOSED) if is_open else []
             here = _KIND.page_path(tx, one)
-            by = await decider_name_lookup(tx, [one.decided_by])
+            by = await build_decider_name_lookup(tx, [one.decided_by])
             steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.since))]
             if one.decided_at is not None:
                 note = " ".join(part for part in (by(one.decided_by), one.note) if part)
                 steps.append(TimelineStep(one.line.status.capitalize(), "done", iso_timestamp(one.decided_at), note))
             else:
                 steps.append(
-                    TimelineStep("Matched", "waiting", None, one.line.reason.sentence if one.line.reason else "")
+                    TimelineStep("Matched", "waiting", None, one.line.reason.description if one.line.reason else "")
                 )
             page = RecordPage(
                 title=f"{format_amount(one.line.movement.money)} {'in' if one.line.movement.minor > 0 else 'out'}",
-                id=tx.ids.text(_TYPE, one.line.id),
+                id=tx.ids.encode(_TYPE, one.line.id),
                 status=one.line.status,
                 back=f"{_PATH}?status=open",
                 back_words="Lines to match",
@@ -286,7 +288,7 @@ class BankStatementLinePages:
                 actions=_KIND.available_actions(tx, one),
                 tables=[await _proposals(tx, here, proposed)] if is_open else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
 
 
 def _booked(visitor: SignedInRequest) -> str:
@@ -306,7 +308,7 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
         differs = SignedAmount(difference, one.currency) if difference else None
         why = (
             "The line contains the record's reference"
-            if one.is_named
+            if one.is_referenced
             else "Same amount"
             if not difference
             else "Nearly the same amount"
@@ -339,23 +341,23 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
 def _record_name(tx: Tx, one: MatchProposal) -> str:
     match one.kind:
         case "donation":
-            return tx.ids.text("donation", one.record_id)
+            return tx.ids.encode("donation", one.record_id)
         case "disbursement":
-            return tx.ids.text("disbursement", one.record_id)
+            return tx.ids.encode("disbursement", one.record_id)
         case _:
             return one.name
 
 
 def _row(tx: Tx, one: BankLine) -> ListRow:
-    moved, name = one.movement, tx.ids.text(_TYPE, one.id)
-    why = one.reason.sentence if one.reason else (one.matched_as or "").replace("_", " ")
+    moved, name = one.movement, tx.ids.encode(_TYPE, one.id)
+    why = one.reason.description if one.reason else (one.matched_as or "").replace("_", " ")
     return ListRow(
         f"{_PATH}/{name}",
         (
             SignedAmount(moved.minor, moved.currency),
             moved.booked_on.isoformat(),
             moved.counterparty,
-            (moved.reference_text or "")[:80] or None,
+            (moved.reference_search_text or "")[:80] or None,
             one.status,
             why or None,
             one.since,

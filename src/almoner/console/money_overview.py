@@ -12,7 +12,7 @@ from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_records import FIRST, WAITS, decider_name_lookup, find_organisation_names
+from almoner.console.money_records import FIRST, WAITS, build_decider_name_lookup, find_organisation_names
 from almoner.console.operator_start_page import StartPageLine
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunds
@@ -86,7 +86,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
             person.display_name,
             one.first.at,
             one.first.note,
-            one.first.by == tx.ids.parse(operators.ID, viewer_id),
+            one.first.by == tx.ids.decode(operators.ID, viewer_id),
         )
         for one, person in await operators.list_pending_approvals(tx)
         if (address := _address_of(one)) is not None
@@ -95,11 +95,13 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
     files = list(await payment_files.list_for_operators(tx, "created", None, _LISTED))
     accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
     names = await find_organisation_names(tx, [(None, one.organisation_id) for one in accounts])
-    shown = await decider_name_lookup(tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)])
+    shown = await build_decider_name_lookup(
+        tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)]
+    )
     found += [
         PendingSecondApproval(
             f"Release the payment file of {format_amount(one.total)}",
-            f"/payment-files/{tx.ids.text('bankfile', one.id)}",
+            f"/payment-files/{tx.ids.encode('bankfile', one.id)}",
             shown(one.created_by) or "",
             one.created_at,
             f"{one.payments:,} payments",
@@ -111,7 +113,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
     found += [
         PendingSecondApproval(
             f"Approve the account of {names.get(one.organisation_id) or one.holder}",
-            f"/payee-accounts/{tx.ids.text('payeeaccount', one.id)}",
+            f"/payee-accounts/{tx.ids.encode('payeeaccount', one.id)}",
             shown(one.proposed.by) or "",
             one.proposed.at,
             f"{one.completed_review_count} of {one.required_review_count} approvals",
@@ -146,7 +148,7 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
     open_lines = await bank_statements.count_lines(tx, LineFilters(status="open"), MOST_COUNTED)
     oldest_line = await bank_statements.oldest_open_line_at(tx)
     unbooked = await settlements.list_unmatched_lines(tx, 1)
-    unbooked_count = sum(one.lines for one in await settlements.unmatched_totals(tx))
+    unbooked_count = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
     payouts = await bank_statements.missing_provider_payout_count_and_oldest(tx, MOST_COUNTED + 1)
     gaps = await bank_statements.statement_gaps(tx, MOST_COUNTED + 1)
     uploads = await bank_statements.list_uploads(tx, _LISTED)
@@ -166,7 +168,7 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
 async def _payment_work(tx: Tx) -> list[StartPageLine]:
     held = await suspense.list_for_operators(tx, "held", None, None, 1)
     held_count = await suspense.count_for_operators(tx, "held", None, MOST_COUNTED)
-    unsent = await refunds.list_unresolved_refunds(tx, 1)
+    unsent = await refunds.list_unresolved(tx, 1)
     unsent_count = await refunds.count_unresolved(tx)
     disputed = await disputes.list_for_operators(tx, DisputeStatus.OPEN, None, 1)
     disputed_count = await disputes.count_for_operators(tx, DisputeStatus.OPEN, MOST_COUNTED)

@@ -18,8 +18,8 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
+    build_decider_name_lookup,
     build_list_page,
-    decider_name_lookup,
     find_organisation_names,
     fixed_explanation,
     parse_cursor,
@@ -37,7 +37,7 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccountError,
     PayeeStatus,
 )
-from almoner.kit.text import to_one_line
+from almoner.kit.text import sanitise_for_terminal
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
@@ -84,7 +84,7 @@ _PROPOSAL: Final = (
 
 async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
     organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
-    agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ": compare the names")
+    agrees = f"{one.name_match_score} %" + ("" if one.name_match_score >= MIN_MATCHING_SCORE else ": compare the names")
     where = one.address
     parts = (where.street, where.building, where.postcode, where.town, where.country)
     others = await payee_bank_accounts.organisation_ids_sharing_account(tx, one.id)
@@ -93,23 +93,23 @@ async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
         LabelledValue("Account holder as proposed", one.holder),
         LabelledValue("Names match", agrees),
         LabelledValue("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
-        LabelledValue("Nonprofit ID", tx.ids.text("organisation", organisation.id)),
+        LabelledValue("Nonprofit ID", tx.ids.encode("organisation", organisation.id)),
         LabelledValue("Currency", one.currency),
         LabelledValue("Number", f"{one.masked_number} ({one.scheme})"),
         LabelledValue("Account holder's address", ", ".join(part for part in parts if part)),
         LabelledValue("Approvals", f"{one.completed_review_count} of {one.required_review_count}"),
-        LabelledValue("Also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None),
+        LabelledValue("Also used by", ", ".join(tx.ids.encode("organisation", other) for other in others) or None),
         timestamp_fact("Denied by the nonprofit", one.denied_at),
     ]
 
 
 async def _audit(tx: Tx, officer: ActingOperator, action: str, account: PayeeAccount) -> None:
-    organisation = tx.ids.text("organisation", account.organisation_id)
+    organisation = tx.ids.encode("organisation", account.organisation_id)
     await officer.record_audit_entry(
         tx,
         DEPLOYMENT,
         action,
-        tx.ids.text(_TYPE, account.id),
+        tx.ids.encode(_TYPE, account.id),
         organisation=organisation,
         currency=account.currency,
     )
@@ -222,8 +222,8 @@ class PayeeAccountPages:
             ),
             load=self._load,
             filters=(
-                Filter("status", "choice", tuple(_STATUSES), named="Status"),
-                Filter("nonprofit", named="Nonprofit ID"),
+                Filter("status", "choice", tuple(_STATUSES), label_member="Status"),
+                Filter("nonprofit", label_member="Nonprofit ID"),
             ),
             views=(("To approve", {"status": "proposed"}), ("Approved", {"status": "approved"}), ("All", {})),
             actions=((f"{_PATH}/propose", "Propose an account"),),
@@ -262,11 +262,11 @@ class PayeeAccountPages:
                             names.get(one.organisation_id),
                             one.currency,
                             one.masked_number,
-                            f"{one.name_score} %",
+                            f"{one.name_match_score} %",
                             _WORDS[one.status],
                             f"{one.completed_review_count} of {one.required_review_count}",
                             one.proposed.at,
-                            tx.ids.text(_TYPE, one.id),
+                            tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
                 )
@@ -280,7 +280,7 @@ class PayeeAccountPages:
             one = await _KIND.get_from_url(self._context, tx, visitor)
             notice = await account_notices.find(tx, one.id)
             looks = [("Proposed", one.proposed), ("Approved", one.first), ("Approved", one.second)]
-            by = await decider_name_lookup(tx, [*(look.by for _, look in looks if look), one.refused_by])
+            by = await build_decider_name_lookup(tx, [*(look.by for _, look in looks if look), one.refused_by])
             steps = [
                 TimelineStep(what, "done", iso_timestamp(look.at), f"{by(look.by)}: {look.note}")
                 for what, look in looks
@@ -298,7 +298,7 @@ class PayeeAccountPages:
             me = self._context.operator_id(visitor)
             page = RecordPage(
                 title="Payee account",
-                id=tx.ids.text(_TYPE, one.id),
+                id=tx.ids.encode(_TYPE, one.id),
                 status=_WORDS[one.status],
                 back=_PATH,
                 back_words="Payee accounts",
@@ -306,11 +306,11 @@ class PayeeAccountPages:
                 steps=steps,
                 actions=_KIND.available_actions(tx, one, me),
                 notices=[
-                    *await _KIND.reserved_for_others(tx, one, me),
+                    *await _KIND.describe_actions_reserved_for_others(tx, one, me),
                     *(f"{warning[:1].upper()}{warning[1:]}." for warning in warnings),
                 ],
             )
-        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
 
     async def _describe_proposal(self, _tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         return ActionPage(
@@ -332,13 +332,15 @@ class PayeeAccountPages:
 
     async def _propose(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer = ActingOperator(self._context, visitor)
-        places = (to_one_line(entered_values[name]).strip() or None for name in _PLACES)
-        address = Address(to_one_line(entered_values["town"]).strip(), entered_values["country"].upper(), *places)
+        places = (sanitise_for_terminal(entered_values[name]).strip() or None for name in _PLACES)
+        address = Address(
+            sanitise_for_terminal(entered_values["town"]).strip(), entered_values["country"].upper(), *places
+        )
         proposal = await payee_bank_accounts.parse_proposal(
             tx,
-            tx.ids.parse("organisation", entered_values["organisation"]),
+            tx.ids.decode("organisation", entered_values["organisation"]),
             currency=entered_values["currency"].upper(),
-            holder=to_one_line(entered_values["holder"]).strip(),
+            holder=sanitise_for_terminal(entered_values["holder"]).strip(),
             address=address,
             fields={name: entered_values[name] or None for name in _NUMBERS},
             note=entered_values["note"],

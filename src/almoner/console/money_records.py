@@ -101,9 +101,11 @@ class ActingOperator:
         """A decision that needs two operators.
 
         None if a second operator must still confirm the decision, here or with the CLI command. ``mandatory``: requires
-        two operators even if two-person approval is off. Raises OperatorRefused.
+        two operators even if two-person approval is off. Raises OperatorActionDenied.
         """
-        decide = operators.require_two_person_approval if mandatory else operators.require_configured_approval
+        decide = (
+            operators.require_two_person_approval if mandatory else operators.require_two_person_approval_if_enabled
+        )
         decided = await decide(tx, self.person, self.role, action, subject, fingerprint, note)
         if isinstance(decided, Approval):
             await self.record_audit_entry(tx, audit_scope_id, action, subject, look=1)
@@ -166,36 +168,36 @@ class RecordKind(Generic[R]):
 
     def page_path(self, tx: Tx, record: R) -> str:
         """The path of a record's page, below ``/operator``."""
-        return f"{self.path}/{tx.ids.text(self.id_type, self.record_id(record))}"
+        return f"{self.path}/{tx.ids.encode(self.id_type, self.record_id(record))}"
 
-    def available_actions(self, tx: Tx, record: R, by: str = "") -> list[tuple[str, str, str]]:
-        """The actions that are available now for the record. ``by``: the visitor, if some are only for others."""
+    def available_actions(self, tx: Tx, record: R, visitor_id: str = "") -> list[tuple[str, str, str]]:
+        """The actions that are available now. ``visitor_id``: the visitor, if some are only for others."""
         here = self.page_path(tx, record)
         return [
             (f"{here}/{one.name}", one.button, one.key)
             for one in self.actions
-            if not one.closed(record) and by not in one.earlier(record)
+            if not one.closed(record) and visitor_id not in one.earlier(record)
         ]
 
-    async def reserved_for_others(self, tx: Tx, record: R, by: str) -> list[str]:
+    async def describe_actions_reserved_for_others(self, tx: Tx, record: R, visitor_id: str) -> list[str]:
         """Who must perform the actions that are not offered to the visitor because of an earlier step."""
         return [
             await self._reserved(tx, one, record)
             for one in self.actions
-            if not one.closed(record) and by in one.earlier(record)
+            if not one.closed(record) and visitor_id in one.earlier(record)
         ]
 
     async def _reserved(self, tx: Tx, action: RecordAction[R], record: R) -> str:
-        others = await describe_others(tx, self.role, action.earlier(record))
+        others = await describe_other_operators(tx, self.role, action.earlier(record))
         return f"{action.button}: you did an earlier step, so somebody else must do this. {others}"
 
     async def _describe_approval(self, tx: Tx, visitor: SignedInRequest, action: RecordAction[R], record: R) -> str:
         """Whether a second operator must also perform the action, and who can."""
-        subject = tx.ids.text(self.id_type, self.record_id(record))
+        subject = tx.ids.encode(self.id_type, self.record_id(record))
         found = await operators.list_pending_approvals(tx)
         for one, first in found:
             if (one.action, one.subject) == (action.approval, subject):
-                others = await describe_others(tx, self.role, [tx.ids.text(operators.ID, first.id)])
+                others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, first.id)])
                 if first.id == visitor.person.id:
                     return f"You have confirmed this (1 of 2). {others}"
                 return (
@@ -204,10 +206,10 @@ class RecordKind(Generic[R]):
                 )
         if not await operators.requires_two_person_approval(tx):
             return "Two-person approval is off, so this takes effect when you confirm it."
-        others = await describe_others(tx, self.role, [tx.ids.text(operators.ID, visitor.person.id)])
+        others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, visitor.person.id)])
         return f"Nothing changes until a second person also confirms it, within 7 days. {others}"
 
-    def done_message(self, visitor: SignedInRequest) -> str:
+    def success_message(self, visitor: SignedInRequest) -> str:
         """The message about the action that the visitor has just performed."""
         done = visitor.query.get("done", "")
         if done == FIRST:
@@ -243,10 +245,10 @@ class RecordKind(Generic[R]):
         )
 
 
-async def describe_others(tx: Tx, role: OperatorRole, without: Collection[str]) -> str:
+async def describe_other_operators(tx: Tx, role: OperatorRole, excluded_operator_ids: Collection[str]) -> str:
     """Which operators with a role can act, apart from those who already did."""
     found = [one for one in await people.list_with_any_role(tx, OPERATORS, role) if one.active]
-    names = [one.display_name for one in found if tx.ids.text(operators.ID, one.id) not in without]
+    names = [one.display_name for one in found if tx.ids.encode(operators.ID, one.id) not in excluded_operator_ids]
     if not names:
         return f"No other operator has the role {role}. Ask an administrator to invite somebody."
     more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
@@ -308,7 +310,7 @@ def donor_name(donation: Donation | None) -> str | None:
     return " ".join(name for name in names if name) or None
 
 
-async def decider_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def build_decider_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """A function that returns who made a decision: an operator's display name, or the stored text, such as a rule."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: names.get(by, by) if by else None
@@ -325,7 +327,7 @@ def build_list_page(tx: Tx, id_type: str, rows: Sequence[tuple[UUID, ListRow]], 
     ``rows``: one row more than ``limit`` if there is a next page. ``total``: the number of matching records.
     """
     shown = rows[:limit]
-    following = tx.ids.text(id_type, shown[-1][0]) if len(rows) > limit else None
+    following = tx.ids.encode(id_type, shown[-1][0]) if len(rows) > limit else None
     return ListPage([row for _, row in shown], following, min(total, MOST_COUNTED), total > MOST_COUNTED)
 
 
@@ -333,8 +335,8 @@ def parse_filter_id(tx: Tx, query: ListQuery, filter_name: str, id_type: str) ->
     """Parse the record ID in a filter. Raises IncorrectParams."""
     if not (text := query.filters.get(filter_name)):
         return None
-    if (found := tx.ids.parse(id_type, text)) is None:
-        raise IncorrectParams(f"{filter_name}: enter an ID such as {tx.ids.example(id_type)}")
+    if (found := tx.ids.decode(id_type, text)) is None:
+        raise IncorrectParams(f"{filter_name}: enter an ID such as {tx.ids.example_id(id_type)}")
     return found
 
 

@@ -27,8 +27,8 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     amount_fact,
+    build_decider_name_lookup,
     build_list_page,
-    decider_name_lookup,
     fixed_explanation,
     parse_cursor,
     parse_entered_amount,
@@ -73,7 +73,7 @@ async def _facts(tx: Tx, shown: _Shown) -> Sequence[LabelledValue]:
     return [
         amount_fact("Amount", one.money),
         amount_fact("Part of the refund taken from the amount owed to the nonprofit", one.nonprofit_share),
-        LabelledValue("Donation", tx.ids.text("donation", one.donation_id)),
+        LabelledValue("Donation", tx.ids.encode("donation", one.donation_id)),
         LabelledValue("Sent by", "us, by bank transfer" if one.is_sent_by_bank else one.provider),
         LabelledValue("Reference", one.provider_refund),
         timestamp_fact("Started", one.started_at),
@@ -96,7 +96,7 @@ def _unhandled(shown: _Shown) -> str:
 
 
 async def _mark_sent(tx: Tx, officer: ActingOperator, shown: _Shown, entered_values: Mapping[str, str]) -> None:
-    name = tx.ids.text(_TYPE, shown.refund.id)
+    name = tx.ids.encode(_TYPE, shown.refund.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_sent", name, called=entered_values["reference"])
     await refunds.record_manual_refund(
         tx, shown.refund.id, entered_values["reference"], entered_values["note"], officer.id
@@ -104,17 +104,17 @@ async def _mark_sent(tx: Tx, officer: ActingOperator, shown: _Shown, entered_val
 
 
 async def _mark_failed(tx: Tx, officer: ActingOperator, shown: _Shown, entered_values: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_failed", tx.ids.text(_TYPE, shown.refund.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_failed", tx.ids.encode(_TYPE, shown.refund.id))
     await refunds.mark_refused(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
 async def _resolve(tx: Tx, officer: ActingOperator, shown: _Shown, entered_values: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.resolved", tx.ids.text(_TYPE, shown.refund.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.resolved", tx.ids.encode(_TYPE, shown.refund.id))
     await refunds.resolve_failed_refund(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
 async def _retry(tx: Tx, officer: ActingOperator, shown: _Shown, _entered_values: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.retried", tx.ids.text(_TYPE, shown.refund.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.retried", tx.ids.encode(_TYPE, shown.refund.id))
     await refunds.retry_refund(tx, shown.refund.id)
 
 
@@ -198,7 +198,10 @@ class RefundPages:
             roles=FINANCE,
             columns=columns,
             load=self._load,
-            filters=(Filter("status", "choice", tuple(_STATUSES), named="Status"), Filter("provider", named="Sent by")),
+            filters=(
+                Filter("status", "choice", tuple(_STATUSES), label_member="Status"),
+                Filter("provider", label_member="Sent by"),
+            ),
             views=(("Pending", {"status": "pending"}), ("Sent", {"status": "sent"}), ("All", {})),
             actions=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
             order="newest first",
@@ -234,7 +237,7 @@ class RefundPages:
 
     async def _load_failed(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await refunds.list_unresolved_refunds(tx, query.limit + 1, parse_time_cursor(query.cursor))
+            found = await refunds.list_unresolved(tx, query.limit + 1, parse_time_cursor(query.cursor))
             rows = [(one.ended_at, one.id, _row(tx, one, failed=True)) for one in found if one.ended_at]
             return build_time_sorted_page(rows, query.limit, await refunds.count_unresolved(tx))
 
@@ -243,7 +246,7 @@ class RefundPages:
         async with self._context.db.read() as tx:
             shown = await _KIND.get_from_url(self._context, tx, visitor)
             one = shown.refund
-            by = await decider_name_lookup(tx, [one.started_by, one.ended_by])
+            by = await build_decider_name_lookup(tx, [one.started_by, one.ended_by])
             started = by(one.started_by) or "the partner"
             steps = [
                 TimelineStep("Started", "done", iso_timestamp(one.started_at), f"{started}{_after_colon(one.note)}")
@@ -261,7 +264,7 @@ class RefundPages:
                 steps.append(TimelineStep("Sent", "waiting", None, waits))
             page = RecordPage(
                 title="Refund",
-                id=tx.ids.text(_TYPE, one.id),
+                id=tx.ids.encode(_TYPE, one.id),
                 status=_WORDS[one.status],
                 back=_PATH,
                 back_words="Refunds",
@@ -277,7 +280,7 @@ class RefundPages:
                 if shown.unsent
                 else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
 
     def _new(self) -> ConsoleAction:
         async def describe(_tx: Tx, _visitor: SignedInRequest) -> ActionPage:
@@ -320,7 +323,7 @@ class RefundPages:
 
     async def _begin(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer = ActingOperator(self._context, visitor)
-        donation_id = tx.ids.parse("donation", entered_values["donation"])
+        donation_id = tx.ids.decode("donation", entered_values["donation"])
         try:
             if donation_id is None:
                 raise NotFound
@@ -340,9 +343,9 @@ class RefundPages:
             self._context.services.rules,
             started_by=officer.id,
             note=entered_values["note"],
-            sent_reference=entered_values["reference"] or None,
+            manual_refund_reference=entered_values["reference"] or None,
         )
-        named = tx.ids.text(_TYPE, started.id)
+        named = tx.ids.encode(_TYPE, started.id)
         await officer.record_audit_entry(
             tx, gift.partner_id, "refund.created", entered_values["donation"], refund=named, amount=started.money.minor
         )
@@ -354,7 +357,7 @@ def _after_colon(note: str | None) -> str:
 
 
 def _row(tx: Tx, one: Refund, *, failed: bool = False) -> ListRow:
-    name = tx.ids.text(_TYPE, one.id)
+    name = tx.ids.encode(_TYPE, one.id)
     since = (one.ended_at or one.started_at) if failed else one.started_at
-    values = [one.money, since, _WORDS[one.status], one.provider, tx.ids.text("donation", one.donation_id)]
+    values = [one.money, since, _WORDS[one.status], one.provider, tx.ids.encode("donation", one.donation_id)]
     return ListRow(f"{_PATH}/{name}", (*values, one.provider_refund, *([one.ended_note] if failed else []), name))

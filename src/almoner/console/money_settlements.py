@@ -17,20 +17,20 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
+    build_success_message_lookup,
     build_time_sorted_page,
-    done_message_lookup,
     parse_time_cursor,
 )
 from almoner.console.money_records import NOTE, ActingOperator, build_list_page, parse_cursor
-from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
+from almoner.console.money_uploads import BANK_FILE, upload_problem_message, uploaded_bytes
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import (
-    DismissLineError,
     ImportInterrupted,
+    LineNotDismissible,
     Settlement,
     SettlementReportError,
-    UnmatchedLine,
+    UnmatchedSettlementLine,
 )
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import MissingProviderPayout, StatementError
@@ -83,7 +83,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/unmatched",
             title="Unmatched settlement lines",
-            message=done_message_lookup({"dismissed": "Settlement line dismissed."}),
+            message=build_success_message_lookup({"dismissed": "Settlement line dismissed."}),
             about="Lines of settlement reports that match no payment are listed here. Almoner tries to match these "
             "lines again every night.",
             roles=FINANCE,
@@ -105,7 +105,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/provider-payouts",
             title="Provider payouts without a bank statement line",
-            message=done_message_lookup({"explained": "Explanation recorded."}),
+            message=build_success_message_lookup({"explained": "Explanation recorded."}),
             about="All provider payouts match a line of a bank statement.",
             roles=FINANCE,
             columns=(
@@ -126,7 +126,7 @@ class SettlementPages:
             FINANCE,
             self._describe_line,
             self._dismiss,
-            (DismissLineError,),
+            (LineNotDismissible,),
             fresh=True,
         )
         explain = ConsoleAction(
@@ -148,7 +148,7 @@ class SettlementPages:
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             before = parse_time_cursor(query.cursor)
-            found = await settlements.newest_settlements(tx, query.limit + 1, before and before[1])
+            found = await settlements.list_newest(tx, query.limit + 1, before and before[1])
             return build_time_sorted_page([(one.imported_at, one.id, _row(one)) for one in found], query.limit)
 
     async def _load_unmatched(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -156,7 +156,7 @@ class SettlementPages:
             found = await settlements.list_unmatched_lines(
                 tx, query.limit + 1, parse_cursor(self._context, query, _LINE)
             )
-            total = sum(one.lines for one in await settlements.unmatched_totals(tx))
+            total = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
             rows = [(one.stored.id, _unmatched_row(tx, one)) for one in found]
             return build_list_page(tx, _LINE, rows, query.limit, total)
 
@@ -176,7 +176,7 @@ class SettlementPages:
         if visitor.form:
             content = uploaded_bytes(visitor)
             if content is None:
-                problems["file"] = upload_problem(visitor)
+                problems["file"] = upload_problem_message(visitor)
             if provider not in providers:
                 problems["provider"] = "Choose the payment provider of the report."
             if content is not None and not problems:
@@ -213,7 +213,7 @@ class SettlementPages:
 
         return await settlements_flows.import_report(self._context.db, provider, content, on_finished=record)
 
-    async def _find_line(self, tx: Tx, visitor: SignedInRequest) -> UnmatchedLine:
+    async def _find_line(self, tx: Tx, visitor: SignedInRequest) -> UnmatchedSettlementLine:
         line_id = self._context.parse_id(_LINE, visitor.path.split("/")[-2])
         if (found := await settlements.find_unmatched_line(tx, line_id)) is None:
             raise NotFound
@@ -240,7 +240,7 @@ class SettlementPages:
                 LabelledValue("Payment ID at the provider", line.payment),
                 LabelledValue("Kind", [line.kind.value], "values"),
                 LabelledValue("Gross", line.signed_gross, "amount", currency=line.gross.currency),
-                LabelledValue("Why it is unmatched", one.stored.reason.sentence if one.stored.reason else None),
+                LabelledValue("Why it is unmatched", one.stored.reason.explanation if one.stored.reason else None),
                 LabelledValue("Booked in", one.booked_in),
             ),
         )
@@ -308,13 +308,13 @@ def _row(one: Settlement) -> ListRow:
     return ListRow(f"{_PATH}/unmatched", values)
 
 
-def _unmatched_row(tx: Tx, one: UnmatchedLine) -> ListRow:
+def _unmatched_row(tx: Tx, one: UnmatchedSettlementLine) -> ListRow:
     line, stored = one.stored.line, one.stored
-    why = stored.reason.sentence if stored.reason else None
+    why = stored.reason.explanation if stored.reason else None
     gross = SignedAmount(line.signed_gross, line.gross.currency)
     values = (line.payment, line.kind.value, gross, line.fee, stored.provider, one.reference)
     return ListRow(
-        f"{_PATH}/unmatched/{tx.ids.text(_LINE, stored.id)}/dismiss", (*values, stored.since, why, one.booked_in)
+        f"{_PATH}/unmatched/{tx.ids.encode(_LINE, stored.id)}/dismiss", (*values, stored.since, why, one.booked_in)
     )
 
 

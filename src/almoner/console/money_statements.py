@@ -20,12 +20,12 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
+    build_success_message_lookup,
     build_time_sorted_page,
-    done_message_lookup,
     parse_time_cursor,
 )
-from almoner.console.money_records import NOTE, ActingOperator, decider_name_lookup, parse_cursor
-from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
+from almoner.console.money_records import NOTE, ActingOperator, build_decider_name_lookup, parse_cursor
+from almoner.console.money_uploads import BANK_FILE, upload_problem_message, uploaded_bytes
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
@@ -81,7 +81,7 @@ class StatementPages:
         self._gap_list = ConsoleList(
             path=f"{_PATH}/gaps",
             title="Missing and incomplete statements",
-            message=done_message_lookup({"explained": "Explanation recorded."}),
+            message=build_success_message_lookup({"explained": "Explanation recorded."}),
             about="No bank statements are missing, and all lines could be read.",
             roles=FINANCE,
             columns=(
@@ -112,10 +112,10 @@ class StatementPages:
         async with self._context.db.read() as tx:
             after = parse_cursor(self._context, query, _STATEMENT)
             found = await bank_statements.list_statements(tx, after, query.limit + 1)
-            by = await decider_name_lookup(tx, [one.imported_by for one in found])
+            by = await build_decider_name_lookup(tx, [one.imported_by for one in found])
             rows = [_statement_row(one, by(one.imported_by)) for one in found[: query.limit]]
             more = len(found) > query.limit
-            return ListPage(rows, tx.ids.text(_STATEMENT, found[query.limit - 1].id) if more else None)
+            return ListPage(rows, tx.ids.encode(_STATEMENT, found[query.limit - 1].id) if more else None)
 
     async def _load_gaps(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
@@ -128,9 +128,9 @@ class StatementPages:
         mapping = visitor.form_value("mapping").strip()
         if visitor.form:
             content = uploaded_bytes(visitor)
-            name = visitor.upload.uploaded.filename if visitor.upload and visitor.upload.uploaded else ""
+            name = visitor.upload.uploaded_file.filename if visitor.upload and visitor.upload.uploaded_file else ""
             if content is None:
-                problems = {"file": upload_problem(visitor)}
+                problems = {"file": upload_problem_message(visitor)}
             else:
                 try:
                     if mapping:
@@ -140,7 +140,7 @@ class StatementPages:
                         kept = await bank_statements.store_upload(
                             tx, name, content, mapping or None, uploaded_by=officer.id
                         )
-                        upload_id = tx.ids.text(_UPLOAD, kept.id)
+                        upload_id = tx.ids.encode(_UPLOAD, kept.id)
                         await officer.record_audit_entry(
                             tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256.hex()
                         )
@@ -148,7 +148,9 @@ class StatementPages:
                 except StatementError as error:
                     problems = {"mapping": str(error)}
         async with self._context.db.read() as tx:
-            waiting = [(tx.ids.text(_UPLOAD, one.id), one) for one in await bank_statements.list_uploads(tx, _WAITING)]
+            waiting = [
+                (tx.ids.encode(_UPLOAD, one.id), one) for one in await bank_statements.list_uploads(tx, _WAITING)
+            ]
         return await self._context.render_console_page(
             visitor,
             "money_upload.html",
@@ -181,7 +183,7 @@ class StatementPages:
                     async with self._context.db.write() as tx:
                         await bank_statements.delete_upload(tx, kept.id)
                         await officer.record_audit_entry(
-                            tx, DEPLOYMENT, "bank_statement.discarded", tx.ids.text(_UPLOAD, kept.id)
+                            tx, DEPLOYMENT, "bank_statement.discarded", tx.ids.encode(_UPLOAD, kept.id)
                         )
                     return redirect_to(f"{visitor.place.home}{_PATH}/upload")
                 case _:
@@ -194,7 +196,7 @@ class StatementPages:
                 content,
                 _mapping_of(kept),
                 own_accounts=self._context.services.own_accounts,
-                max_count=_PREVIEWED,
+                max_lines=_PREVIEWED,
             )
         except StatementError as error:
             wrong = str(error).splitlines()
@@ -268,14 +270,14 @@ class StatementPages:
         return f"{_PATH}/gaps?done=explained"
 
 
-def _mapping_of(kept: StatementUpload) -> bank_statements.StatementMapping | None:
+def _mapping_of(kept: StatementUpload) -> bank_statements.CsvStatementMapping | None:
     return bank_statements.parse_mapping(kept.mapping, "The mapping") if kept.mapping else None
 
 
 def _gap_row(tx: Tx, one: StatementGap) -> ListRow:
     opening = SignedAmount(one.opening_minor, one.currency)
     return ListRow(
-        f"{_PATH}/{tx.ids.text(_STATEMENT, one.id)}/explain",
+        f"{_PATH}/{tx.ids.encode(_STATEMENT, one.id)}/explain",
         (one.reference, one.account, one.data_date.isoformat(), opening, one.since, one.explanation),
     )
 

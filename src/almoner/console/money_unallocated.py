@@ -19,8 +19,8 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     amount_fact,
+    build_decider_name_lookup,
     build_list_page,
-    decider_name_lookup,
     donor_name,
     fixed_explanation,
     parse_cursor,
@@ -81,12 +81,12 @@ async def _load_origins(tx: Tx, found: Sequence[UnallocatedPayment]) -> dict[UUI
 
 async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[LabelledValue]:
     origin = (await _load_origins(tx, [unallocated_payment]))[unallocated_payment.id]
-    donation = tx.ids.text_or_none("donation", unallocated_payment.donation_id)
+    donation = tx.ids.encode_or_none("donation", unallocated_payment.donation_id)
     return [
         amount_fact("Amount", unallocated_payment.money),
         LabelledValue("Why it is unallocated", [unallocated_payment.reason.value], "values"),
         LabelledValue("Provider", unallocated_payment.provider),
-        LabelledValue("Payment ID at the provider", unallocated_payment.provider_payment),
+        LabelledValue("Payment ID at the provider", unallocated_payment.provider_payment_id),
         LabelledValue("Payer", origin.payer),
         LabelledValue("Reference", unallocated_payment.reference or None),
         LabelledValue("Message on the transfer", origin.text),
@@ -140,8 +140,8 @@ async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Seq
                 "through your bank. Then record the refund here, or import the bank statement that contains it."
             ),
             (
-                f"Enter {unallocated_payment.provider_payment.partition('/')[0]} as the reference of your transfer, so "
-                "that the statement is matched to this refund."
+                f"Enter {unallocated_payment.provider_payment_id.partition('/')[0]} as the reference of your transfer, "
+                "so that the statement is matched to this refund."
             ),
         ]
     return [
@@ -155,7 +155,7 @@ async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Seq
 async def _refund(
     tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
-    name = tx.ids.text(_TYPE, unallocated_payment.id)
+    name = tx.ids.encode(_TYPE, unallocated_payment.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=None)
     await suspense.begin_refund(tx, unallocated_payment.id, entered_values["note"], officer.id)
 
@@ -163,13 +163,15 @@ async def _refund(
 async def _record_refund(
     tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
-    name, called = tx.ids.text(_TYPE, unallocated_payment.id), entered_values["reference"]
+    name, called = tx.ids.encode(_TYPE, unallocated_payment.id), entered_values["reference"]
     await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", name, done_as=called)
     await suspense.record_manual_refund(tx, unallocated_payment.id, called, entered_values["note"], officer.id)
 
 
 async def _about_apply(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[str]:
-    named = tx.ids.text_or_none("donation", unallocated_payment.donation_id) or "the donation that its reference names"
+    named = (
+        tx.ids.encode_or_none("donation", unallocated_payment.donation_id) or "the donation that its reference names"
+    )
     return [f"The payment is applied to {named}. The donation's amount is changed to the amount received."]
 
 
@@ -177,7 +179,7 @@ async def _apply(
     tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     await officer.record_audit_entry(
-        tx, DEPLOYMENT, "unallocated_payment.applied", tx.ids.text(_TYPE, unallocated_payment.id)
+        tx, DEPLOYMENT, "unallocated_payment.applied", tx.ids.encode(_TYPE, unallocated_payment.id)
     )
     await bank_transfers.apply_to_donation(tx, unallocated_payment.id, entered_values["note"], officer.id)
 
@@ -186,7 +188,7 @@ async def _write_off(
     tx: Tx, officer: ActingOperator, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     await officer.record_audit_entry(
-        tx, DEPLOYMENT, "unallocated_payment.written_off", tx.ids.text(_TYPE, unallocated_payment.id)
+        tx, DEPLOYMENT, "unallocated_payment.written_off", tx.ids.encode(_TYPE, unallocated_payment.id)
     )
     await suspense.write_off(tx, unallocated_payment.id, entered_values["note"], officer.id)
 
@@ -265,8 +267,8 @@ class UnallocatedPaymentPages:
             ),
             load=self._load,
             filters=(
-                Filter("status", "choice", tuple(sorted(UNALLOCATED_PAYMENT.states())), named="Status"),
-                Filter("reason", "choice", tuple(one.value for one in UnallocatedReason), named="Reason"),
+                Filter("status", "choice", tuple(sorted(UNALLOCATED_PAYMENT.states())), label_member="Status"),
+                Filter("reason", "choice", tuple(one.value for one in UnallocatedReason), label_member="Reason"),
             ),
             views=(("Waiting", {"status": "held"}), ("Refunding", {"status": "refunding"}), ("All", {})),
             order="newest first",
@@ -301,7 +303,7 @@ class UnallocatedPaymentPages:
                             one.status,
                             one.auto_decide_at if one.status == "held" else None,
                             one.provider,
-                            tx.ids.text(_TYPE, one.id),
+                            tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
                 )
@@ -314,7 +316,7 @@ class UnallocatedPaymentPages:
         async with self._context.db.read() as tx:
             held = await _KIND.get_from_url(self._context, tx, visitor)
             decisions = await suspense.list_decisions(tx, [held.id])
-            by = await decider_name_lookup(tx, [one.by for one in decisions])
+            by = await build_decider_name_lookup(tx, [one.by for one in decisions])
             rule = RULES[held.reason].action
             steps = [TimelineStep("Received", "done", iso_timestamp(held.received_at))]
             steps += [
@@ -333,7 +335,7 @@ class UnallocatedPaymentPages:
                 )
             page = RecordPage(
                 title="Unallocated payment",
-                id=tx.ids.text(_TYPE, held.id),
+                id=tx.ids.encode(_TYPE, held.id),
                 status=held.status,
                 back=_PATH,
                 back_words="Unallocated payments",
@@ -341,4 +343,4 @@ class UnallocatedPaymentPages:
                 steps=steps,
                 actions=_KIND.available_actions(tx, held),
             )
-        return await show_record(self._context, visitor, page, _KIND.done_message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))

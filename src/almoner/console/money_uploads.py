@@ -11,7 +11,7 @@ BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
 """A file field for a bank statement, status report or settlement report. The parser detects the format."""
 
 
-def upload_problem(visitor: SignedInRequest) -> str:
+def upload_problem_message(visitor: SignedInRequest) -> str:
     """The error message to show if the form contains no valid file."""
     if visitor.upload is not None and isinstance(visitor.upload.problem, MaxFileSize):
         return (
@@ -23,8 +23,8 @@ def upload_problem(visitor: SignedInRequest) -> str:
 
 def uploaded_bytes(visitor: SignedInRequest) -> bytes | None:
     """The content of the uploaded file, or None if no file was uploaded."""
-    if visitor.upload is None or visitor.upload.uploaded is None:
+    if visitor.upload is None or visitor.upload.uploaded_file is None:
         return None
-    content = visitor.upload.uploaded.content
+    content = visitor.upload.uploaded_file.content
     content.seek(0)
     return content.read()

@@ -8,13 +8,13 @@ from almoner.access.members import service as members
 from almoner.access.members.domain import Group
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import Provider
+from almoner.access.sso.domain import IdentityProvider
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import (
     PATH,
-    describe_owners,
+    describe_owner_recipients,
     get_group_from_url,
     get_partner_from_url,
     partner_page_path,
@@ -30,7 +30,7 @@ def group_actions(context: ConsoleContext) -> list[ConsoleAction]:
     return [_set_role(context), _remove_provider(context)]
 
 
-def identity_provider_facts(provider: Provider, redirect_url: str) -> list[LabelledValue]:
+def identity_provider_facts(provider: IdentityProvider, redirect_url: str) -> list[LabelledValue]:
     """The settings of a partner's identity provider, without its secret."""
     return [
         LabelledValue("Name", provider.name),
@@ -101,7 +101,7 @@ def _remove_provider(context: ConsoleContext) -> ConsoleAction:
                     "Members who signed in with SSO are signed out. Members with a password or a passkey can still "
                     "sign in."
                 ),
-                f"{await describe_owners(tx, account)} can set SSO up again, with a new client secret.",
+                f"{await describe_owner_recipients(tx, account)} can set SSO up again, with a new client secret.",
             ],
             facts=identity_provider_facts(provider, sso.redirect_uri(tx, Partner(account.id))) if provider else [],
             closed="" if provider else "SSO is not set up for this partner.",

@@ -26,12 +26,12 @@ R = TypeVar("R")
 
 def partner_page_path(tx: Tx, account: PartnerAccount) -> str:
     """The path of a partner's page, below ``/operator``."""
-    return f"{PATH}/{tx.ids.text('partner', account.id)}"
+    return f"{PATH}/{tx.ids.encode('partner', account.id)}"
 
 
 async def get_partner_from_url(tx: Tx, visitor: SignedInRequest) -> PartnerAccount:
     """The partner in the URL. Raises NotFound."""
-    partner_id = tx.ids.parse("partner", _segment(visitor, 1))
+    partner_id = tx.ids.decode("partner", _segment(visitor, 1))
     if partner_id is None:
         raise NotFound
     try:
@@ -40,7 +40,7 @@ async def get_partner_from_url(tx: Tx, visitor: SignedInRequest) -> PartnerAccou
         raise NotFound from None
 
 
-async def describe_owners(tx: Tx, account: PartnerAccount) -> str:
+async def describe_owner_recipients(tx: Tx, account: PartnerAccount) -> str:
     """The recipients of an email to the partner's owners, as the start of a sentence."""
     owners = len(await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner"))
     if not owners:
@@ -67,7 +67,7 @@ async def _record_of_path(
     tx: Tx, visitor: SignedInRequest, id_type: str, get: Callable[[Tx, Partner, UUID], Awaitable[R]]
 ) -> R:
     account = await get_partner_from_url(tx, visitor)
-    record_id = tx.ids.parse(id_type, _segment(visitor, 3))
+    record_id = tx.ids.decode(id_type, _segment(visitor, 3))
     if record_id is None:
         raise NotFound
     try:

@@ -84,7 +84,7 @@ class _PartnerPages:
                 Column("Paused since", "moment"),
             ],
             self._load,
-            filters=[Filter("name", named="Name")],
+            filters=[Filter("name", label_member="Name")],
             actions=[(f"{PATH}/new", "Create partner")],
         )
 
@@ -94,7 +94,7 @@ class _PartnerPages:
         async with self._context.db.read() as tx:
             found = await partners.list_accounts_page(tx, name, after, query.limit + 1)
             total = await partners.count_accounts(tx, name)
-            tested = await card_testing.active_alerts(tx)
+            tested = await card_testing.active_alert_ends_by_partner(tx)
         rows = []
         for one in found[: query.limit]:
             text = self._context.format_id("partner", one.id)
@@ -121,7 +121,7 @@ class _PartnerPages:
         by = self._context.audit_context(visitor)
         async with self._context.db.write() as tx:
             account = await partners.create(tx, name)
-            scope, text = Partner(account.id), tx.ids.text("partner", account.id)
+            scope, text = Partner(account.id), tx.ids.encode("partner", account.id)
             await self._context.record_audit_entry(tx, visitor, account.id, "partner.added", text)
             await configurations.create_default(tx, scope)
             _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), may_grant_donor_data=True)
@@ -140,7 +140,7 @@ class _PartnerPages:
         """Upload a logo."""
         async with self._context.db.read() as tx:
             account = await get_partner_from_url(tx, visitor)
-            back, text = partner_page_path(tx, account), tx.ids.text("partner", account.id)
+            back, text = partner_page_path(tx, account), tx.ids.encode("partner", account.id)
 
         async def store(logo: Image) -> str:
             async with self._context.db.write() as tx:
@@ -159,7 +159,7 @@ class _PartnerPages:
             account = await get_partner_from_url(tx, visitor)
             scope = Partner(account.id)
             after = visitor.query.get("after")
-            after_id = tx.ids.parse("member", after) if after else None
+            after_id = tx.ids.decode("member", after) if after else None
             if after and after_id is None:
                 raise NotFound
             people = await members.list_page(tx, scope, after_id, _MEMBERS + 1)
@@ -168,7 +168,7 @@ class _PartnerPages:
             held = await keys.list_by_partner(tx, scope)
             limits = await partners.list_support_refund_limits(tx, scope)
             rates = await keys.list_rate_limits(tx, scope)
-            text = tx.ids.text("partner", account.id)
+            text = tx.ids.encode("partner", account.id)
             real_now = tx.real_now
         shown = people[:_MEMBERS]
         return await self._context.render_console_page(

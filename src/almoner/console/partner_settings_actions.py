@@ -10,12 +10,12 @@ from almoner.access.keys.domain import Kind, parse_partner_rate
 from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
-from almoner.access.partners.service import PauseRefused
+from almoner.access.partners.service import PauseStateConflict
 from almoner.access.security_emails.domain import Kind as MailKind
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction, build_security_email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, describe_owners, get_partner_from_url, partner_page_path
+from almoner.console.partner_ids import PATH, describe_owner_recipients, get_partner_from_url, partner_page_path
 from almoner.console.partner_key_pages import KEY_KINDS, default_rate_limit
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams
@@ -69,7 +69,7 @@ class _Acts:
             asked = await fields(tx, account)
             path, told, mails = partner_page_path(tx, account), sentences, []
             if mail is not None:
-                told = [*sentences, f"{await describe_owners(tx, account)} will get this email immediately."]
+                told = [*sentences, f"{await describe_owner_recipients(tx, account)} will get this email immediately."]
                 mails = [build_security_email_preview(mail, account.name)]
             return ActionPage(title, button, path, account.name, told, asked, mails=mails)
 
@@ -344,7 +344,7 @@ class _Acts:
             fields,
             change,
             mail="partner_paused",
-            refusals=(PauseRefused,),
+            refusals=(PauseStateConflict,),
         )
 
     def resume(self) -> ConsoleAction:
@@ -373,13 +373,13 @@ class _Acts:
             fields,
             change,
             mail="partner_resumed",
-            refusals=(PauseRefused,),
+            refusals=(PauseStateConflict,),
         )
 
     async def _record(
         self, tx: Tx, visitor: SignedInRequest, account: PartnerAccount, action: str, **details: Any
     ) -> None:
-        subject = tx.ids.text("partner", account.id)
+        subject = tx.ids.encode("partner", account.id)
         await self._context.record_audit_entry(tx, visitor, account.id, action, subject, **details)
 
 

@@ -16,7 +16,7 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, build_security_email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, describe_owners, get_partner_from_url, partner_page_path
+from almoner.console.partner_ids import PATH, describe_owner_recipients, get_partner_from_url, partner_page_path
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -43,13 +43,13 @@ class PartnerViewPages:
                     account = await get_partner_from_url(tx, visitor)
                     by = self._context.audit_context(visitor)
                     await partner_views.begin(tx, by, visitor.person, Partner(account.id), reason)
-                    name = tx.ids.text("partner", account.id)
+                    name = tx.ids.encode("partner", account.id)
                 return redirect_to(f"{MEMBERS_HOME}/{name}{DASHBOARD_HOME}")
             except IncorrectParams as error:
                 problems = problems_by_field(error, "reason")
         async with self._context.db.read() as tx:
             account = await get_partner_from_url(tx, visitor)
-            owners = await describe_owners(tx, account)
+            owners = await describe_owner_recipients(tx, account)
             path = partner_page_path(tx, account)
         return await self._context.render_console_page(
             visitor,

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from anyascii import anyascii
 
-from almoner.kit.scripts import scripts_in_text
+from almoner.kit.scripts import unicode_scripts_in_text
 
 _CHINESE: Final = frozenset(("CHN", "TWN", "HKG", "MAC", "SGP"))
 _HAN: Final = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -52,7 +52,7 @@ _LONG: Final = str.maketrans("aiueo", "āīūēō")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Romanisation:
     """A text in Latin letters. ``label``: of what kind the reading is. ``note``: why it is uncertain, if it is."""
 
     label: str
@@ -60,24 +60,24 @@ class Reading:
     note: str = ""
 
 
-def read_text(text: str, countries: Collection[str], beside: Iterable[str] = ()) -> Reading | None:
+def romanise_text(text: str, countries: Collection[str], other_texts: Iterable[str] = ()) -> Romanisation | None:
     """Return a reading of a text that is not in Latin letters.
 
-    ``countries``: those of the record, which say whether Chinese characters are Chinese or Japanese. ``beside``: other
-    texts of the record, since kana says that it is Japanese.
+    ``countries``: those of the record, which say whether Chinese characters are Chinese or Japanese. ``other_texts``:
+    other texts of the record, since kana says that it is Japanese.
     """
-    if not scripts_in_text(text) - {"LATIN"}:
+    if not unicode_scripts_in_text(text) - {"LATIN"}:
         return None
-    match _language(text, countries, beside):
+    match _language(text, countries, other_texts):
         case "japanese":
             return _read_japanese(text)
         case "chinese":
-            return Reading("Transliteration (Mandarin Chinese)", anyascii(text))
+            return Romanisation("Transliteration (Mandarin Chinese)", anyascii(text))
         case "unknown":
             note = "Uncertain: a Japanese or Korean name is read differently."
-            return Reading("Transliteration as Mandarin Chinese", anyascii(text), note)
+            return Romanisation("Transliteration as Mandarin Chinese", anyascii(text), note)
         case _:
-            return Reading("Transliteration", anyascii(text))
+            return Romanisation("Transliteration", anyascii(text))
 
 
 def _language(
@@ -93,7 +93,7 @@ def _language(
     return "chinese" if countries and _CHINESE.issuperset(countries) else "unknown"
 
 
-def _read_japanese(text: str) -> Reading:
+def _read_japanese(text: str) -> Romanisation:
     """Read kana and known words. Other Chinese characters stay, because only their bearer knows how they are read."""
     parts, unread, end = [], [], 0
     plain = unicodedata.normalize("NFKC", text)
@@ -110,7 +110,7 @@ def _read_japanese(text: str) -> Reading:
         end = found.end()
     shown = " ".join("".join([*parts, plain[end:]]).split())
     note = f"Uncertain: {', '.join(dict.fromkeys(unread))} can be read in several ways." if unread else ""
-    return Reading("Japanese reading", shown, note)
+    return Romanisation("Japanese reading", shown, note)
 
 
 def romanise_kana(kana: str) -> str:

@@ -48,7 +48,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewSubject,
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
-from almoner.validation.decisions.reviews.service import ReviewView
+from almoner.validation.decisions.reviews.service import ReviewDetails
 
 _TRIES: Final = 50
 """The number of attempts to claim the next case, in case another reviewer claims the same case first."""
@@ -97,7 +97,7 @@ class CasePages:
         """The review case in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{REVIEWS}/").split("/")[0]
         for kind, handler in self._handlers.items():
-            if (found := self._context.db.deployment.ids.parse(ID_TYPES[kind], name)) is not None:
+            if (found := self._context.db.deployment.ids.decode(ID_TYPES[kind], name)) is not None:
                 return handler, kind, found, name
         raise NotFound
 
@@ -112,7 +112,7 @@ class CasePages:
                     return redirect_to(f"{visitor.place.home}{REVIEWS}")
                 taken = await reviews.claim_next_review(tx, ReviewFilters(), by, self._handlers)
                 if taken is not None:
-                    name = tx.ids.text(ID_TYPES[taken.subject.kind], taken.subject.id)
+                    name = tx.ids.encode(ID_TYPES[taken.subject.kind], taken.subject.id)
                     await self._context.record_audit_entry(
                         tx, visitor, taken.subject.partner_id, "review.viewed", name, held=True
                     )
@@ -128,7 +128,7 @@ class CasePages:
             return await self._action(visitor)
         handler, _, subject_id, name = self.find_case_in_url(visitor)
         async with self._context.db.write() as tx:
-            view = await reviews.view_review(tx, handler, subject_id)
+            view = await reviews.load_review_details(tx, handler, subject_id)
             by = self._context.operator_id(visitor)
             held = view.claimed_by == by
             await self._context.record_audit_entry(
@@ -140,7 +140,7 @@ class CasePages:
         )
 
     async def _facts(
-        self, tx: Tx, visitor: SignedInRequest, handler: ReviewHandler, view: ReviewView
+        self, tx: Tx, visitor: SignedInRequest, handler: ReviewHandler, view: ReviewDetails
     ) -> dict[str, Any]:
         """The facts that the page of a review case shows in addition to the evidence."""
         known = await reviews.load_review_context(tx, handler, view.subject)
@@ -153,7 +153,7 @@ class CasePages:
         waits = view.history.current_open_review
         return {
             "dossier": dossier_links(
-                ID_TYPES[view.subject.kind], tx.ids.text(ID_TYPES[view.subject.kind], view.subject.id)
+                ID_TYPES[view.subject.kind], tx.ids.encode(ID_TYPES[view.subject.kind], view.subject.id)
             ),
             "compared": build_comparison_rows(view.shown.compared, view.subject.country_code),
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
@@ -193,15 +193,15 @@ class CasePages:
             subject.kind == "agent_verification"
             and await screenings.find_screened_subject(tx, "agent_verification", subject.id) is not None
         )
-        return f"{WATCHLIST_SEARCH}?case={tx.ids.text(ID_TYPES[subject.kind], subject.id)}" if screened else None
+        return f"{WATCHLIST_SEARCH}?case={tx.ids.encode(ID_TYPES[subject.kind], subject.id)}" if screened else None
 
     def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, bool]:
         """A document of the case, with its ID and whether it can be opened."""
-        return one, tx.ids.text(documents.TYPE, one.id), one.status == "clean"
+        return one, tx.ids.encode(documents.TYPE, one.id), one.status == "clean"
 
     def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
         subject = one.related.subject
-        name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
+        name = tx.ids.encode(ID_TYPES[subject.kind], subject.id)
         return {"name": name, "kind": SINGULAR_WORDS[subject.kind], "relation": one.related.relation, "one": one}
 
     async def _action(self, visitor: SignedInRequest) -> Response:
@@ -249,7 +249,7 @@ class CasePages:
         self, tx: Tx, visitor: SignedInRequest, subject: ReviewSubject, action: str, **details: str | None
     ) -> str:
         """Record the action in the audit log, and return the path of the case."""
-        name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
+        name = tx.ids.encode(ID_TYPES[subject.kind], subject.id)
         await self._context.record_audit_entry(tx, visitor, subject.partner_id, action, name, **details)
         return f"{REVIEWS}/{name}"
 
@@ -260,14 +260,16 @@ class CasePages:
                 "The case is reserved for the selected reviewer until they open it, but for at most one day.",
                 "While the case is reserved, nobody else can decide it, including you.",
             ]
-            choices = [(tx.ids.text(operators.ID, one.id), one.display_name) for one in others]
+            choices = [(tx.ids.encode(operators.ID, one.id), one.display_name) for one in others]
             to = ActionField("to", "Reviewer", "choice", choices=choices)
             return await self.build_action_page(tx, visitor, "Hand this case over", "Hand over", sentences, [to])
 
         async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
             handler, _, subject_id, _ = self.find_case_in_url(visitor)
             by = self._context.operator_id(visitor)
-            other = next(one for one in await self._reviewers(tx) if tx.ids.text(operators.ID, one.id) == values["to"])
+            other = next(
+                one for one in await self._reviewers(tx) if tx.ids.encode(operators.ID, one.id) == values["to"]
+            )
             subject = await reviews.hand_over_review(tx, handler, subject_id, by, other)
             return await self.record_action_and_get_case_path(
                 tx, visitor, subject, "review.handed_over", to=values["to"]

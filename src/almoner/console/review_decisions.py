@@ -14,7 +14,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
-from almoner.console.review_effects import describe_effects, describe_recipients
+from almoner.console.review_effects import describe_decision_effects, describe_recipients
 from almoner.console.review_words import ACTS, REVIEWS, review_reason_text, summary_facts
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
@@ -28,7 +28,7 @@ from almoner.validation.decisions.reviews.domain import (
     Verdict,
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
-from almoner.validation.decisions.reviews.service import ReviewView
+from almoner.validation.decisions.reviews.service import ReviewDetails
 
 _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "reject"}
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
@@ -52,12 +52,12 @@ class DecisionPages:
     def _decide(self, verdict: Verdict) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
-            view = await reviews.view_review(tx, handler, subject_id)
+            view = await reviews.load_review_details(tx, handler, subject_id)
             title = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [
                 view.shown.title,
-                *await describe_effects(tx, view.subject, verdict, partner),
+                *await describe_decision_effects(tx, view.subject, verdict, partner),
                 f"{partner} receives an event, and API responses show the decision.",
                 f"Your decision takes effect immediately, without a second person. {_reversal_of(handler, verdict)}",
             ]
@@ -88,7 +88,7 @@ class DecisionPages:
         visitor: SignedInRequest,
         page: ActionPage,
         handler: ReviewHandler,
-        view: ReviewView,
+        view: ReviewDetails,
         verdict: Verdict,
     ) -> ActionPage:
         """Say to whom an email is sent, and in which language, and show it.
@@ -142,14 +142,14 @@ def _reversal_of(handler: ReviewHandler, verdict: Verdict) -> str:
     return "Only an appeal can reverse it." if verdict == "rejected" else "This decision cannot be reversed here."
 
 
-def add_claim_button(page: ActionPage, view: ReviewView, operator_id: str) -> ActionPage:
+def add_claim_button(page: ActionPage, view: ReviewDetails, operator_id: str) -> ActionPage:
     """Add the reason why the operator cannot decide the case now, and a button to claim the case if it is unclaimed."""
     closed = _closed_reason(view, operator_id)
     remedy = (f"Claim this case for {CLAIM_DURATION // timedelta(minutes=1)} minutes", "claim")
     return replace(page, closed=closed, remedy=remedy if closed == _UNCLAIMED else None)
 
 
-def _closed_reason(view: ReviewView, by: str) -> str:
+def _closed_reason(view: ReviewDetails, by: str) -> str:
     """The reason why the operator cannot decide the case now, or an empty string.
 
     The service checks this again when the operator submits a decision.

@@ -109,7 +109,7 @@ class DocumentPages:
         """A document of the case that has passed the malware scan. Raises NotFound."""
         handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
         document_id = self._document_id(visitor)
-        view = await reviews.view_review(tx, handler, subject_id)
+        view = await reviews.load_review_details(tx, handler, subject_id)
         found = next((one for one in view.documents if one.id == document_id), None)
         if found is None or found.status != "clean":
             raise NotFound
@@ -120,7 +120,7 @@ class DocumentPages:
         zoom, quarter_turns, number = _requested_view(visitor, "1")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
-            name = tx.ids.text(documents.TYPE, document.id)
+            name = tx.ids.encode(documents.TYPE, document.id)
             await self._context.record_audit_entry(
                 tx, visitor, document.partner_id, "review.document_viewed", name, page=number
             )

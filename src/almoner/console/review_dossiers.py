@@ -47,7 +47,7 @@ class DossierPages:
     def _answer(self, format_: DossierFormat) -> VisitorHandler:
         async def answer(visitor: SignedInRequest) -> Response:
             db, name = self._context.db, visitor.path.split("/")[-2]
-            parsed = ((one, db.deployment.ids.parse(one, name)) for one in PATHS)
+            parsed = ((one, db.deployment.ids.decode(one, name)) for one in PATHS)
             id_type, record_id = next(((one, found) for one, found in parsed if found), (None, None))
             if id_type is None or record_id is None:
                 raise NotFound

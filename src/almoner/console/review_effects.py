@@ -32,7 +32,7 @@ _EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
 }
 
 
-async def describe_effects(tx: Tx, subject: ReviewSubject, verdict: Verdict, partner: str) -> list[str]:
+async def describe_decision_effects(tx: Tx, subject: ReviewSubject, verdict: Verdict, partner: str) -> list[str]:
     """What the decision does to the record, and to what waits for it. ``partner``: the name of the partner."""
     match subject.kind:
         case "validation_request":
@@ -59,8 +59,8 @@ async def _request_effect(tx: Tx, request_id: UUID, verdict: Verdict, partner: s
     if found is None:
         return f"A new organisation is created from the details in the request. Only {partner} can see it."
     return (
-        f"The request is linked to the organisation {found.shown_name}, which already exists. No new organisation is "
-        "created."
+        f"The request is linked to the organisation {found.effective_display_name}, which already exists. "
+        "No new organisation is created."
     )
 
 

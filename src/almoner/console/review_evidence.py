@@ -36,7 +36,7 @@ class EvidencePages:
     async def _describe(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
         offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
-        view = await reviews.view_review(tx, handler, subject_id)
+        view = await reviews.load_review_details(tx, handler, subject_id)
         choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
         sentences = [
             view.shown.title,

@@ -78,7 +78,7 @@ _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
 async def _count_open(tx: Tx) -> tuple[int, datetime | None]:
     counted = [
         await reviews.count_open_reviews_up_to(tx, MOST_COUNTED + 1),
-        *(await verifications.waiting_counts_and_oldest_times_up_to(tx, MOST_COUNTED + 1)).values(),
+        *(await verifications.count_waiting_verifications_and_flags_up_to(tx, MOST_COUNTED + 1)).values(),
     ]
     return sum(count for count, _ in counted), min((oldest for _, oldest in counted if oldest), default=None)
 
@@ -107,7 +107,7 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
         by = context.operator_id(visitor)
         counted = await reviews.count_open_reviews_by_filter(tx, by, MOST_COUNTED + 1)
-        beside = await verifications.waiting_counts_and_oldest_times_up_to(tx, MOST_COUNTED + 1)
+        beside = await verifications.count_waiting_verifications_and_flags_up_to(tx, MOST_COUNTED + 1)
         lines = [
             StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *counted["claimed"]),
             StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *counted["overdue"]),
@@ -162,14 +162,14 @@ class _ReviewQueue:
             ),
             self._load,
             (
-                Filter("kind", "choice", (*get_args(Kind), *VERIFICATION_WORDS), named="Kind"),
-                Filter("partner", named="Partner ID"),
-                Filter("country", named="Country code"),
-                Filter("script", "choice", _SCRIPTS, named="Script"),
-                Filter("reason", named="Reason"),
-                Filter("age", "choice", tuple(_AGES), named="Waiting for more than"),
-                Filter("due", "choice", tuple(_DUE), named="Due"),
-                Filter("holder", "choice", ("mine",), named="Claimed by"),
+                Filter("kind", "choice", (*get_args(Kind), *VERIFICATION_WORDS), label_member="Kind"),
+                Filter("partner", label_member="Partner ID"),
+                Filter("country", label_member="Country code"),
+                Filter("script", "choice", _SCRIPTS, label_member="Script"),
+                Filter("reason", label_member="Reason"),
+                Filter("age", "choice", tuple(_AGES), label_member="Waiting for more than"),
+                Filter("due", "choice", tuple(_DUE), label_member="Due"),
+                Filter("holder", "choice", ("mine",), label_member="Claimed by"),
             ),
             views=_VIEWS,
             choice_words={
@@ -210,16 +210,21 @@ class _ReviewQueue:
             return []
         kind = next((one for one in VERIFICATION_WORDS if one == given.get("kind")), None)
         return await verifications.list_waiting_review_items(
-            tx, limit, kind=kind, partner_id=filters.partner_id, waiting_until=filters.asked_until, after_position=after
+            tx,
+            limit,
+            kind=kind,
+            partner_id=filters.partner_id,
+            waiting_since_before=filters.asked_until,
+            after_position=after,
         )
 
     def _filters(self, tx: Tx, visitor: SignedInRequest, given: Mapping[str, str]) -> ReviewFilters:
         kind = next((one for one in get_args(Kind) if one == given.get("kind")), None)
         if kind is None and given.get("kind", "monetary_donation_verification") not in VERIFICATION_WORDS:
             raise IncorrectParams("kind: choose a kind from the list")
-        partner = tx.ids.parse("partner", given["partner"]) if "partner" in given else None
+        partner = tx.ids.decode("partner", given["partner"]) if "partner" in given else None
         if partner is None and "partner" in given:
-            raise IncorrectParams(f"partner: enter a partner's ID, such as {tx.ids.example('partner')}")
+            raise IncorrectParams(f"partner: enter a partner's ID, such as {tx.ids.example_id('partner')}")
         age, due = _chosen(given, "age", _AGES), _chosen(given, "due", _DUE)
         return ReviewFilters(
             kind,
@@ -241,7 +246,7 @@ class _ReviewQueue:
 
     def _row(self, tx: Tx, one: Review, texts: _QueueTexts) -> ListRow:
         subject = one.subject
-        case = tx.ids.text(ID_TYPES[subject.kind], subject.id)
+        case = tx.ids.encode(ID_TYPES[subject.kind], subject.id)
         holder = one.claimant_at(tx.real_now)
         held = holder and texts.operators.get(holder, holder)
         why = " ".join(review_reason_text(reason) for reason in one.reasons)
@@ -282,7 +287,7 @@ def _verification_row(
 ) -> ListRow:
     """The row of a verification or a flag in the review queue."""
     flagged = one.kind == "verification_flag"
-    name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)
+    name = tx.ids.encode(FLAG_TYPE if flagged else TYPE, one.id)
     values = (
         name,
         nonprofits.get(one.organisation_id) or name,
@@ -302,8 +307,8 @@ def _verification_row(
 def _missing_of(one: WaitingReviewItem) -> str:
     """The reviews of a flag, or the checks of a verification, that are missing."""
     if one.kind == "verification_flag":
-        return "The second of 2 reviews" if one.reviewed else "2 reviews"
-    return ", ".join(map(humanise_field_name, one.open_checks))
+        return "The second of 2 reviews" if one.has_first_review else "2 reviews"
+    return ", ".join(map(humanise_field_name, one.remaining_checks))
 
 
 def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta]) -> timedelta | None:

@@ -112,7 +112,7 @@ class SecondLookPages:
             look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             shown = await handler.load_evidence(tx, look.subject.id)
-            name = tx.ids.text(ID_TYPES[look.subject.kind], look.subject.id)
+            name = tx.ids.encode(ID_TYPES[look.subject.kind], look.subject.id)
             await self._context.record_audit_entry(
                 tx, visitor, look.subject.partner_id, "review.viewed", name, held=False
             )
@@ -164,7 +164,7 @@ class SecondLookPages:
                 verdict, values["reason"] or None, self._context.operator_id(visitor), values["note"]
             )
             await reviews.decide_second_look(tx, handler, look.review_id, decision)
-            name = tx.ids.text(ID_TYPES[look.subject.kind], look.subject.id)
+            name = tx.ids.encode(ID_TYPES[look.subject.kind], look.subject.id)
             await self._context.record_audit_entry(tx, visitor, look.subject.partner_id, "review.second_look", name)
             return SECOND_LOOKS
 
@@ -178,7 +178,7 @@ class SecondLookPages:
             since = tx.now - timedelta(_DAYS)
             daily = await reviews.list_daily_statistics(tx, since)
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
-            agreed = await reviews.list_agreement_rates(tx, since)
+            agreed = await reviews.list_reviewer_agreements(tx, since)
             names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
         most = max((one.decided for one in daily), default=1)
         return await self._context.render_console_page(

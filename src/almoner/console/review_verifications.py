@@ -21,7 +21,7 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    decider_name_lookup,
+    build_decider_name_lookup,
     fixed_explanation,
     show_record,
     timestamp_fact,
@@ -33,7 +33,7 @@ from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
     REJECTION_REASONS,
-    DecisionEvidence,
+    DecisionGrounds,
     InvalidState,
     MonetaryDonationVerification,
     RejectionReason,
@@ -83,8 +83,10 @@ class VerificationPages:
             one = await _VERIFICATIONS.get_from_url(self._context, tx, visitor)
             flags = await verifications.list_flags(tx, one.id)
             page = RecordPage(
-                title=(await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).shown_name,
-                id=tx.ids.text(TYPE, one.id),
+                title=(
+                    await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+                ).effective_display_name,
+                id=tx.ids.encode(TYPE, one.id),
                 status=one.status,
                 back=REVIEWS,
                 back_words="Open reviews",
@@ -92,20 +94,20 @@ class VerificationPages:
                 steps=await _decisions(tx, one),
                 actions=_VERIFICATIONS.available_actions(tx, one),
                 tables=[await _findings(tx, one), _flag_table(tx, flags)],
-                downloads=dossier_links(TYPE, tx.ids.text(TYPE, one.id)),
+                downloads=dossier_links(TYPE, tx.ids.encode(TYPE, one.id)),
             )
-        return await show_record(self._context, visitor, page, _VERIFICATIONS.done_message(visitor))
+        return await show_record(self._context, visitor, page, _VERIFICATIONS.success_message(visitor))
 
     async def show_flag(self, visitor: SignedInRequest) -> Response:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
         async with self._context.db.read() as tx:
             one = await _FLAGS.get_from_url(self._context, tx, visitor)
-            by = await decider_name_lookup(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
+            by = await build_decider_name_lookup(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
             me = self._context.operator_id(visitor)
-            name = tx.ids.text(TYPE, one.verification.id)
+            name = tx.ids.encode(TYPE, one.verification.id)
             page = RecordPage(
                 title=one.flag.description,
-                id=tx.ids.text(FLAG_TYPE, one.flag.id),
+                id=tx.ids.encode(FLAG_TYPE, one.flag.id),
                 status=one.flag.status,
                 back=f"{VERIFICATIONS}/{name}",
                 back_words=_WORDS,
@@ -116,9 +118,9 @@ class VerificationPages:
                     if look
                 ],
                 actions=_FLAGS.available_actions(tx, one, me),
-                notices=await _FLAGS.reserved_for_others(tx, one, me),
+                notices=await _FLAGS.describe_actions_reserved_for_others(tx, one, me),
             )
-        return await show_record(self._context, visitor, page, _FLAGS.done_message(visitor))
+        return await show_record(self._context, visitor, page, _FLAGS.success_message(visitor))
 
 
 async def _get(tx: Tx, verification_id: UUID) -> MonetaryDonationVerification:
@@ -134,7 +136,7 @@ async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[LabelledValu
     organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
     return [
         LabelledValue("Partner", (await partners.get(tx, Partner(one.partner_id))).name),
-        LabelledValue("Nonprofit", organisation.shown_name),
+        LabelledValue("Nonprofit", organisation.effective_display_name),
         LabelledValue("Register", f"{organisation.registry_name}, {organisation.registry_number}"),
         LabelledValue("Registered name", organisation.full_name),
         LabelledValue("Registered address", organisation.address),
@@ -169,7 +171,7 @@ async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
 
 async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[TimelineStep]:
     known = await verifications.list_decisions(tx, one.id)
-    by = await decider_name_lookup(
+    by = await build_decider_name_lookup(
         tx, [who for row in known for who in (row.evidence.decided_by, row.evidence.second_by) if who]
     )
     steps = []
@@ -182,7 +184,7 @@ async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[Timeline
 
 async def _findings(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
     known = await verifications.list_findings(tx, one.id)
-    by = await decider_name_lookup(tx, [row.finding.source for row in known])
+    by = await build_decider_name_lookup(tx, [row.finding.source for row in known])
     columns = (
         *(Column("Check"), Column("Result"), Column("Reason"), Column("Source")),
         *(Column("Checked", "moment"), Column("Valid until", "moment")),
@@ -207,7 +209,7 @@ async def _findings(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
 def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
     rows = [
         ListRow(
-            f"{FLAGS}/{tx.ids.text(FLAG_TYPE, one.id)}",
+            f"{FLAGS}/{tx.ids.encode(FLAG_TYPE, one.id)}",
             (
                 one.description,
                 humanise_field_name(one.status),
@@ -229,7 +231,9 @@ def _cleared_by(one: _Flagged) -> list[str]:
 async def _parties(tx: Tx, one: MonetaryDonationVerification) -> tuple[str, str]:
     """The names of the nonprofit and of the partner."""
     partner = await partners.get(tx, Partner(one.partner_id))
-    return (await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).shown_name, partner.name
+    return (
+        await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+    ).effective_display_name, partner.name
 
 
 async def _about_approval(tx: Tx, one: MonetaryDonationVerification) -> Sequence[str]:
@@ -282,13 +286,13 @@ async def _approve(
     tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
     seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
-    name = tx.ids.text(TYPE, one.id)
+    name = tx.ids.encode(TYPE, one.id)
     agreed = await officer.confirm_with_second_operator(
         tx, one.partner_id, "verification.approve", name, seen, entered_values["note"], mandatory=False
     )
     if agreed is None:
         return "first"
-    evidence = DecisionEvidence(agreed.by, agreed.note, *(agreed.second or ()))
+    evidence = DecisionGrounds(agreed.by, agreed.note, *(agreed.second or ()))
     await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
     await officer.record_audit_entry(tx, one.partner_id, "verification.approved", name, people=agreed.decider_count)
     return None
@@ -298,24 +302,24 @@ async def _reject(
     tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
     reason: RejectionReason = next(code for code in REJECTION_REASONS if code == entered_values["reason"])
-    evidence = DecisionEvidence(officer.id, entered_values["note"])
+    evidence = DecisionGrounds(officer.id, entered_values["note"])
     await verifications.reject(tx, ALL_PARTNERS, one.id, reason, evidence)
-    await officer.record_audit_entry(tx, one.partner_id, "verification.rejected", tx.ids.text(TYPE, one.id))
+    await officer.record_audit_entry(tx, one.partner_id, "verification.rejected", tx.ids.encode(TYPE, one.id))
     return None
 
 
 async def _reopen(
     tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
-    await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionEvidence(officer.id, entered_values["note"]))
-    await officer.record_audit_entry(tx, one.partner_id, "verification.reopened", tx.ids.text(TYPE, one.id))
+    await verifications.reopen(tx, ALL_PARTNERS, one.id, DecisionGrounds(officer.id, entered_values["note"]))
+    await officer.record_audit_entry(tx, one.partner_id, "verification.reopened", tx.ids.encode(TYPE, one.id))
     return None
 
 
 async def _clear(tx: Tx, officer: ActingOperator, one: _Flagged, entered_values: Mapping[str, str]) -> str | None:
     await operators.ensure_independent_operator(tx, officer.person, _cleared_by(one))
     looked = await verifications.review_flag(tx, one.flag.id, note=entered_values["note"], reviewed_by=officer.id)
-    name, flag = tx.ids.text(TYPE, one.verification.id), tx.ids.text(FLAG_TYPE, one.flag.id)
+    name, flag = tx.ids.encode(TYPE, one.verification.id), tx.ids.encode(FLAG_TYPE, one.flag.id)
     await officer.record_audit_entry(
         tx, one.verification.partner_id, "verification.flag_reviewed", name, flag=flag, now=looked.status
     )

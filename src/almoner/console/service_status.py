@@ -54,7 +54,7 @@ class ServiceComponent:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterAge:
+class RegisterFreshness:
     """The date of a register's newest data. ``late``: whether the data exceeds the maximum age."""
 
     code: str
@@ -73,7 +73,7 @@ class ServiceStatus:
     made_at: datetime
     now: datetime
     parts: Sequence[ServiceComponent]
-    registers: Sequence[RegisterAge]
+    registers: Sequence[RegisterFreshness]
     incidents: Sequence[Incident]
 
     @property
@@ -136,10 +136,10 @@ def _part(key: str, *, works: bool, lag: timedelta) -> ServiceComponent:
     return ServiceComponent(key, "operational", "On time.")
 
 
-async def _register_ages(tx: Tx) -> list[RegisterAge]:
-    late = {one.registry_code for one in await registers.list_source_ages(tx) if one.is_late(tx.now)}
+async def _register_ages(tx: Tx) -> list[RegisterFreshness]:
+    late = {one.registry_code for one in await registers.list_source_freshness(tx) if one.is_stale(tx.now)}
     return [
-        RegisterAge(one.code, one.english_name, one.data_as_of, one.code in late)
+        RegisterFreshness(one.code, one.english_name, one.data_as_of, one.code in late)
         for one in await registries.list_registries(tx)
         if one.data_as_of is not None
     ]

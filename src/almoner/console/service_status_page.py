@@ -96,9 +96,9 @@ def _json(deployment: Deployment, status: ServiceStatus) -> bytes:
             ],
             "incidents": [
                 {
-                    "id": deployment.ids.text(incidents.ID, one.id),
+                    "id": deployment.ids.encode(incidents.ID, one.id),
                     "title": one.title,
-                    "affected": one.affected,
+                    "affected": one.affected_part,
                     "status": one.status,
                     "startedAt": iso_timestamp(one.started_at),
                     "resolvedAt": iso_timestamp(one.resolved_at) if one.resolved_at else None,

@@ -46,7 +46,7 @@ select p.id from request_payment p join donation_request r on r.id = p.donation_
 async def find_transfer_owner_ids(tx: Tx, reference: str) -> list[UUID]:
     """Find the records that own ledger transfers, by an ID, an end-to-end ID or a payment reference."""
     for id_type, sql in _OWNERS.items():
-        if (record_id := tx.ids.parse(id_type, reference)) is not None:
+        if (record_id := tx.ids.decode(id_type, reference)) is not None:
             return [row[0] for row in await tx.fetch(sql, record_id)]
     if _PLAIN.fullmatch(reference):
         return [UUID(reference)]

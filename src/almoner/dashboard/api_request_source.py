@@ -61,7 +61,7 @@ def _record(tx: Tx, request: ApiRequest, key: ApiKey | None) -> Record:
         "errorCode": request.error_code,
         "durationMs": round(request.duration_ms, 2),
         "apiKey": "" if key is None else f"{key.name} ...{key.hint}",
-        "apiKeyId": tx.ids.text("apikey", request.key_id),
+        "apiKeyId": tx.ids.encode("apikey", request.key_id),
         "network": request.network,
         "createdAt": iso_timestamp(request.received_at),
     }
@@ -99,7 +99,7 @@ def _request_id(_tx: Tx, text: str) -> UUID | None:
 
 
 def _key_id(tx: Tx, text: str) -> UUID | None:
-    return tx.ids.parse("apikey", text)
+    return tx.ids.decode("apikey", text)
 
 
 def _moment(_tx: Tx, text: str) -> datetime | None:

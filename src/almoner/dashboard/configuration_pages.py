@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.dashboard.domain import RecordForm, roles_with_scope
@@ -52,7 +52,7 @@ class ConfigurationPages:
 
     async def preview(self, visitor: SignedInRequest) -> Response:
         """Preview the hosted form, as stored or as entered. Nothing is saved."""
-        partner = partner_of_request(visitor)
+        partner = partner_from_request(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
         stored = None if name == _NEW else self._context.parse_id(CONFIGURATIONS.id_type, name)
         async with self._context.db.read() as tx:

@@ -47,7 +47,7 @@ class DisbursementPages:
                 "id": self._context.format_id("donation", donation.id),
                 "created_at": iso_timestamp(donation.created_at),
                 "given": donation.money,
-                "paid": donation.owed_amount,
+                "paid": donation.net_amount_for_nonprofit,
             }
             for donation in found[:_SHOWN]
         ]
@@ -86,6 +86,6 @@ class DisbursementPages:
                 iso_timestamp(donation.created_at),
                 str(donation.money.minor),
                 donation.money.currency,
-                str(donation.owed_amount.minor),
+                str(donation.net_amount_for_nonprofit.minor),
             )
         )

@@ -6,8 +6,8 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
-from almoner.access.accounts.page_texts import build_page_texts, join_as_english
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
+from almoner.access.accounts.page_texts import build_page_texts, join_reasons_as_english
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
@@ -101,7 +101,7 @@ class DonationPages:
                     )
                     return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=refunded")
                 except ApiCallRejected as refused:
-                    reason = join_as_english(refused.reasons)
+                    reason = join_reasons_as_english(refused.reasons)
                     problems = {"amount": texts.language.html("dashboard.refund.refused", reason=reason)}
         return render_page(
             self._context,
@@ -124,7 +124,7 @@ class DonationPages:
         if not visitor.person.has_role(*REFUNDERS):
             return 0
         async with self._context.db.read() as tx:
-            limits = await partners.list_support_refund_limits(tx, partner_of_request(visitor))
+            limits = await partners.list_support_refund_limits(tx, partner_from_request(visitor))
         gone = donation["refundedAmount"] or 0
         return max(0, min(left, limits.get(donation["currencyCode"], 0) - gone))
 
@@ -141,7 +141,7 @@ class DonationPages:
                 return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
             except Problem as refused:
                 field = "reason" if isinstance(refused, IncorrectParams) else "organisationId"
-                reason = join_as_english(refused.reasons or [refused.message])
+                reason = join_reasons_as_english(refused.reasons or [refused.message])
                 problems = {field: texts.language.html("dashboard.reassign.refused", reason=reason)}
         return render_page(
             self._context,
@@ -159,10 +159,10 @@ class DonationPages:
         self, tx: Tx, visitor: SignedInRequest, donation: Record, entered_values: Mapping[str, str]
     ) -> None:
         """Reassign the donation as entered. Raises Problem."""
-        organisation_id = tx.ids.parse("organisation", entered_values["organisationId"])
+        organisation_id = tx.ids.decode("organisation", entered_values["organisationId"])
         if organisation_id is None:
             raise UnknownOrganisation
-        by, partner = self._context.audit_context(visitor), partner_of_request(visitor)
+        by, partner = self._context.audit_context(visitor), partner_from_request(visitor)
         given = await reassignments.reassign_donation(
             tx,
             partner,
@@ -173,7 +173,7 @@ class DonationPages:
             reassigned_by=by.actor.id,
             rules=self._rules,
         )
-        named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
+        named = {"organisation": tx.ids.encode("organisation", given.organisation_id)}
         await audit.record_entry(
             tx, partner.id, by.actor, "donation.reassigned", donation["id"], ip_address=by.address, details=named
         )
@@ -184,7 +184,7 @@ class DonationPages:
         own = f"{visitor.place.home}{DONATIONS.path}/{donation['id']}"
         if not visitor.form:
             return render_page(self._context, visitor, "donation_receipt.html", donation=donation, own=own)
-        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
+        partner, by = partner_from_request(visitor), self._context.audit_context(visitor)
         async with self._context.db.write() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
             if await donations.resend_receipt(tx, partner, donation_id):
@@ -195,7 +195,7 @@ class DonationPages:
 
     async def _views(self, visitor: SignedInRequest, donation: Record) -> list[dict[str, object]]:
         """The most recent views of the donor's data."""
-        partner = partner_of_request(visitor)
+        partner = partner_from_request(visitor)
         async with self._context.db.read() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
             found = await store.list_donor_data_accesses(tx, partner, donation_id, _VIEWS)

@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.people.domain import Role
 from almoner.dashboard import exports, store_exports
@@ -57,7 +57,7 @@ class ExportPages:
         """Download a file, for the person who requested it."""
         export_id = self._context.parse_id_from_path(visitor, ID_TYPE)
         async with self._context.db.read() as tx:
-            export = await store_exports.find_export(tx, partner_of_request(visitor), export_id)
+            export = await store_exports.find_export(tx, partner_from_request(visitor), export_id)
             ready = export is not None and export.storage_key is not None and export.expires_at > tx.now
         if export is None or export.storage_key is None or not ready or not exports.may_download(visitor, export):
             raise NotFound
@@ -95,14 +95,14 @@ class ExportPages:
             except ApiCallRejected:
                 declared = None  # the list reports invalid filters
         async with self._context.db.read() as tx:
-            own = await store_exports.list_exports(tx, partner_of_request(visitor), visitor.person.id)
+            own = await store_exports.list_exports(tx, partner_from_request(visitor), visitor.person.id)
             shown = [one for one in own if one.expires_at > tx.now]
         return render_page(
             self._context,
             visitor,
             "exports.html",
             status=422 if problem else 200,
-            problems={"list": texts.text(problem, limit=texts.number(MOST_EXPORTS))} if problem else {},
+            problems={"list": texts.text(problem, limit=texts.number_text(MOST_EXPORTS))} if problem else {},
             message="dashboard.exports.pending" if visitor.query.get("done") == "requested" else "",
             wanted=declared,
             query=query,

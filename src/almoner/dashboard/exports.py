@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from starlette.datastructures import QueryParams
 
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, member_realm
 from almoner.dashboard import store_exports
@@ -137,7 +137,7 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
     query = QueryParams(export.query)
     with tempfile.TemporaryFile() as file:
-        async for lines in dependencies.files.csv_lines(
+        async for lines in dependencies.files.stream_csv_lines(
             JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice
         ):
             file.write(lines)
@@ -178,7 +178,7 @@ async def compose_export_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[Exp
     person = None if export is None else await _find_person(tx, partner, export.person_id)
     if export is None or person is None or person.email is None or not may_download(JobMember(person), export):
         return None
-    link = f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}{PATH}"
+    link = f"{tx.base_urls.pages}/account/{tx.ids.encode('partner', partner.id)}{PATH}"
     return Email(person.email, f"csv-export:{export.id}", {"link": link}, person.language, partner.id)
 
 
@@ -190,5 +190,5 @@ async def _find_person(tx: Tx, partner: Partner, person_id: UUID) -> Person | No
 
 
 notifications: Final = (
-    Notification(NOTIFY, Path(__file__).parent / "mails" / "csv_export.html", compose_export_email),
+    NotificationDefinition(NOTIFY, Path(__file__).parent / "mails" / "csv_export.html", compose_export_email),
 )

@@ -11,7 +11,7 @@ from almoner.access.accounts.page_guard import PageContext, SignedInRequest, Vis
 from almoner.access.accounts.page_texts import (
     PageTexts,
     build_page_texts,
-    join_as_english,
+    join_reasons_as_english,
     language_choices,
     mark_as_english,
 )
@@ -101,7 +101,7 @@ class FormPages:
                     if refused.status == 400 and all(one.startswith("body.") for one in refused.reasons):
                         problems = _form_problems(refused, action.fields, texts)
                     else:
-                        problem = join_as_english(refused.reasons)
+                        problem = join_reasons_as_english(refused.reasons)
             return await self._render(
                 visitor, "record_action.html", action.fields, typed, problems,
                 status=422 if problem or problems else 200, declared=record_list, record=record, action=action,

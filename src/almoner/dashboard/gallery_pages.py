@@ -41,7 +41,7 @@ _COLUMNS: Final = (
 )
 _FILTERS: Final = (
     Filter("status", "choice", ("RECEIVED_PAYMENT", "DISBURSED")),
-    Filter("email", "email", named="donorEmail"),
+    Filter("email", "email", label_member="donorEmail"),
     Filter("startDate", "day"),
 )
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import DASHBOARD_HOME
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
@@ -56,7 +56,7 @@ class HomePages:
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show what needs attention, then the newest records."""
-        partner = partner_of_request(visitor)
+        partner = partner_from_request(visitor)
         async with self._context.db.read() as tx:
             today = tx.now.date()
             counts = await donations.count_paid_by_day(tx, partner, charts.chart_start_date(today))
@@ -76,7 +76,7 @@ class HomePages:
         """The onboarding steps of a new partner with their state; empty once all are done."""
         if not visitor.person.has_role("owner", "developer"):
             return []
-        partner, home = partner_of_request(visitor), visitor.place.home
+        partner, home = partner_from_request(visitor), visitor.place.home
         async with self._context.db.read() as tx:
             used = any(key.last_used_at for key in await keys.list_by_partner(tx, partner))
             owners = await people.list_with_any_role(tx, visitor.realm, "owner")

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME
 from almoner.access.accounts.page_guard import Handler, PageContext, SignedInRequest, redirect_to
-from almoner.access.accounts.page_texts import join_as_english
+from almoner.access.accounts.page_texts import join_reasons_as_english
 from almoner.dashboard.domain import RecordList, roles_with_scope
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient
 from almoner.dashboard.record_pages import RecordPages
@@ -52,10 +52,10 @@ class ImagePages:
         if request.method != "POST":
             visitor = await gate.require_sign_in(request, *roles)
             return visitor if isinstance(visitor, Response) else await self._form(visitor, record_list)
-        signed_in = await gate.find_sign_in(request, await gate.portal_of_request(request))
+        signed_in = await gate.find_sign_in(request, await gate.get_portal_for_request(request))
         received = await _receive(request, record_list) if signed_in else ReceivedUpload(None)
         try:
-            fields = received.uploaded.fields if received.uploaded else {}
+            fields = received.uploaded_file.fields if received.uploaded_file else {}
             visitor = await gate.require_sign_in(request, *roles, form=FormData(fields))
             if isinstance(visitor, Response):
                 return visitor
@@ -75,7 +75,7 @@ class ImagePages:
             await self._calls.upload_file(visitor, path, content.read(), record_list.image, idempotency_key=key)
         except (ApiCallRejected, Problem) as refused:
             reasons = refused.reasons or (str(refused),)
-            return await self._form(visitor, record_list, {"image": join_as_english(reasons)})
+            return await self._form(visitor, record_list, {"image": join_reasons_as_english(reasons)})
         return redirect_to(f"{visitor.place.home}{record_list.path}/{record['id']}?done={record_list.image}")
 
     async def _form(

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import roles_with_scope
@@ -43,7 +43,7 @@ class InvitePages:
         language = self._context.pages.language_for_tag(record["language"])
         zone = build_page_texts(self._context, visitor).zone
         async with self._context.db.read() as tx:
-            account = await partners.get(tx, partner_of_request(visitor))
+            account = await partners.get(tx, partner_from_request(visitor))
         until = parse_timestamp(record["expiresAt"]).astimezone(zone).date()
         return language.text(
             "dashboard.invite.message",

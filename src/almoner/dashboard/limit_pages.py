@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.guard import RateLimits
 from almoner.access.keys import service as keys
@@ -69,7 +69,7 @@ class UsageLimitPages:
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show all limits with their usage."""
-        partner, texts = partner_of_request(visitor), build_page_texts(self._context, visitor)
+        partner, texts = partner_from_request(visitor), build_page_texts(self._context, visitor)
         async with self._context.db.read() as tx:
             known = [key for key in await keys.list_by_partner(tx, partner) if key.is_usable(tx.real_now)]
             now = tx.now  # the log's clock
@@ -99,9 +99,9 @@ class UsageLimitPages:
 def _in_words(counted: RequestCounts, numbers: Sequence[int], texts: PageTexts) -> list[str]:
     """The number of requests since each time; a lower bound if not all were counted."""
     return [
-        texts.number(number)
-        if counted.covers_all_since(since)
-        else texts.text("dashboard.list.many", number=texts.number(number))
+        texts.number_text(number)
+        if counted.is_complete_since(since)
+        else texts.text("dashboard.list.many", number=texts.number_text(number))
         for number, since in zip(numbers, counted.moments, strict=True)
     ]
 

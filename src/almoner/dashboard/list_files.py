@@ -17,7 +17,7 @@ from almoner.dashboard.member_api_client import (
     RecordPage,
     iterate_pages,
 )
-from almoner.kit.time import start_of_typed_day
+from almoner.kit.time import day_text_to_start_timestamp
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
 
@@ -66,7 +66,9 @@ class RecordListReader:
         """The parameters with days as their start in the member's time zone, in which the list shows moments."""
         days = {one.parameter for one in record_list.filters if one.kind == "day"}
         zone = parse_time_zone(member.person.time_zone) or self._db.deployment.time_zone
-        return [(name, start_of_typed_day(value, zone) if name in days else value) for name, value in parameters]
+        return [
+            (name, day_text_to_start_timestamp(value, zone) if name in days else value) for name, value in parameters
+        ]
 
     async def _list_by_status(self, member: Member, record_list: RecordList, given: dict[str, str]) -> RecordPage:
         """One page of the list filtered by each status in turn; a cursor contains the status to continue with."""
@@ -96,7 +98,7 @@ class RecordListReader:
         page = await self.list_page(member, record_list, [*filter_parameters(record_list, query), ("pageSize", "1")])
         return page.total
 
-    async def csv_lines(
+    async def stream_csv_lines(
         self, member: Member, record_list: RecordList, query: Mapping[str, str], max_count: int, notice: str
     ) -> AsyncIterator[bytes]:
         """The lines of the file, for at most ``max_count`` records; ``notice``: a last line if there are more.
@@ -122,7 +124,7 @@ class RecordListReader:
         if not may_see_donors(member, record_list):
             return
         ids = self._db.deployment.ids
-        shown = [ids.parse(record_list.id_type, record["id"]) for record in records if record.get("email")]
+        shown = [ids.decode(record_list.id_type, record["id"]) for record in records if record.get("email")]
         if found := [one for one in shown if one is not None]:
             async with self._db.write() as tx:
                 await store.insert_donor_data_accesses(tx, Partner(member.realm.id), member.person.id, found)
@@ -133,14 +135,14 @@ def may_see_donors(member: Member, record_list: RecordList) -> bool:
     return record_list.contains_donor_data and has_scope(member.person.roles, PERSONAL)
 
 
-def filter_values(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+def entered_filter_values(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """The values of all filters in a query, as entered."""
     return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in record_list.filters]
 
 
 def filter_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """The filters that a query string sets."""
-    return [(name, value) for name, value in filter_values(record_list, query) if value]
+    return [(name, value) for name, value in entered_filter_values(record_list, query) if value]
 
 
 def requested_sort_order(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:

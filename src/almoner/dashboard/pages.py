@@ -127,5 +127,5 @@ def routes(
         *FormPages(context, calls, records).routes(),
         *ImagePages(context, calls, records).routes(),
         *InvitePages(context, records).routes(),
-        *records.routes(custom_page_lists=(DISBURSEMENTS, DONATIONS, INVITES, SUBMISSIONS)),
+        *records.routes(lists_with_custom_pages=(DISBURSEMENTS, DONATIONS, INVITES, SUBMISSIONS)),
     ]

@@ -158,7 +158,7 @@ def parse_questions(record: Mapping[str, Any]) -> tuple[PartnerField, ...]:
     )
 
 
-def questions_request_body(fields: Iterable[PartnerField]) -> dict[str, object]:
+def build_questions_request_body(fields: Iterable[PartnerField]) -> dict[str, object]:
     """The API body for the questions of a configuration."""
     return {
         "partnerFields": [
@@ -174,9 +174,9 @@ def questions_request_body(fields: Iterable[PartnerField]) -> dict[str, object]:
     }
 
 
-def version_of_questions(fields: Iterable[PartnerField]) -> str:
+def hash_questions(fields: Iterable[PartnerField]) -> str:
     """A hash that changes with every change of the questions."""
-    return sha256(json.dumps(questions_request_body(fields), sort_keys=True).encode()).hexdigest()[:32]
+    return sha256(json.dumps(build_questions_request_body(fields), sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _lines(text: str) -> list[str]:

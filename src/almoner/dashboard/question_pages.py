@@ -11,11 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import LONG_FORM_LIMITS
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import (
     PageTexts,
     build_page_texts,
-    join_as_english,
+    join_reasons_as_english,
     language_choices,
     mark_as_english,
 )
@@ -29,15 +29,15 @@ from almoner.dashboard.question_forms import (
     QuestionProblem,
     QuestionTranslation,
     add_language,
+    build_questions_request_body,
     find_form_problems,
+    hash_questions,
     move_question,
     parse_question_form,
     parse_questions,
     problems_from_api_reasons,
     question_form_from_field,
-    questions_request_body,
     replace_question,
-    version_of_questions,
 )
 from almoner.dashboard.record_lists import CONFIGURATIONS
 from almoner.dashboard.record_pages import RecordPages
@@ -112,7 +112,7 @@ class QuestionPages:
             "questions.html",
             record,
             refusal=refusal,
-            version=version_of_questions(fields),
+            version=hash_questions(fields),
             questions=[(field, label_in_language(field.labels, language)) for field in fields],
             most=MAX_FIELDS,
             message=f"dashboard.questions.{done}" if done in _DONE else "",
@@ -150,7 +150,7 @@ class QuestionPages:
         """Show the form of one question, or store it. ``fields``: the configuration's questions, with this one."""
         texts, problems = build_page_texts(self._context, visitor), dict[str, Markup]()
         refusal: _Refusal | None = None
-        version = visitor.form_value("version") if visitor.form else version_of_questions(parse_questions(record))
+        version = visitor.form_value("version") if visitor.form else hash_questions(parse_questions(record))
         place = next(place for place in reversed(range(len(fields))) if fields[place].id == form.id)
         tag = visitor.form_value("language").strip()
         if visitor.form and tag:
@@ -167,7 +167,7 @@ class QuestionPages:
             if refusal is None and not found:
                 return self._stored(visitor, record, done)
             if refusal is not None and refusal.stale:
-                record, version = refusal.record, version_of_questions(parse_questions(refusal.record))
+                record, version = refusal.record, hash_questions(parse_questions(refusal.record))
             elif refusal is not None:
                 found = problems_from_api_reasons(refusal.reasons, place)
             problems = _problems_by_field(found, form, texts)
@@ -205,14 +205,14 @@ class QuestionPages:
             "question_remove.html",
             record,
             refusal=refusal,
-            version=version_of_questions(fields),
+            version=hash_questions(fields),
             question=question,
             label_text=label,
         )
 
     async def preview(self, visitor: SignedInRequest) -> Response:
         """Preview the questions, as stored or with the entered one. Nothing is saved."""
-        partner = partner_of_request(visitor)
+        partner = partner_from_request(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner)
@@ -233,17 +233,17 @@ class QuestionPages:
         before = parse_questions(record)
         if tuple(fields) == before:
             return None
-        version, partner = version_of_questions(before), partner_of_request(visitor)
+        version, partner = hash_questions(before), partner_from_request(visitor)
         configuration_id = self._context.parse_id(CONFIGURATIONS.id_type, record["id"])
 
         async def ensure_unchanged(tx: Tx) -> None:
-            locked = await configurations.lock(tx, partner, configuration_id)
-            if version_of_questions(locked.partner_fields) != version:
+            locked = await configurations.get_for_update(tx, partner, configuration_id)
+            if hash_questions(locked.partner_fields) != version:
                 raise PreconditionFailed
 
         stale = visitor.form_value("version") != version
         if not stale:
-            path, body = f"{CONFIGURATIONS.call}/{record['id']}", questions_request_body(fields)
+            path, body = f"{CONFIGURATIONS.call}/{record['id']}", build_questions_request_body(fields)
             try:
                 await self._calls.patch(visitor, path, body, precondition=ensure_unchanged)
             except ApiCallRejected as refused:
@@ -266,7 +266,7 @@ class QuestionPages:
             status=422 if refusal or facts.get("problems") else 200,
             record=record,
             stale=refusal is not None and refusal.stale,
-            problem=join_as_english(refusal.reasons) if refusal and refusal.reasons else None,
+            problem=join_reasons_as_english(refusal.reasons) if refusal and refusal.reasons else None,
             own=f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}",
             declared=CONFIGURATIONS,
             frames=True,

@@ -19,7 +19,7 @@ _NONPROFIT: Final = Column("organisationId", "organisation")
 _FROM: Final = Filter("startDate", "day")
 _UNTIL: Final = Filter("endDate", "day")
 _SEARCH: Final = Filter("query")
-_OF_NONPROFIT: Final = Filter("organisationId", named="nonprofitId")
+_OF_NONPROFIT: Final = Filter("organisationId", label_member="nonprofitId")
 _RUNNING: Final = frozenset({"pending", "pending_validation_request", "live"})
 _LANGUAGE: Final = FormField("language", kind="language")
 _NONPROFIT_ID: Final = FormField("organisationId", "find_id", required=True, named="nonprofitId")
@@ -45,7 +45,7 @@ DONATIONS: Final = RecordList(
     ),
     (
         _status("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"),
-        Filter("email", "email", named="donorEmail"),
+        Filter("email", "email", label_member="donorEmail"),
         _FROM,
         _UNTIL,
         _OF_NONPROFIT,
@@ -92,7 +92,7 @@ REGULAR_DONATIONS: Final = RecordList(
     ),
     (
         _status("pending", "active", "past_due", "paused", "cancelled"),
-        Filter("email", "email", named="donorEmail"),
+        Filter("email", "email", label_member="donorEmail"),
         _OF_NONPROFIT,
         Filter("userId"),
     ),
@@ -143,7 +143,13 @@ GIVING_LINKS: Final = RecordList(
     "/v1/giving-links",
     "giving_links:read",
     "givinglink",
-    (Column("title", named="linkTitle"), Column("active", "yes_no"), Column("expiresAt", "moment"), _CREATED, _ID),
+    (
+        Column("title", label_member="linkTitle"),
+        Column("active", "yes_no"),
+        Column("expiresAt", "moment"),
+        _CREATED,
+        _ID,
+    ),
     (Filter("active", "choice", ("true", "false")),),
     form=RecordForm(_LINKS_WRITE, (*_LINK_FIELDS, FormField("slug", "slug", advanced=True))),
     actions=(
@@ -190,8 +196,8 @@ ORGANISATIONS: Final = RecordList(
     "organisation",
     (Column("displayName"), Column("countryCode", "country"), Column("registryName"), Column("registryId"), _ID),
     (
-        Filter("query", named="nameOrNumber"),
-        Filter("countryCode", named="countryLetters"),
+        Filter("query", label_member="nameOrNumber"),
+        Filter("countryCode", label_member="countryLetters"),
         Filter("acceptsDonations", "choice", ("true", "false")),
     ),
 )
@@ -201,11 +207,11 @@ SUBMISSIONS: Final = RecordList(
     "/v1/validation-submissions",
     "validation_submissions:read",
     "validationsubmission",
-    (Column("organisationName"), _STATUS, Column("agentVerification.email", named="applicant"), _CREATED, _ID),
+    (Column("organisationName"), _STATUS, Column("agentVerification.email", label_member="applicant"), _CREATED, _ID),
     (
         _status("pending", "processed", "succeeded", "failed"),
         _SEARCH,
-        Filter("email", "email", named="applicantEmail"),
+        Filter("email", "email", label_member="applicantEmail"),
     ),
     actions=(
         RecordAction(
@@ -255,8 +261,8 @@ CONFIGURATIONS: Final = RecordList(
     "validation_configurations:read",
     "hostedconfiguration",
     (
-        Column("branding.displayName", named="shownName"),
-        Column("name", named="formName"),
+        Column("branding.displayName", label_member="shownName"),
+        Column("name", label_member="formName"),
         Column("isDefault", "yes_no"),
         _CREATED,
         _ID,
@@ -293,7 +299,7 @@ AGENTS: Final = RecordList(
     (Column("email"), _STATUS, _NONPROFIT, _CREATED, _ID),
     (
         _status("pending", "pending_user_verification", "pending_review", "approved", "rejected"),
-        Filter("email", "email", named="agentEmail"),
+        Filter("email", "email", label_member="agentEmail"),
         _FROM,
         _UNTIL,
     ),

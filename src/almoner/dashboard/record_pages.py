@@ -12,7 +12,7 @@ from almoner.access.accounts.page_guard import (
     PageContext,
     SignedInRequest,
     VisitorHandler,
-    partner_of_request,
+    partner_from_request,
     redirect_to,
 )
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
@@ -34,8 +34,8 @@ from almoner.dashboard.facts import build_record_sections, value_at_path
 from almoner.dashboard.list_files import (
     MAX_DOWNLOAD,
     RecordListReader,
+    entered_filter_values,
     filter_parameters,
-    filter_values,
     list_query_string,
     requested_sort_order,
 )
@@ -75,10 +75,10 @@ class RecordPages:
         self.lists = tuple(lists)
         self._dossiers = dossiers
 
-    def routes(self, *, custom_page_lists: Collection[RecordList]) -> list[Route]:
+    def routes(self, *, lists_with_custom_pages: Collection[RecordList]) -> list[Route]:
         """Starlette routes; files come before pages, whose paths would match them.
 
-        ``custom_page_lists``: lists whose records have pages of their own.
+        ``lists_with_custom_pages``: lists whose records have pages of their own.
         """
         made: list[Route] = []
         for one in self.lists:
@@ -93,7 +93,7 @@ class RecordPages:
                 for format_ in MEDIA_TYPES
                 if one.id_type in self._dossiers
             ]
-            if one not in custom_page_lists:
+            if one not in lists_with_custom_pages:
                 made.append(self._route(f"{one.path}/{{id}}", self._viewer(one), readers))
         return made
 
@@ -118,7 +118,7 @@ class RecordPages:
 
         async def download(visitor: SignedInRequest) -> Response:
             record_id = self._context.parse_id(record_list.id_type, visitor.path.split("/")[-2])
-            load, partner = self._dossiers[record_list.id_type], partner_of_request(visitor)
+            load, partner = self._dossiers[record_list.id_type], partner_from_request(visitor)
             return (await build_dossier_file(self._context.db, load, partner, record_id, format_)).to_response()
 
         return download
@@ -157,7 +157,7 @@ class RecordPages:
             caption=_caption(texts, record_list, page.total, order),
             heads=_heads(record_list, given, order, address),
             usual_order=not order.page_parameters,
-            typed=dict(filter_values(record_list, visitor.query)),
+            typed=dict(entered_filter_values(record_list, visitor.query)),
             chips=_chips(given, record_list, order, address, texts),
             order=order,
             views=await self._views(visitor, record_list),
@@ -175,7 +175,7 @@ class RecordPages:
         if not record_list.filters:
             return []
         async with self._context.db.read() as tx:
-            views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
         return [view for view in views if view.list == record_list.path]
 
     async def get_record(self, visitor: SignedInRequest, record_list: RecordList) -> Record:
@@ -238,7 +238,7 @@ class RecordPages:
     async def _download(self, visitor: SignedInRequest, record_list: RecordList) -> Response:
         """Download the list as a file; a job prepares a large one."""
         day, texts = self._context.db.deployment.clock.now().date(), build_page_texts(self._context, visitor)
-        notice = texts.text("dashboard.list.limit", limit=texts.number(MAX_DOWNLOAD))
+        notice = texts.text("dashboard.list.limit", limit=texts.number_text(MAX_DOWNLOAD))
         try:
             if (
                 record_list.counted
@@ -246,7 +246,7 @@ class RecordPages:
             ):
                 wanted = urlencode({"list": record_list.path, "query": list_query_string(record_list, visitor.query)})
                 return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
-            lines = self.files.csv_lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
+            lines = self.files.stream_csv_lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
             return await stream_file_download(lines, f"{record_list.path[1:]}-{day}.csv")
         except ApiCallRejected as refused:
             if refused.status != 400:
@@ -284,8 +284,10 @@ class RecordPages:
     ) -> dict[str, str]:
         """The display names of organisations by ID; unknown ones are left out."""
         async with self._context.db.read() as tx:
-            parsed = {name: id_ for name in organisation_ids if (id_ := tx.ids.parse("organisation", name)) is not None}
-            called = await organisations.display_names(tx, partner_of_request(visitor), set(parsed.values()))
+            parsed = {
+                name: id_ for name in organisation_ids if (id_ := tx.ids.decode("organisation", name)) is not None
+            }
+            called = await organisations.display_names(tx, partner_from_request(visitor), set(parsed.values()))
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
 
@@ -342,10 +344,10 @@ def _caption(texts: PageTexts, record_list: RecordList, total: int, order: SortO
     """The number of records; if the search stops counting, the text says so."""
     if not record_list.counted:
         return texts.text("dashboard.list.uncounted")
-    counted = texts.text("dashboard.list.found", count=total, number=texts.number(total))
+    counted = texts.text("dashboard.list.found", count=total, number=texts.number_text(total))
     if record_list is not ORGANISATIONS:
         return texts.text(order.caption_key, counted=counted)
-    return counted if total < _SEARCHED else texts.text("dashboard.list.many", number=texts.number(total))
+    return counted if total < _SEARCHED else texts.text("dashboard.list.many", number=texts.number_text(total))
 
 
 def _link(address: str, given: Sequence[tuple[str, str]], cursor: str | None) -> str | None:

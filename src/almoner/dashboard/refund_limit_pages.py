@@ -5,7 +5,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.rendering import render_page
@@ -30,7 +30,7 @@ class RefundLimitPages:
 
     async def change(self, visitor: SignedInRequest) -> Response:
         """Show the form, or store the limits; an emptied amount removes the limit."""
-        partner, problems = partner_of_request(visitor), {}
+        partner, problems = partner_from_request(visitor), {}
         texts = build_page_texts(self._context, visitor)
         locale = texts.language.locale
         async with self._context.db.read() as tx:
@@ -69,7 +69,7 @@ class RefundLimitPages:
 
     async def _apply(self, tx: Tx, visitor: SignedInRequest, wanted: dict[str, int | None]) -> None:
         """Store the changes, and record them in the audit log."""
-        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
+        partner, by = partner_from_request(visitor), self._context.audit_context(visitor)
         before = await partners.list_support_refund_limits(tx, partner)
         for currency, minor in wanted.items():
             if before.get(currency) == minor:

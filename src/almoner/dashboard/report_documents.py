@@ -20,7 +20,7 @@ _TEMPLATE: Final = Path(__file__).parent / "templates" / "report.typ"
 
 
 @dataclass(frozen=True, slots=True)
-class ReportRowWithName:
+class NamedReportRow:
     """A row with its nonprofit's display name."""
 
     nonprofit_id: str
@@ -28,7 +28,7 @@ class ReportRowWithName:
     row: ReportRow
 
 
-def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[ReportRowWithName]) -> Iterator[bytes]:
+def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow]) -> Iterator[bytes]:
     """The lines of the CSV file; each names its period and partner."""
     names = [*(column.name for column in layout.columns), layout.total]
     yield csv_line(
@@ -47,7 +47,7 @@ def _member(name: str) -> str:
 
 
 async def render_pdf(
-    report: MonthlyReport, layout: ReportLayout, rows: Sequence[ReportRowWithName], texts: PageTexts, partner: str
+    report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow], texts: PageTexts, partner: str
 ) -> bytes:
     """Render a report as PDF, in the language of the member."""
     assert report.made_at is not None
@@ -84,7 +84,7 @@ async def render_pdf(
             for currency, minors in totals.items()
         ],
         "none": None if rows else texts.text("reports.none"),
-        "more": texts.text("reports.more", count=texts.number(PRINTED_ROWS)) if len(rows) > PRINTED_ROWS else None,
+        "more": texts.text("reports.more", count=texts.number_text(PRINTED_ROWS)) if len(rows) > PRINTED_ROWS else None,
     }
     return await _press().render_document(facts, {}, report.made_at)
 

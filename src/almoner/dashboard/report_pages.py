@@ -9,18 +9,18 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import REPORT_READERS
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.report_documents import ReportRowWithName, csv_lines, render_pdf, report_header_lines
+from almoner.dashboard.report_documents import NamedReportRow, csv_lines, render_pdf, report_header_lines
 from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import (
     CLOSABLE_AFTER,
     LAYOUTS,
     MonthlyReport,
-    MonthNotOver,
+    MonthNotEnded,
     ReportClosed,
     ReportLayout,
     build_report_rows,
@@ -59,10 +59,10 @@ class ReportPages:
 
     async def list(self, visitor: SignedInRequest) -> Response:
         """List the months with their reports, and whether the member gets them by email."""
-        partner = partner_of_request(visitor)
+        partner = partner_from_request(visitor)
         if visitor.form:
             async with self._context.db.write() as tx:
-                await reports.set_report_recipient(
+                await reports.set_report_subscription(
                     tx, partner, visitor.person.id, subscribed=visitor.form_value("mail") == "yes"
                 )
             return redirect_to(visitor.path)
@@ -75,12 +75,12 @@ class ReportPages:
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show one report of a month, once it is ready."""
-        partner, month = partner_of_request(visitor), _month_of(visitor)
+        partner, month = partner_from_request(visitor), _month_of(visitor)
         if visitor.form:
             try:
                 async with self._context.db.write() as tx:
                     await reports.request_report(tx, partner, month)
-            except (MonthNotOver, ReportClosed):
+            except (MonthNotEnded, ReportClosed):
                 raise NotFound from None
             return redirect_to(visitor.path)
         layout = find_layout(visitor.query.get("report", "donations"))
@@ -111,7 +111,7 @@ class ReportPages:
 
     async def close(self, visitor: SignedInRequest) -> Response:
         """Close the month after confirmation; its report is then final."""
-        partner, month = partner_of_request(visitor), _month_of(visitor)
+        partner, month = partner_from_request(visitor), _month_of(visitor)
         here = f"{visitor.place.home}{PATH}/{month:%Y-%m}"
         if not visitor.form:
             return render_page(
@@ -127,7 +127,7 @@ class ReportPages:
                     await audit.record_entry(
                         tx, partner.id, by.actor, "month.closed", subject, ip_address=by.address, details=details
                     )
-        except MonthNotOver:
+        except MonthNotEnded:
             raise NotFound from None
         return redirect_to(f"{here}?done=closed")
 
@@ -139,8 +139,8 @@ class ReportPages:
         if layout is None:
             raise NotFound
         async with self._context.db.read() as tx:
-            account = await partners.get(tx, partner_of_request(visitor))
-            report = await reports.find(tx, partner_of_request(visitor), month)
+            account = await partners.get(tx, partner_from_request(visitor))
+            report = await reports.find(tx, partner_from_request(visitor), month)
             rows = await _rows_with_names(tx, visitor, report, layout)
         if report is None or report.made_at is None:
             raise NotFound
@@ -168,14 +168,14 @@ def _month_of(visitor: SignedInRequest) -> date:
 
 async def _rows_with_names(
     tx: Tx, visitor: SignedInRequest, report: MonthlyReport | None, layout: ReportLayout
-) -> list[ReportRowWithName]:
+) -> list[NamedReportRow]:
     """The rows of a report with the nonprofits' names, by currency and name; none before the report is ready."""
     if report is None or report.made_at is None:
         return []
     rows = build_report_rows(layout, await reports.list_lines(tx, report))
-    called = await organisations.display_names(tx, partner_of_request(visitor), {row.organisation_id for row in rows})
+    called = await organisations.display_names(tx, partner_from_request(visitor), {row.organisation_id for row in rows})
     named = [
-        ReportRowWithName(tx.ids.text("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)
+        NamedReportRow(tx.ids.encode("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)
         for row in rows
     ]
     return sorted(named, key=lambda one: (one.row.currency, one.nonprofit.casefold(), one.nonprofit_id))

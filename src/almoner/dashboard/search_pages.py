@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.partners import service as partners
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import store_search
@@ -78,7 +78,7 @@ class SearchPages:
 
     async def _find(self, visitor: SignedInRequest, entered: str) -> list[tuple[RecordList, list[str]]]:
         """The IDs of the newest matching records of each kind."""
-        partner, found = partner_of_request(visitor), []
+        partner, found = partner_from_request(visitor), []
         async with self._context.db.read() as tx:
             shared = (await partners.get(tx, partner)).shares_donor_details
             personal = shared and has_scope(visitor.person.roles, PERSONAL)
@@ -86,7 +86,7 @@ class SearchPages:
                 if has_scope(visitor.person.roles, one.scope):
                     words = query_term_hashes(partner.id, one.id_type, entered, includes_personal_terms=personal)
                     ids = await store_search.find_records(tx, partner, one.id_type, words) if words else []
-                    found.append((one, [tx.ids.text(one.id_type, id_) for id_ in ids]))
+                    found.append((one, [tx.ids.encode(one.id_type, id_) for id_ in ids]))
         return found
 
     async def _load_records(

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import mark_as_english
 from almoner.access.partners import service as partners
 from almoner.dashboard.configuration_pages import FormPreviewRenderer, parse_colour
@@ -44,7 +44,7 @@ class SettingsPages:
 
     async def change(self, visitor: SignedInRequest) -> Response:
         """Show or change the settings; an emptied field is removed."""
-        partner = partner_of_request(visitor)
+        partner = partner_from_request(visitor)
         problems: dict[str, str] = {}
         if visitor.form:
             try:
@@ -72,8 +72,8 @@ class SettingsPages:
     async def preview(self, visitor: SignedInRequest) -> Response:
         """Preview the hosted form of applications with the colour as stored or as entered. Nothing is saved."""
         async with self._context.db.read() as tx:
-            account = await partners.get(tx, partner_of_request(visitor))
-            shown = await configurations.find_default(tx, partner_of_request(visitor))
+            account = await partners.get(tx, partner_from_request(visitor))
+            shown = await configurations.find_default(tx, partner_from_request(visitor))
         if shown is None:
             raise NotFound
         if visitor.form:
@@ -84,7 +84,7 @@ class SettingsPages:
 
     async def _apply(self, tx: Tx, visitor: SignedInRequest) -> None:
         """Store the entered settings, and record the changes in the audit log. Raises _Refused with all problems."""
-        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
+        partner, by = partner_from_request(visitor), self._context.audit_context(visitor)
         before = await partners.get(tx, partner)
         problems: dict[str, str] = {}
         for name in ("colour", *_LINKS):

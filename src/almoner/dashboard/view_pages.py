@@ -8,7 +8,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import store_views
@@ -50,13 +50,13 @@ class SavedViewPages:
             declared = self._list_of(visitor, visitor.form_value("list"))
             query, name = _query(declared, visitor), _name(visitor)
             async with self._context.db.write() as tx:
-                views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
+                views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
                 view = SavedView(tx.new_id(), declared.path, name, query)
                 problem = await self._save(tx, visitor, view, len(views))
             if not problem:
                 return redirect_to(f"{visitor.place.home}{declared.path}?{query}")
         async with self._context.db.read() as tx:
-            views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
         return self._render(visitor, "views.html", problem, views=[one for one in views if self._may_see(visitor, one)])
 
     async def rename(self, visitor: SignedInRequest) -> Response:
@@ -68,7 +68,7 @@ class SavedViewPages:
                 if not name:
                     problem = "dashboard.views.problem.unnamed"
                 elif not await store_views.rename_saved_view(
-                    tx, partner_of_request(visitor), visitor.person.id, view, name
+                    tx, partner_from_request(visitor), visitor.person.id, view, name
                 ):
                     problem = "dashboard.views.problem.taken"
                 else:
@@ -83,7 +83,7 @@ class SavedViewPages:
         if not visitor.form:
             return self._render(visitor, "view_delete.html", "", view=view)
         async with self._context.db.write() as tx:
-            await store_views.delete_saved_view(tx, partner_of_request(visitor), visitor.person.id, view)
+            await store_views.delete_saved_view(tx, partner_from_request(visitor), visitor.person.id, view)
             await self._record(tx, visitor, "saved_view.deleted", view)
         return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
@@ -95,7 +95,7 @@ class SavedViewPages:
             return "dashboard.views.problem.unfiltered"
         if stored >= MOST_VIEWS:
             return "dashboard.views.problem.limit"
-        if not await store_views.insert_saved_view(tx, partner_of_request(visitor), visitor.person.id, view):
+        if not await store_views.insert_saved_view(tx, partner_from_request(visitor), visitor.person.id, view):
             return "dashboard.views.problem.taken"
         await self._record(tx, visitor, "saved_view.created", view)
         return ""
@@ -110,7 +110,7 @@ class SavedViewPages:
         name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
         wanted: UUID = self._context.parse_id(ID_TYPE, name)
         async with self._context.db.read() as tx:
-            views = await store_views.list_saved_views(tx, partner_of_request(visitor), visitor.person.id)
+            views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
         found = next((one for one in views if one.id == wanted), None)
         if found is None:
             raise NotFound
@@ -134,7 +134,7 @@ class SavedViewPages:
             visitor,
             template,
             status=422 if problem else 200,
-            problems={"name": texts.text(problem, limit=texts.number(MOST_VIEWS))} if problem else {},
+            problems={"name": texts.text(problem, limit=texts.number_text(MOST_VIEWS))} if problem else {},
             lists=self._lists,
             view_id=lambda view: self._context.format_id(ID_TYPE, view.id),
             message=_DONE.get(visitor.query.get("done", "")),

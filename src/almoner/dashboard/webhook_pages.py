@@ -8,12 +8,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, redirect_to
-from almoner.access.accounts.page_texts import PageTexts, build_page_texts, join_as_english
+from almoner.access.accounts.page_texts import PageTexts, build_page_texts, join_reasons_as_english
 from almoner.dashboard.domain import PERSONAL, has_scope, roles_with_scope
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
-from almoner.kit.time import start_of_typed_day
+from almoner.kit.time import day_text_to_start_timestamp
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import personal_fields
 
@@ -93,7 +93,7 @@ class WebhookPages:
             try:
                 return await self._perform(visitor, endpoint)
             except ApiCallRejected as refused:
-                problem = join_as_english(refused.reasons)
+                problem = join_reasons_as_english(refused.reasons)
         wanted = visitor.query.get("status", "")
         cursor = visitor.query.get("cursor", "")
         asked = [
@@ -122,12 +122,12 @@ class WebhookPages:
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
             zone = build_page_texts(self._context, visitor).zone
-            start = start_of_typed_day(visitor.form_value("start").strip(), zone)
+            start = day_text_to_start_timestamp(visitor.form_value("start").strip(), zone)
             body = {"failedOnly": visitor.form_value("failed_only") == "yes", **({"startDate": start} if start else {})}
             try:
                 scheduled = (await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/replay", body))["scheduled"]
             except ApiCallRejected as refused:
-                problems = {"start": join_as_english(refused.reasons)}
+                problems = {"start": join_reasons_as_english(refused.reasons)}
         return render_page(
             self._context,
             visitor,
@@ -194,7 +194,7 @@ def _form_problems(refused: ApiCallRejected, texts: PageTexts) -> dict[str, Mark
     """The error sentences of a refused form by field."""
     problems: dict[str, Markup] = {}
     if refused.status == HTTPStatus.FORBIDDEN:
-        return {"events": join_as_english(refused.reasons)}
+        return {"events": join_reasons_as_english(refused.reasons)}
     for reason in refused.reasons:
         field = "events" if "events" in reason.partition(" ")[0] else "url"
         label = texts.text("dashboard.webhook.events" if field == "events" else "dashboard.webhook.url")

@@ -172,10 +172,10 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(_SPELLINGS)
 """The words that an abbreviation may stand for."""
 
 
-def expand_abbreviation(spelling: str) -> str:
+def expand_abbreviation(abbreviation: str) -> str:
     """The full word of an abbreviation; unchanged if unknown or ambiguous."""
-    found = WORDS.get(spelling, ())
-    return found[0] if len(found) == 1 else spelling
+    found = WORDS.get(abbreviation, ())
+    return found[0] if len(found) == 1 else abbreviation
 
 
 def other_spellings(word: str) -> tuple[str, ...]:
@@ -185,6 +185,6 @@ def other_spellings(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in every if one != word))
 
 
-def may_be_same_word(one: str, other: str) -> bool:
+def may_be_same_word(word: str, other_word: str) -> bool:
     """Whether two spellings may be of one word: COMM and COMMUNITY, ASSN and ASSOC."""
-    return one == other or not {one, *WORDS.get(one, ())}.isdisjoint({other, *WORDS.get(other, ())})
+    return word == other_word or not {word, *WORDS.get(word, ())}.isdisjoint({other_word, *WORDS.get(other_word, ())})

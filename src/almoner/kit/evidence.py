@@ -75,7 +75,7 @@ class Evaluation:
         )
 
     @property
-    def steps_with_sources_labelled(self) -> list[EvaluationStep]:
+    def steps_with_unverified_sources_marked(self) -> list[EvaluationStep]:
         """The steps, in which unverified sources are marked as such."""
         unverified = self.unverified_sources
         return [

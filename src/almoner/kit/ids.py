@@ -49,7 +49,7 @@ def decode_uuid(text: str) -> UUID | None:
     return UUID(int=int(text.translate(_TO_BASE32), 32))
 
 
-class Ids:
+class RecordIdCodec:
     """Converts record UUIDs to text identifiers (``sandbox_donation_01h...``) and back."""
 
     __slots__ = ("_prefix",)
@@ -57,30 +57,30 @@ class Ids:
     def __init__(self, *, sandbox: bool) -> None:
         self._prefix = _SANDBOX if sandbox else ""
 
-    def text(self, type_: str, value: UUID) -> str:
+    def encode(self, record_type: str, uuid: UUID) -> str:
         """The text identifier of a record: its type and UUID."""
-        return f"{self._prefix}{type_}_{encode_uuid(value)}"
+        return f"{self._prefix}{record_type}_{encode_uuid(uuid)}"
 
-    def text_or_none(self, type_: str, value: UUID | None) -> str | None:
+    def encode_or_none(self, record_type: str, uuid: UUID | None) -> str | None:
         """The text identifier, None for None."""
-        return None if value is None else self.text(type_, value)
+        return None if uuid is None else self.encode(record_type, uuid)
 
-    def parse(self, type_: str, text: str) -> UUID | None:
+    def decode(self, record_type: str, text: str) -> UUID | None:
         """The UUID in a text identifier; None if it is not one of this type and environment."""
-        head = f"{self._prefix}{type_}_"
+        head = f"{self._prefix}{record_type}_"
         return decode_uuid(text[len(head) :]) if text.startswith(head) else None
 
-    def pattern(self, type_: str, suffix_pattern: str = "", alternatives: Sequence[str] = ()) -> str:
+    def id_pattern(self, record_type: str, suffix_pattern: str = "", other_values: Sequence[str] = ()) -> str:
         """Regular expression of this type's identifiers in either environment, for the interface description.
 
         ``suffix_pattern``: a pattern of what may follow one, ``alternatives``: other values that are taken.
         """
-        own = f"({_SANDBOX})?{type_}_[0-7][0-9a-hjkmnp-tv-z]{{25}}{suffix_pattern}"
-        return f"^({'|'.join((own, *alternatives))})$" if alternatives else f"^{own}$"
+        own = f"({_SANDBOX})?{record_type}_[0-7][0-9a-hjkmnp-tv-z]{{25}}{suffix_pattern}"
+        return f"^({'|'.join((own, *other_values))})$" if other_values else f"^{own}$"
 
-    def example(self, type_: str) -> str:
+    def example_id(self, record_type: str) -> str:
         """A well-formed example identifier."""
-        return self.text(type_, _EXAMPLE)
+        return self.encode(record_type, _EXAMPLE)
 
 
 class Uuid7:

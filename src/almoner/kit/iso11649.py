@@ -19,21 +19,21 @@ def build_creditor_reference(reference_body: str) -> str:
     return f"{_MARK}{98 - _remainder(reference_body + _MARK + '00'):02d}{reference_body}"
 
 
-def format_reference(reference_: str) -> str:
+def format_creditor_reference(creditor_reference: str) -> str:
     """A reference in groups of four, as the standard prints it."""
-    return " ".join(reference_[at : at + 4] for at in range(0, len(reference_), 4))
+    return " ".join(creditor_reference[at : at + 4] for at in range(0, len(creditor_reference), 4))
 
 
-def find_references(text: str) -> list[str]:
+def find_creditor_references(text: str) -> list[str]:
     """The valid references in a text, each once, with any spacing and case."""
     dense = normalise_code_for_search(text)
     found = (one[1].translate(_MISREAD) for one in _LIKE.finditer(dense))
-    return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid_reference(f"{_MARK}{one}")))
+    return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid_creditor_reference(f"{_MARK}{one}")))
 
 
-def is_valid_reference(reference_: str) -> bool:
+def is_valid_creditor_reference(creditor_reference: str) -> bool:
     """Whether the check digits are right."""
-    return _remainder(reference_[4:] + reference_[:4]) == 1
+    return _remainder(creditor_reference[4:] + creditor_reference[:4]) == 1
 
 
 def _remainder(text: str) -> int:

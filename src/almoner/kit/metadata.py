@@ -10,7 +10,7 @@ _MAX_LOOKED_AT = 100
 
 
 def find_metadata_problems(
-    metadata: Mapping[str, object], field: str = "body.metadata", *, is_patch: bool = False
+    metadata: Mapping[str, object], field_path: str = "body.metadata", *, is_patch: bool = False
 ) -> list[str]:
     """One sentence for every rule the metadata break, far too many keys: of the first; empty when they are fine.
 
@@ -18,18 +18,18 @@ def find_metadata_problems(
     """
     found = []
     if len(metadata) > MAX_KEYS:
-        found.append(f"{field} may have at most {MAX_KEYS} keys, this one has {len(metadata)}")
+        found.append(f"{field_path} may have at most {MAX_KEYS} keys, this one has {len(metadata)}")
     for key, value in islice(metadata.items(), _MAX_LOOKED_AT):
         shown = key if len(key) <= _MAX_KEY_LENGTH else key[:_MAX_KEY_LENGTH] + "..."
         if not key:
-            found.append(f"{field} has an empty key")
+            found.append(f"{field_path} has an empty key")
         if len(key) > _MAX_KEY_LENGTH:
-            found.append(f"{field} key '{shown}' is longer than {_MAX_KEY_LENGTH} characters")
+            found.append(f"{field_path} key '{shown}' is longer than {_MAX_KEY_LENGTH} characters")
         if isinstance(value, str):
             if len(value) > MAX_VALUE_LENGTH:
-                found.append(f"{field}.{shown} is longer than {MAX_VALUE_LENGTH} characters")
+                found.append(f"{field_path}.{shown} is longer than {MAX_VALUE_LENGTH} characters")
         elif value is not None or not is_patch:
-            found.append(f"{field}.{shown} must be a string" + " or null" * is_patch)
+            found.append(f"{field_path}.{shown} must be a string" + " or null" * is_patch)
     return found
 
 

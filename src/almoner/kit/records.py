@@ -7,9 +7,9 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True)
-def record(class_: type[T]) -> type[T]:
+def statically_frozen_dataclass(cls: type[T]) -> type[T]:
     """A slotted dataclass that is frozen for the type checker only.
 
     Freezing is four fifths of what making a frozen dataclass costs: each field is set through ``object.__setattr__``.
     """
-    return dataclass(slots=True)(class_)
+    return dataclass(slots=True)(cls)

@@ -11,7 +11,7 @@ _OF_NO_SCRIPT: Final = "MODIFIER"
 """Apostrophes that count as letters: ʻOkina, ʼ."""
 
 
-def scripts_in_text(text: str) -> AbstractSet[str]:
+def unicode_scripts_in_text(text: str) -> AbstractSet[str]:
     """The writing systems of a text's letters.
 
     Japanese, Korean and Chinese names may have Latin words in them.

@@ -167,27 +167,31 @@ def normalise_code_for_search(text: str) -> str:
     return signs.upper()
 
 
-def clean_keeping_hidden_characters(text: str) -> str:
+def clean_text_keeping_hidden_characters(text: str) -> str:
     """A name that is validated, on one line: hidden characters are evidence and stay, control characters go."""
     return "".join(c for c in _BREAKS.sub(" ", text) if unicodedata.category(c) not in ("Cc", "Cs")).strip()
 
 
-def clean_nested_texts(value: object) -> object:
+def clean_json_texts(json_value: object) -> object:
     """JSON with all texts cleaned by ``clean_text``.
 
     What is longer than any field, or holds NUL, is refused by whoever takes it, and so left as it is.
     """
-    if isinstance(value, str):
-        plain = (value.isascii() and value.isprintable()) or len(value) > _LONGEST_TYPED or "\x00" in value
-        return value if plain else clean_text(value, keep_line_breaks=True)
-    if isinstance(value, list | tuple):
-        return [clean_nested_texts(item) for item in value]
-    if isinstance(value, dict):
-        return {name: clean_nested_texts(item) for name, item in value.items()}
-    return value
+    if isinstance(json_value, str):
+        plain = (
+            (json_value.isascii() and json_value.isprintable())
+            or len(json_value) > _LONGEST_TYPED
+            or "\x00" in json_value
+        )
+        return json_value if plain else clean_text(json_value, keep_line_breaks=True)
+    if isinstance(json_value, list | tuple):
+        return [clean_json_texts(item) for item in json_value]
+    if isinstance(json_value, dict):
+        return {name: clean_json_texts(item) for name, item in json_value.items()}
+    return json_value
 
 
-def hidden_characters(text: str) -> list[str]:
+def hidden_character_names(text: str) -> list[str]:
     """The names of invisible and direction-changing characters in a text, in order, each once.
 
     A joiner between two letters of a script that is spelled with joiners hides nothing, nor one that ends a word there.
@@ -209,7 +213,7 @@ def _is_spelling_joiner(sign: str, before: str, after: str) -> bool:
     )
 
 
-def defuse_links(text: str) -> str:
+def prevent_autolinking(text: str) -> str:
     """The text made safe for emails: nothing in it becomes a link.
 
     Word joiners, which are neither seen nor read out, part what programs that show mails would take for an address or a
@@ -253,7 +257,7 @@ def _harmless_directions(seen: str, marks: Sequence[tuple[int, str]]) -> list[tu
     return [marks[at] for at in sorted(kept)]
 
 
-def to_one_line(text: str) -> str:
+def sanitise_for_terminal(text: str) -> str:
     """For a terminal: what breaks a line, moves the cursor or turns the writing around is a space."""
     return "".join(" " if unicodedata.category(c) in _STEERING else c for c in text)
 

@@ -70,10 +70,10 @@ def parse_day_or_timestamp(text: str) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
-def start_of_typed_day(text: str, zone: tzinfo, *, after: int = 0) -> str:
-    """The timestamp at which a typed day starts in a time zone, or the day ``after`` it; any other text unchanged."""
+def day_text_to_start_timestamp(text: str, zone: tzinfo, *, days_later: int = 0) -> str:
+    """The timestamp at which a typed day starts in a time zone, plus ``days_later``; any other text unchanged."""
     try:
-        day = date.fromisoformat(text) + timedelta(days=after)
+        day = date.fromisoformat(text) + timedelta(days=days_later)
         return iso_timestamp(datetime.combine(day, time(), zone).astimezone(UTC))
     except (ValueError, OverflowError):
         return text

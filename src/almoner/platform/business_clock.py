@@ -28,7 +28,7 @@ class MovableClock(Clock, Protocol):
         """How far business time is ahead of real time."""
         ...
 
-    def advance_offset(self, offset: timedelta) -> None:
+    def advance_to_offset(self, offset: timedelta) -> None:
         """Move business time ahead; never back."""
         ...
 
@@ -45,7 +45,7 @@ class BusinessClock:
         """How far business time is ahead of real time."""
         return self._ahead
 
-    def advance_offset(self, offset: timedelta) -> None:
+    def advance_to_offset(self, offset: timedelta) -> None:
         """Apply an offset."""
         self._ahead = max(self._ahead, offset)
 
@@ -62,7 +62,7 @@ class BusinessClock:
 class ClockOffset:
     """The stored offset: how far ahead, and a version that rises with each move."""
 
-    ahead: timedelta
+    ahead_by: timedelta
     version: int
 
 
@@ -107,7 +107,7 @@ class ClockSynchroniser:
 
     async def apply_offset(self, offset: ClockOffset) -> bool:
         """Apply an offset to this process's clock; True if it is a different one."""
-        self._clock.advance_offset(offset.ahead)
+        self._clock.advance_to_offset(offset.ahead_by)
         if offset.version <= self._pulse.clock_version:
             return False
         self._pulse.clock_version = offset.version

@@ -48,13 +48,13 @@ class Vault:
         """HMAC-SHA256 (32 bytes) of the data under the purpose's key."""
         return hmac.digest(self._derived(purpose), data, "sha256")
 
-    def sign(self, purpose: str, data: bytes) -> bytes:
+    def compute_mac(self, purpose: str, data: bytes) -> bytes:
         """A 16-byte MAC of the data under the purpose's key."""
         return self.keyed_hash(purpose, data)[:_SIGNATURE_BYTES]
 
-    def verify(self, purpose: str, data: bytes, signature: bytes) -> bool:
-        """Whether the MAC was made by ``sign``, in constant time."""
-        return hmac.compare_digest(self.sign(purpose, data), signature)
+    def verify_mac(self, purpose: str, data: bytes, mac: bytes) -> bool:
+        """Whether the MAC was made by ``compute_mac``, in constant time."""
+        return hmac.compare_digest(self.compute_mac(purpose, data), mac)
 
     def signing_key(self, purpose: str) -> Ed25519PrivateKey:
         """The Ed25519 key of a purpose, for signatures that others verify."""
@@ -77,7 +77,7 @@ class Vault:
                 f"a sealed {context} cannot be opened: altered, moved, or another master key"
             ) from error
 
-    def page_token(self, purpose: str, record_id: UUID) -> str:
+    def create_page_token(self, purpose: str, record_id: UUID) -> str:
         """The token in a hosted page's link: the record ID and its MAC. Always the same, nothing is stored."""
         return self._token(purpose, record_id.bytes)
 
@@ -86,11 +86,11 @@ class Vault:
         known = self._verified_payload(purpose, token)
         return UUID(bytes=known) if known is not None and len(known) == _ID_BYTES else None
 
-    def expiring_token(self, purpose: str, record_id: UUID, expires_at: datetime) -> str:
+    def create_expiring_page_token(self, purpose: str, record_id: UUID, expires_at: datetime) -> str:
         """A page token that contains its expiry time."""
         return self._token(purpose, record_id.bytes + int(expires_at.timestamp()).to_bytes(_END_BYTES))
 
-    def read_expiring_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
+    def read_expiring_page_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
         """The record ID and expiry (which may be past) in a token; None if the token is not ours."""
         known = self._verified_payload(purpose, token)
         if known is None or len(known) != _ID_BYTES + _END_BYTES:

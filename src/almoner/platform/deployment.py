@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.public_links import NO_LINKS, PublicLinks
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
@@ -26,20 +26,20 @@ class BaseUrls:
 class Deployment:
     """This installation of Almoner: its environment, clocks, identifiers, base URLs and secrets.
 
-    ``receivers``: the addresses that webhooks may be sent to. ``source_addresses``: the addresses that they are sent
-    from. ``max_age``: older published data is shown as stale; None: never. ``second_look_percent``: the share of
-    reviews that a second reviewer also decides, for comparison. ``time_zone``: the receipt issuer's, for dates on
-    documents, statements and pages. ``public_links``: the operator's links, shown on all pages and in all emails.
-    ``identity``: which deployment this is, and whether it may act outside its database.
+    ``outbound_address_policy``: the addresses that webhooks may be sent to. ``webhook_source_addresses``: the addresses
+    that they are sent from. ``max_age``: older published data is shown as stale; None: never. ``second_look_percent``:
+    the share of reviews that a second reviewer also decides, for comparison. ``time_zone``: the receipt issuer's, for
+    dates on documents, statements and pages. ``public_links``: the operator's links, shown on all pages and in all
+    emails. ``identity``: which deployment this is, and whether it may act outside its database.
     """
 
     environment: Environment
     clock: Clock
-    ids: Ids
+    ids: RecordIdCodec
     base_urls: BaseUrls
     vault: Vault
-    receivers: AddressPolicy = PUBLIC_ONLY
-    source_addresses: tuple[str, ...] = ()
+    outbound_address_policy: AddressPolicy = PUBLIC_ONLY
+    webhook_source_addresses: tuple[str, ...] = ()
     max_age: timedelta | None = None
     second_look_percent: int = 0
     public_links: PublicLinks = NO_LINKS

@@ -74,14 +74,14 @@ class IdempotencyClaim:
     route: str
     fingerprint: bytes
     key_hash: bytes | None
-    lock: int | None
+    advisory_lock_key: int | None
 
     def statement_parameters(self, tx: Tx, response_body: bytes) -> dict[str, object]:
         """The parameters of a statement that claims the key and stores ``response_body`` as the response."""
         return {
             "partner_id": self.partner.id,
             "key_hash": self.key_hash,
-            "lock": self.lock,
+            "lock": self.advisory_lock_key,
             "route": self.route,
             "fingerprint": self.fingerprint,
             "answer": None if self.key_hash is None else _seal(tx.vault, self.key_hash, response_body),
@@ -157,8 +157,8 @@ async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, already_leased: bool
     if claim.key_hash is None:
         return
     if already_leased:
-        await tx.execute("select pg_advisory_xact_lock($1)", claim.lock)
-    elif not await tx.fetchval("select pg_try_advisory_xact_lock($1)", claim.lock):
+        await tx.execute("select pg_advisory_xact_lock($1)", claim.advisory_lock_key)
+    elif not await tx.fetchval("select pg_try_advisory_xact_lock($1)", claim.advisory_lock_key):
         raise OriginalCallInProgress
     row = await tx.fetchrow(
         """
@@ -183,7 +183,7 @@ async def complete_claim(
     if claim.key_hash is None:
         await audit.insert_entry(tx, audit_entry)
         return
-    values = claim.statement_parameters(tx, response_body) | audit.entry_parameters(audit_entry)
+    values = claim.statement_parameters(tx, response_body) | audit.entry_sql_parameters(audit_entry)
     await tx.execute(_COMPLETE.sql, *_COMPLETE.ordered_arguments(values))
 
 

@@ -43,9 +43,9 @@ class SimulatedPaymentProvider:
         """Answer one request."""
         await self._app(scope, receive, send)
 
-    async def deliver_due(self) -> int:
+    async def deliver_due_callbacks(self) -> int:
         """Send one batch of due callbacks; returns how many were attempted."""
-        return await self._callbacks.deliver_due()
+        return await self._callbacks.deliver_due_callbacks()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send callbacks until ``stop`` is set."""

@@ -35,7 +35,7 @@ class CallbackSender:
         self._telemetry = telemetry
         self._secret = secret
 
-    async def deliver_due(self) -> int:
+    async def deliver_due_callbacks(self) -> int:
         """Send one batch of due callbacks; returns how many were attempted."""
         if not self._database.deployment.identity.is_active or self._database.disk.is_low:
             return 0
@@ -50,7 +50,7 @@ class CallbackSender:
         pace = PollBackoff()
         while not stop.is_set():
             try:
-                tried = await self.deliver_due()
+                tried = await self.deliver_due_callbacks()
             except DATABASE_ERRORS as error:
                 self._log("provider_test_callbacks_paused", reason=type(error).__name__)
                 tried = 0
@@ -77,7 +77,7 @@ class CallbackSender:
             _SIGNATURE_HEADER: callback_signature(self._secret, timestamp, callback.body),
         }
         try:
-            answer = await self._outbound.post(callback.url, callback.body, headers, owner=_OWNER)
+            answer = await self._outbound.post(callback.url, callback.body, headers, connection_owner=_OWNER)
         except OutboundFailure as failure:
             self._log("provider_test_callback_failed", callback=callback.id, reason=str(failure))
             return False

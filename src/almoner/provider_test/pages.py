@@ -181,7 +181,7 @@ class PaymentPages:
         )
 
     def _csrf(self, payment: Payment) -> str:
-        signature = self.database.deployment.vault.sign("provider_test:csrf", payment.id.encode())
+        signature = self.database.deployment.vault.compute_mac("provider_test:csrf", payment.id.encode())
         return urlsafe_b64encode(signature).decode()
 
     def _trusted(self, request: Request, payment: Payment, posted: FormData) -> bool:

@@ -111,7 +111,7 @@ class SandboxClock:
             return
         async with self._background.db.write() as tx:
             offset = await business_clock.store_offset(tx, ahead)
-        self._clock.advance_offset(offset.ahead)
+        self._clock.advance_to_offset(offset.ahead_by)
         patience = asyncio.get_running_loop().time() + _FOLLOW_SECONDS
         while await self._behind(offset.version):
             if asyncio.get_running_loop().time() > patience:

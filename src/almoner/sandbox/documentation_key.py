@@ -53,7 +53,7 @@ class DocumentationKeyPage:
         return dict(json.loads(self._file.read_text("utf-8"))) if self._file.is_file() else {}
 
     async def _portal(self, name: str) -> AccountPortal | None:
-        partner_id = self._guard.db.deployment.ids.parse("partner", name)
+        partner_id = self._guard.db.deployment.ids.decode("partner", name)
         if partner_id is None:
             return None
         async with self._guard.db.read() as tx:

@@ -15,12 +15,12 @@ ATTACHMENT: Final = "mailbox-attachment"
 def mailbox_url(deployment: Deployment, partner: UUID) -> str:
     """The URL of a partner's sandbox mailbox."""
     page = deployment.base_urls.pages + MAILBOX
-    if deployment.receivers.loopback:
+    if deployment.outbound_address_policy.loopback:
         return page
-    return f"{page}?token={deployment.vault.page_token(PURPOSE, partner)}"
+    return f"{page}?token={deployment.vault.create_page_token(PURPOSE, partner)}"
 
 
 def attachment_url(deployment: Deployment, mail_id: UUID, name: str) -> str:
     """The URL to download an email's attachment; it needs no API key."""
-    token = deployment.vault.page_token(ATTACHMENT, mail_id)
+    token = deployment.vault.create_page_token(ATTACHMENT, mail_id)
     return f"{deployment.base_urls.pages}{MAILBOX}/attachments/{quote(name)}?token={token}"

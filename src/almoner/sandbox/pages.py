@@ -43,12 +43,12 @@ class MailboxPages:
     async def open_mailbox(self, request: Request) -> Response:
         """Show all emails if only this machine can reach the service, else those of the token's partner."""
         deployment = self._db.deployment
-        if deployment.receivers.loopback:
+        if deployment.outbound_address_policy.loopback:
             return await self._list(ALL_PARTNERS)
         partner = deployment.vault.read_page_token(PURPOSE, request.query_params.get("token", ""))
         if partner is None:
             return self._unknown()
-        name = deployment.ids.text("partner", partner)
+        name = deployment.ids.encode("partner", partner)
         response = RedirectResponse(f"{MAILBOX}/{name}", 303, {"Cache-Control": "no-store"})
         link_sessions.begin_link_session(deployment.vault, PURPOSE, partner, name).set_cookie(
             response, max_age_seconds=_COOKIE_SECONDS
@@ -58,7 +58,7 @@ class MailboxPages:
     async def show(self, request: Request) -> Response:
         """Show the emails of the partner whose link was opened in this browser."""
         deployment, name = self._db.deployment, request.path_params["id"]
-        partner = deployment.ids.parse("partner", name)
+        partner = deployment.ids.decode("partner", name)
         if (
             partner is None
             or link_sessions.find_link_session(request, deployment.vault, PURPOSE, partner, name) is None

@@ -14,7 +14,7 @@ async def sandbox_page_links(db: Database) -> dict[str, str]:
         accounts = await partners.list_accounts(tx, _MOST)
     ids = db.deployment.ids
     dashboards = {
-        f"/account/{ids.text('partner', one.id)}/sign-in": f"Dashboard of {one.name} (logins: sandbox.json)"
+        f"/account/{ids.encode('partner', one.id)}/sign-in": f"Dashboard of {one.name} (logins: sandbox.json)"
         for one in accounts
     }
     return {

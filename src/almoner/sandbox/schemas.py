@@ -13,7 +13,7 @@ from almoner.giving.disbursing.verifications.domain import REJECTION_REASONS as 
 from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.domain import RejectionReason as VerificationReason
 from almoner.kit import money
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.time import iso_timestamp
 from almoner.platform.deployment import Deployment
 from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdString
@@ -71,7 +71,7 @@ class ClockBody(RequestBody):
 
 
 _GIFT: Final[JsonDict] = {
-    "id": Ids(sandbox=True).example("donationsession"),
+    "id": RecordIdCodec(sandbox=True).example_id("donationsession"),
     "action": "donate",
     "amount": 2500,
     "currencyCode": "USD",

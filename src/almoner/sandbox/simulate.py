@@ -12,7 +12,7 @@ import msgspec
 from pydantic import ValidationError
 
 from almoner.kit.errors import BadRequest, IncorrectParams, NotFound
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.database.transactions import Partner
 from almoner.platform.http.errors import validation_error_messages
 from almoner.platform.http.wire import RequestBody, ResponseRecord
@@ -36,7 +36,7 @@ class SandboxRecordNotFound(BadRequest):
 class Simulation:
     """All simulated actions by record type."""
 
-    def __init__(self, ids: Ids, *moves: SimulatedActions) -> None:
+    def __init__(self, ids: RecordIdCodec, *moves: SimulatedActions) -> None:
         self._ids = ids
         self._moves = {named: move for some in moves for named, move in some.items()}
 
@@ -51,7 +51,7 @@ class Simulation:
     async def run_action(self, partner: Partner, body: SimulateBody) -> ResponseRecord:
         """Run an action; returns the changed record. Raises SandboxRecordNotFound."""
         for (type_, action), move in self._moves.items():
-            if action == body.action and (record_id := self._ids.parse(type_, body.id)):
+            if action == body.action and (record_id := self._ids.decode(type_, body.id)):
                 with suppress(NotFound):
                     return await move(partner, record_id, body)
         raise SandboxRecordNotFound(f"body.id '{body.id}' names nothing that {body.action} can be done to")

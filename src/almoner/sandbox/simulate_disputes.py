@@ -37,13 +37,13 @@ class _Banks:
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
             payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
-        if payment is None or payment.provider_payment is None:
+        if payment is None or payment.provider_payment_id is None:
             raise InvalidState(f"the donation is {donation.status}: no card has paid it, so no bank can want it back")
         if donation.disputed_at is not None and body.outcome is None:
             raise InvalidState("the donation is disputed: name an outcome, won or lost")
-        await self._disputed(payment.provider_payment, donation, body)
+        await self._disputed(payment.provider_payment_id, donation, body)
         try:
-            await disputes_flows.refresh_disputes(self._context, payment.provider_payment)
+            await disputes_flows.refresh_disputes(self._context, payment.provider_payment_id)
         except ConcurrentChangeError as busy:
             raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:

@@ -104,7 +104,7 @@ class _Donors:
         if body.way == "transfer":
             raise IncorrectParams("body.way must be card: regular donations are paid by card")
         async with self._db.read() as tx:
-            name = (await organisations.get(tx, partner, session.organisation_id)).shown_name
+            name = (await organisations.get(tx, partner, session.organisation_id)).effective_display_name
             today = tx.deployment.issuer_day_at(tx.now)
         language = self._catalogues.language(session.language)
         return replace(
@@ -144,11 +144,11 @@ class _Donors:
     async def _report_to_bank(self, donation: Donation, body: SimulateBody) -> ResponseRecord | None:
         """Report a bank transfer with the donation's reference; None if it is paid otherwise."""
         async with self._db.write() as tx:
-            payment = await bank_transfers.find_newest_transfer(tx, donation)
-            if payment is None or payment.provider_payment is None:
+            payment = await bank_transfers.find_newest_transfer_payment(tx, donation)
+            if payment is None or payment.provider_payment_id is None:
                 return None
             money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)
-            await bank_statements.book_sandbox_transfer(tx, money, payment.provider_payment, booked_by=_BY)
+            await bank_statements.book_sandbox_transfer(tx, money, payment.provider_payment_id, booked_by=_BY)
             return donations.serialise_for_api(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:

@@ -105,7 +105,7 @@ class _Money:
         """
         ensure_fields(organisationId=body.organisation_id)
         async with self._db.write() as tx:
-            target = tx.ids.parse("organisation", body.organisation_id or "")
+            target = tx.ids.decode("organisation", body.organisation_id or "")
             if target is None:
                 raise UnknownOrganisation(f"body.organisationId '{body.organisation_id}' names no organisation")
             await reassignments.reassign_donation(
@@ -133,7 +133,7 @@ class _Money:
                 self._rules,
                 started_by="sandbox",
                 note=_WHY,
-                sent_reference=called,
+                manual_refund_reference=called,
             )
         await refunds_flows.send_refund(self._db, self._provider, refund.id)
         async with self._db.read() as tx:
@@ -150,7 +150,7 @@ def _undisbursed_reason(donation: Donation) -> str | None:
         return "the donation is disputed: the donor's bank decides over its money"
     if donation.withdrawn_minor != gone:
         return "a refund or a dispute of the donation is being worked on; try again in a moment"
-    return None if donation.owed_amount else "nothing of the donation is left to be paid out"
+    return None if donation.net_amount_for_nonprofit else "nothing of the donation is left to be paid out"
 
 
 def _status_text(donation: Donation) -> str:

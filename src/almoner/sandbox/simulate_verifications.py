@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import (
     REJECTION_REASONS,
-    DecisionEvidence,
+    DecisionGrounds,
     InvalidState,
     MonetaryDonationVerification,
     Outcome,
@@ -19,7 +19,7 @@ from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, ensure_fields, parse_reason_code
 
 ERRORS: Final = (InvalidState,)
-_EVIDENCE: Final = DecisionEvidence("sandbox", "Simulated by the partner.")
+_EVIDENCE: Final = DecisionGrounds("sandbox", "Simulated by the partner.")
 
 _Decide = Callable[[Tx, Partner, UUID, SimulateBody], Awaitable[MonetaryDonationVerification]]
 

@@ -24,7 +24,7 @@ def simulated_webhook_actions(db: Database) -> SimulatedActions:
 def _action_of(db: Database, step: _Step) -> SimulatedAction:
     async def act(partner: Partner, subscription_id: UUID, _body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:
-            await subscriptions.get_active(tx, partner, subscription_id)
+            await subscriptions.get_active_subscription(tx, partner, subscription_id)
             await step(tx, partner, subscription_id)
             return subscriptions.serialise_for_api(tx, await subscriptions.get(tx, partner, subscription_id))
 

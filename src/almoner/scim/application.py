@@ -28,7 +28,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import errors
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind, RateLimitState
 from almoner.platform.http.replies import RawHeaders, Reply, allow_header, options_reply, rate_limit_headers, send_reply
-from almoner.platform.http.requests import clean_json, read_limited_body
+from almoner.platform.http.requests import clean_json_body, read_limited_body
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 from almoner.scim import PREFIX, offload
 from almoner.scim.handler import ScimHandler
@@ -124,7 +124,7 @@ class ScimApplication:
         limit = self._protocol.max_body_size(request)
         assert limit is not None
         sent = await read_limited_body(call.receive, call.headers, limit)
-        request.body = await offload.run_maybe_in_thread(len(sent) > offload.LONG_BODY, clean_json, sent)
+        request.body = await offload.run_maybe_in_thread(len(sent) > offload.LONG_BODY, clean_json_body, sent)
         return _build_reply(await self._serve(request, call, found))
 
     def _routes(self, call: _Call) -> tuple[Route | None, list[str]]:
@@ -198,7 +198,7 @@ class ScimApplication:
 
     def _storage(self, tx: Tx, call: _Call) -> PostgresStorage:
         assert call.caller is not None
-        actor = Actor("key", tx.ids.text("apikey", call.caller.key_id))
+        actor = Actor("key", tx.ids.encode("apikey", call.caller.key_id))
         request_id = call.scope.get("almoner.request_id")
         partner, address = call.caller.partner, call.address or None
         return PostgresStorage(tx, partner, self._provider, actor, address, request_id=request_id, plain=True)

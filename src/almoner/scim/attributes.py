@@ -16,7 +16,7 @@ from uuid import UUID
 from scim2_models import BaseModel, Extension, InvalidFilterException, Resource
 from scim2_models.path import AttributeBinding
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.scim.resources import Kind, id_type_of_resource
 
 Type = Literal["text", "boolean", "timestamptz", "bytea", "uuid"]
@@ -28,19 +28,19 @@ _ALIAS: Final = {"User": "p", "Group": "g"}
 
 @dataclass(frozen=True, slots=True)
 class ScalarSql:
-    """SQL of a single value. ``sql``: comparable, null if missing; ``exact``: case-sensitive.
+    """SQL of a single value. ``sql``: comparable, null if missing; ``case_exact``: case-sensitive.
 
-    ``column``: it stands in a column with an index in this form. ``required``: it is never null. ``ids``: of a uuid,
-    the beginning of its text. ``no``: the condition that it is false, as an index has it.
+    ``is_indexed_column``: it stands in a column with an index in this form. ``required``: it is never null. ``ids``: of
+    a uuid, the beginning of its text. ``is_false_sql``: the condition that it is false, as an index has it.
     """
 
     sql: str
     type: Type = "text"
-    exact: bool = True
-    column: bool = False
+    case_exact: bool = True
+    is_indexed_column: bool = False
     required: bool = False
     ids: str = ""
-    no: str = ""
+    is_false_sql: str = ""
 
     @property
     def text_sql(self) -> str:
@@ -63,13 +63,13 @@ class ComplexAttributeSql:
 class MultiValuedSql:
     """SQL of a list of values. ``rows``: the FROM clause; ``item``: a part of one row by name, or the value.
 
-    ``order``: the place of a row. ``primary``: whether a row is the primary one, null when it does not say.
+    ``order_sql``: the place of a row. ``primary``: whether a row is the primary one, null when it does not say.
     """
 
     rows: str
-    item: Callable[[AttributeBinding | None], "ScalarSql | ComplexAttributeSql"]
-    order: str
-    primary: str = "null::boolean"
+    item_sql: Callable[[AttributeBinding | None], "ScalarSql | ComplexAttributeSql"]
+    order_sql: str
+    is_primary_sql: str = "null::boolean"
 
 
 AttributeSql = ScalarSql | ComplexAttributeSql | MultiValuedSql
@@ -122,17 +122,21 @@ def _json_value_sql(text: str, binding: AttributeBinding) -> ScalarSql:
 class AttributeMap:
     """The SQL of the attributes of one resource type."""
 
-    def __init__(self, ids: Ids, kind: Kind, model: type[Resource[Any]]) -> None:
+    def __init__(self, ids: RecordIdCodec, kind: Kind, model: type[Resource[Any]]) -> None:
         self.kind = kind
         self.alias = _ALIAS[kind]
-        self._prefixes = {type_: ids.text(type_, _SOME)[:-26] for type_ in ("member", "group")}
+        self._prefixes = {type_: ids.encode(type_, _SOME)[:-26] for type_ in ("member", "group")}
         self._model = model
 
     @property
     def id_sql(self) -> ScalarSql:
         """The SQL of the resource's ID."""
         return ScalarSql(
-            f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type_of_resource(self.kind)]
+            f"{self.alias}.id",
+            "uuid",
+            is_indexed_column=True,
+            required=True,
+            ids=self._prefixes[id_type_of_resource(self.kind)],
         )
 
     def resolve(self, binding: AttributeBinding) -> AttributeSql:
@@ -155,17 +159,19 @@ class AttributeMap:
         row = self.alias
         found = {
             "id": self.id_sql,
-            "external_id": ScalarSql(f"{row}.external_id", column=True),
+            "external_id": ScalarSql(f"{row}.external_id", is_indexed_column=True),
             "meta.resource_type": ScalarSql(f"'{self.kind}'::text"),
-            "meta.created": ScalarSql(f"{row}.created_at", "timestamptz", column=True, required=True),
-            "meta.last_modified": ScalarSql(f"{row}.updated_at", "timestamptz", column=True, required=True),
+            "meta.created": ScalarSql(f"{row}.created_at", "timestamptz", is_indexed_column=True, required=True),
+            "meta.last_modified": ScalarSql(f"{row}.updated_at", "timestamptz", is_indexed_column=True, required=True),
             "meta.version": ScalarSql(f"('W/\"' || {row}.version || '\"')"),
         }
         if self.kind == "Group":
-            return found | {"display_name": ScalarSql("g.display_name", exact=False, column=True, required=True)}
+            return found | {
+                "display_name": ScalarSql("g.display_name", case_exact=False, is_indexed_column=True, required=True)
+            }
         return found | {
-            "user_name": ScalarSql("p.user_name", exact=False, column=True, required=True),
-            "active": ScalarSql("(p.profile ->> 'active')::boolean", "boolean", no="not p.active"),
+            "user_name": ScalarSql("p.user_name", case_exact=False, is_indexed_column=True, required=True),
+            "active": ScalarSql("(p.profile ->> 'active')::boolean", "boolean", is_false_sql="not p.active"),
         }
 
     def _stored(self, holder: str, binding: AttributeBinding) -> AttributeSql:
@@ -204,7 +210,7 @@ class AttributeMap:
             select '{own}' as v, 0 as n
             union all select k, 1 from jsonb_object_keys({self.alias}.profile) k where k like 'urn:%'
         ) e where true"""
-        return MultiValuedSql(rows, lambda _: ScalarSql("folded(e.v)", exact=False), "e.n, e.v")
+        return MultiValuedSql(rows, lambda _: ScalarSql("folded(e.v)", case_exact=False), "e.n, e.v")
 
     def _links(self) -> MultiValuedSql:
         """The groups of a user, or the members of a group."""
@@ -218,8 +224,8 @@ class AttributeMap:
         parts = {
             "value": link,
             "ref": ScalarSql(f"('{path}/' || {link.text_sql})"),
-            "display": ScalarSql(f"folded({name})", exact=False),
-            "type": ScalarSql(f"folded('{of}')", exact=False),
+            "display": ScalarSql(f"folded({name})", case_exact=False),
+            "type": ScalarSql(f"folded('{of}')", case_exact=False),
         }
 
         def item(binding: AttributeBinding | None) -> ScalarSql | ComplexAttributeSql:

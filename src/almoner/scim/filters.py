@@ -101,7 +101,7 @@ class _ResourceVisitor(_LogicalVisitor):
         place = self._place(binding)
         if not isinstance(place, MultiValuedSql):
             return comparison_sql(place, node.op, value, self._parameters)
-        item = place.item(binding if binding.sub_field_name else None)
+        item = place.item_sql(binding if binding.sub_field_name else None)
         if value is None:
             return _missing_value_sql(place, item, node.op)
         if node.op == CompareOperator.ne:
@@ -115,7 +115,7 @@ class _ResourceVisitor(_LogicalVisitor):
             return "false"
         place = self._place(binding)
         if isinstance(place, MultiValuedSql):
-            return _exists_sql(place, _presence_sql(place.item(binding if binding.sub_field_name else None)))
+            return _exists_sql(place, _presence_sql(place.item_sql(binding if binding.sub_field_name else None)))
         return _presence_sql(place)
 
     def visit_value_path(self, node: ValuePath) -> str:
@@ -131,8 +131,8 @@ class _ResourceVisitor(_LogicalVisitor):
         model = binding.field_type
         if isclass(model) and issubclass(model, BaseModel):
             inner = parametrize(ScimFilter, model)(node)
-            return _ResourceVisitor(inner, place.item, self._parameters).visit(node)
-        value = place.item(None)
+            return _ResourceVisitor(inner, place.item_sql, self._parameters).visit(node)
+        value = place.item_sql(None)
         assert isinstance(value, ScalarSql)
         return _ValueVisitor(value, self._parameters).visit(node)
 
@@ -199,8 +199,8 @@ def comparison_sql(
             )
         case "timestamptz":
             return _time_comparison_sql(attribute_sql, op, value, parameters)
-    if attribute_sql.no and op == CompareOperator.eq and value is False:
-        return attribute_sql.no
+    if attribute_sql.is_false_sql and op == CompareOperator.eq and value is False:
+        return attribute_sql.is_false_sql
     return (
         f"{attribute_sql.sql} {_SIGNS[op]} {parameters.add(value, attribute_sql.type)}"
         if op in _SIGNS
@@ -227,7 +227,7 @@ def _text_comparison_sql(place: ScalarSql, op: CompareOperator, value: str, para
     if not is_storable_text(value):
         raise InvalidFilterException(detail="Text must not hold NUL characters or halves of surrogate pairs")
     given = parameters.add(value, "text")
-    given = f"normalize({given})" if place.exact else f"folded({given})"
+    given = f"normalize({given})" if place.case_exact else f"folded({given})"
     match op:
         case CompareOperator.co:
             return f"strpos({place.sql}, {given}) > 0"
@@ -236,7 +236,7 @@ def _text_comparison_sql(place: ScalarSql, op: CompareOperator, value: str, para
         case CompareOperator.sw:
             begins = f"starts_with({place.sql}, {given})"
             near = f"{place.sql} >= {given} and {place.sql} < {given} || {_LAST}"
-            return f"({begins} and {near})" if place.column else begins
+            return f"({begins} and {near})" if place.is_indexed_column else begins
         case CompareOperator.eq | CompareOperator.ne:
             return f"{place.sql} {_SIGNS[op]} {given}"
     return f'{place.sql} collate "C" {_SIGNS[op]} {given}'

@@ -22,7 +22,7 @@ _KNOWN: Final = frozenset({"value", "$ref", "type", "display"})
 class MembershipChange:
     """Members to add to, or remove from, a group."""
 
-    joins: bool
+    adds_members: bool
     entries: Sequence[Any]
 
 
@@ -33,8 +33,8 @@ def read_membership_changes(patch_op: "PatchOp[Any]") -> list[MembershipChange] 
         change = _read_change(operation.op.value, str(operation.path or ""), operation.value)
         if change is None:
             return None
-        if changes and changes[-1].joins == change.joins:
-            change = MembershipChange(change.joins, [*changes.pop().entries, *change.entries])
+        if changes and changes[-1].adds_members == change.adds_members:
+            change = MembershipChange(change.adds_members, [*changes.pop().entries, *change.entries])
         changes.append(change)
     return changes or None
 
@@ -48,7 +48,7 @@ def is_membership_change(operation: Mapping[str, Any]) -> bool:
 def _read_change(op: str, path: str, value: Any) -> MembershipChange | None:
     if op == "remove" and value is None:
         one = _ONE.fullmatch(path)
-        return MembershipChange(joins=False, entries=[_member_entry({"value": one[1]})]) if one else None
+        return MembershipChange(adds_members=False, entries=[_member_entry({"value": one[1]})]) if one else None
     if path.casefold() not in _MEMBERS or op not in {"add", "remove"}:
         return None
     given = value if isinstance(value, list) else [value]

@@ -27,9 +27,9 @@ def sort_value_sql(
         return None
     place = attribute_map.resolve(binding)
     if isinstance(place, MultiValuedSql):
-        item = place.item(binding if binding.sub_field_name else None)
+        item = place.item_sql(binding if binding.sub_field_name else None)
         assert isinstance(item, ScalarSql)
-        first = f"order by coalesce({place.primary}, false) desc, {place.order} limit 1"
+        first = f"order by coalesce({place.is_primary_sql}, false) desc, {place.order_sql} limit 1"
         return ScalarSql(
             f"(select {item.text_sql} from {place.rows} {first})", "text" if item.type == "uuid" else item.type
         )

@@ -58,7 +58,7 @@ def _check_size(payload: Any) -> int:
     """Check a body against the size limits; returns the number of changes in a PATCH. Raises SCIMException."""
     if any(name.casefold() == "operations" for name, _ in _members(payload)):
         return scim_limits.count_patch_changes(payload)
-    scim_limits.check_list_lengths(payload)
+    scim_limits.ensure_lists_within_limit(payload)
     return 0
 
 
@@ -129,7 +129,7 @@ class ScimWireFormat(ScimService):
         self, resource_type: ResourceType, query: Mapping[str, str]
     ) -> ResponseParameters[Any]:
         """As the parent's. Raises SCIMException."""
-        scim_limits.check_projection_length(query)
+        scim_limits.ensure_projection_within_limit(query)
         return super().read_response_parameters(resource_type, query)
 
     def read_search(self, resource_types: list[ResourceType], payload: Any) -> tuple[SearchRequest[Any], Any]:
@@ -138,7 +138,7 @@ class ScimWireFormat(ScimService):
             given = next((value for key, value in payload.items() if str(key).casefold() == "filter"), None)
             if isinstance(given, str) and len(given) > _LONGEST_FILTER:
                 raise InvalidFilterException(detail=f"A filter may hold at most {_LONGEST_FILTER} characters")
-            scim_limits.check_projection_length(payload)
+            scim_limits.ensure_projection_within_limit(payload)
         try:
             request, position = super().read_search(resource_types, payload)
         except RecursionError:

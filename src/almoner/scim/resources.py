@@ -10,8 +10,8 @@ import msgspec
 from scim2_models import InvalidValueException, Path, Resource, ResponseParameters, ScimPolicy
 from scim2_server.utils import parametrize
 
-from almoner.kit.ids import Ids
-from almoner.scim.scim_limits import check_list_lengths
+from almoner.kit.ids import RecordIdCodec
+from almoner.scim.scim_limits import ensure_lists_within_limit
 
 Kind = Literal["User", "Group"]
 
@@ -76,17 +76,17 @@ def is_partial_response(parameters: ResponseParameters[Any]) -> bool:
     return bool(parameters.attributes or parameters.excluded_attributes)
 
 
-def build_resource(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> Resource[Any]:
+def build_resource(ids: RecordIdCodec, model: type[Resource[Any]], row: StoredResource) -> Resource[Any]:
     """The resource of a row, without its location."""
     return model.model_validate(resource_json(ids, model, row), scim_policy=_KEPT)
 
 
-def resource_json(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> dict[str, Any]:
+def resource_json(ids: RecordIdCodec, model: type[Resource[Any]], row: StoredResource) -> dict[str, Any]:
     """A row's resource as JSON without its location; stored data were serialised from a model."""
     value: dict[str, Any] = {
         **row.profile,
         "schemas": _schemas(model, row.profile),
-        "id": ids.text(id_type_of_resource(row.kind), row.id),
+        "id": ids.encode(id_type_of_resource(row.kind), row.id),
         "meta": {
             "resourceType": row.kind,
             "created": row.created_at,
@@ -99,12 +99,12 @@ def resource_json(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> 
     return value
 
 
-def _links(ids: Ids, row: StoredResource) -> list[dict[str, str | None]]:
+def _links(ids: RecordIdCodec, row: StoredResource) -> list[dict[str, str | None]]:
     assert row.links is not None
     if row.kind == "User":
-        texts = ((ids.text("group", id_), name) for id_, name in row.links)
+        texts = ((ids.encode("group", id_), name) for id_, name in row.links)
         return [{"value": text, "$ref": f"Groups/{text}", "display": name, "type": "direct"} for text, name in texts]
-    people = (ids.text("member", id_) for id_, _ in row.links)
+    people = (ids.encode("member", id_) for id_, _ in row.links)
     return [{"value": text, "$ref": f"Users/{text}", "type": "User"} for text in people]
 
 
@@ -125,7 +125,7 @@ def profile_from_resource(resource: Resource[Any]) -> dict[str, Any]:
     named |= {f"emails.{n}": one.get("value") for n, one in enumerate(profile.get("emails") or ())}
     _refuse_long(named, _LONGEST)
     for name, value in profile.items():
-        check_list_lengths(value, name)
+        ensure_lists_within_limit(value, name)
         _refuse_long(dict(_iter_texts(value, name)), _WIDE.get(name, _LONGEST_TEXT))
     if len(msgspec.json.encode(profile)) > _MOST_BYTES:
         raise InvalidValueException(detail=f"A profile may hold at most {_MOST_BYTES // 1024} KiB")
@@ -168,19 +168,19 @@ def is_storable_text(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def member_ids(ids: Ids, resource: Resource[Any]) -> list[UUID]:
+def member_ids(ids: RecordIdCodec, resource: Resource[Any]) -> list[UUID]:
     """The IDs of the people in a group resource."""
     return parse_member_ids(ids, getattr(resource, "members", None) or ())
 
 
-def parse_member_ids(ids: Ids, entries: Iterable[Any]) -> list[UUID]:
+def parse_member_ids(ids: RecordIdCodec, entries: Iterable[Any]) -> list[UUID]:
     """The people in member entries; unknown ones are left out. Raises InvalidValueException."""
     asked = (_member_id(ids, entry) for entry in entries)
     return list(dict.fromkeys(one for one in asked if one is not None))
 
 
-def _member_id(ids: Ids, entry: Any) -> UUID | None:
+def _member_id(ids: RecordIdCodec, entry: Any) -> UUID | None:
     value = entry.value or ""
-    if (entry.type or "User").casefold() != "user" or ids.parse("group", value) is not None:
+    if (entry.type or "User").casefold() != "user" or ids.decode("group", value) is not None:
         raise InvalidValueException(detail="A group holds users, no groups", attribute="members")
-    return ids.parse("member", value)
+    return ids.decode("member", value)

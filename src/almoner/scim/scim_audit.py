@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 
 _MAX_LISTED: Final = 100
 """The maximum number of people listed for one change; their total is recorded as well."""
@@ -23,7 +23,7 @@ def changed_attributes(before: Mapping[str, Any], after: Mapping[str, Any]) -> l
 
 
 def group_audit_details(
-    ids: Ids,
+    ids: RecordIdCodec,
     *,
     changed: Sequence[str] = (),
     added: Sequence[UUID] = (),
@@ -36,7 +36,7 @@ def group_audit_details(
         reported["changed"] = changed
     for name, people in (("added", added), ("removed", removed)):
         if people:
-            reported[name] = [ids.text("member", one) for one in people[:_MAX_LISTED]]
+            reported[name] = [ids.encode("member", one) for one in people[:_MAX_LISTED]]
             reported[f"{name}Count"] = len(people)
     if role is not None:
         reported["role"] = role

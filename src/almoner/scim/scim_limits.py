@@ -59,7 +59,7 @@ def count_patch_changes(payload: Any) -> int:
         path = operation.get("path")
         if isinstance(path, str) and len(path) > _LONGEST_PATH:
             raise InvalidPathException(detail=f"A path may hold at most {_LONGEST_PATH} characters")
-        check_list_lengths(operation.get("value"), path if isinstance(path, str) else "")
+        ensure_lists_within_limit(operation.get("value"), path if isinstance(path, str) else "")
     return changes
 
 
@@ -68,19 +68,19 @@ def _changes(operation: Mapping[str, Any]) -> int:
     return len(value) if isinstance(value, Mapping) and not operation.get("path") else 1
 
 
-def check_list_lengths(value: Any, name: str = "") -> None:
+def ensure_lists_within_limit(value: Any, name: str = "") -> None:
     """Refuse long lists at any depth. Raises InvalidValueException."""
     if isinstance(value, Mapping):
         for key, one in value.items():
-            check_list_lengths(one, key)
+            ensure_lists_within_limit(one, key)
     if isinstance(value, list):
         if len(value) > _MOST_VALUES and name.casefold().rpartition(":")[2] not in _LONG:
             raise InvalidValueException(detail=f"'{name}' may have at most {_MOST_VALUES} values")
         for one in value:
-            check_list_lengths(one, name)
+            ensure_lists_within_limit(one, name)
 
 
-def check_projection_length(parameters: Mapping[str, Any]) -> None:
+def ensure_projection_within_limit(parameters: Mapping[str, Any]) -> None:
     """Refuse long projections. Raises InvalidValueException."""
     for name, given in parameters.items():
         if name.casefold() in {"attributes", "excludedattributes"}:

@@ -9,7 +9,7 @@ from asyncpg import Record
 from scim2_models import Resource, ScimFilter, SearchRequest
 from scim2_server.utils import parametrize
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.scim import filters, ordering, store
 from almoner.scim.attributes import AttributeMap
@@ -23,19 +23,23 @@ _EVERYTHING = 2**62
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The places of a page in their order. ``next``, ``previous``: positions, for cursors."""
+    """The places of a page in their order. ``next_position``, ``previous_position``: positions, for cursors."""
 
     total: int | None
-    places: list[tuple[Kind, UUID]]
-    next: dict[str, Any] | None = None
-    previous: dict[str, Any] | None = None
+    resource_ids: list[tuple[Kind, UUID]]
+    next_position: dict[str, Any] | None = None
+    previous_position: dict[str, Any] | None = None
 
 
 class Search:
     """A search over users, groups or both. Raises InvalidFilterException."""
 
     def __init__(
-        self, ids: Ids, partner: Partner, models: Mapping[Kind, type[Resource[Any]]], request: SearchRequest[Any]
+        self,
+        ids: RecordIdCodec,
+        partner: Partner,
+        models: Mapping[Kind, type[Resource[Any]]],
+        request: SearchRequest[Any],
     ) -> None:
         self._request = request
         self._parameters = SqlParameters(partner.id)

@@ -116,7 +116,12 @@ class PostgresStorage(AsyncScimStorage):
         kinds = list(dict.fromkeys(self._kind(type_) for type_ in resource_types))
         search = Search(self._tx.ids, self._partner, {kind: self._model(kind) for kind in kinds}, search_request)
         found = await search.fetch_page(self._tx, ordering.parse_position(position) if position is not None else None)
-        return SearchPage(found.total, await self._loaded(found.places, search_request), found.next, found.previous)
+        return SearchPage(
+            found.total,
+            await self._loaded(found.resource_ids, search_request),
+            found.next_position,
+            found.previous_position,
+        )
 
     async def _loaded(self, places: list[tuple[Kind, UUID]], request: SearchRequest[Any]) -> list[Resource[Any]]:
         rows: dict[UUID, StoredResource] = {}
@@ -188,11 +193,11 @@ class PostgresStorage(AsyncScimStorage):
             came: list[UUID] = []
             went: list[UUID] = []
             for change in changes:
-                if change.joins:
+                if change.adds_members:
                     who = resources.parse_member_ids(self._tx.ids, change.entries)
                     changed = await members.add_people_to_group(self._tx, group, who)
                 else:
-                    gone = (self._tx.ids.parse("member", entry.value) for entry in change.entries)
+                    gone = (self._tx.ids.decode("member", entry.value) for entry in change.entries)
                     who = [one for one in gone if one is not None]
                     changed = await members.remove_people_from_group(self._tx, group, who)
                 group = changed.group
@@ -243,7 +248,7 @@ class PostgresStorage(AsyncScimStorage):
             await self._record("Group", row.id, "updated", details)
 
     async def _record(self, kind: Kind, id_: UUID, what: str, details: Details | None = None) -> None:
-        subject = self._tx.ids.text(resources.id_type_of_resource(kind), id_)
+        subject = self._tx.ids.encode(resources.id_type_of_resource(kind), id_)
         action = f"{_ACTIONS[kind]}.{what}"
         scope, whence, request_id = self._partner.id, self._address, self._request_id
         await audit.record_entry(
@@ -277,7 +282,7 @@ class PostgresStorage(AsyncScimStorage):
 
     def _place(self, resource_type: ResourceType, resource_id: str) -> tuple[Kind, UUID]:
         kind = self._kind(resource_type)
-        if (id_ := self._tx.ids.parse(resources.id_type_of_resource(kind), resource_id)) is None:
+        if (id_ := self._tx.ids.decode(resources.id_type_of_resource(kind), resource_id)) is None:
             raise self._unknown(kind, resource_id)
         return kind, id_
 

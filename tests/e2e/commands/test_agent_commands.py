@@ -44,7 +44,7 @@ async def test_a_reviewer_sees_the_evidence_and_lets_the_applicant_through(
     assert status == 0
     assert (made["id"] in printed, "other_domain" in printed) == (True, True)
     assert (await types("reviews", "request", made["id"]))[0] == 0
-    unknown = service.db.deployment.ids.example("agentverification")
+    unknown = service.db.deployment.ids.example_id("agentverification")
     assert unknown != made["id"]
     status, printed = await types("reviews", "request", unknown)
     assert (status, f"there is no {unknown}" in printed) == (2, True)
@@ -97,7 +97,7 @@ async def test_where_a_nonprofit_is_asked_is_recorded_with_its_source(
     for wrong in ("ada@relief.example", "nobody"):
         assert (await types("agents", "set-contact", organisation, wrong, *source))[0] == 2
     assert (await types("agents", "set-contact", organisation, "info@relief.example", "--source", " "))[0] == 2
-    unknown = service.db.deployment.ids.example("organisation")
+    unknown = service.db.deployment.ids.example_id("organisation")
     assert (await types("agents", "set-contact", unknown, "info@relief.example", *source))[0] == 2
     status, printed = await types("agents", "set-contact", organisation, "info@relief.example", *source)
     assert (status, "Confirmation requests sent: 1" in printed) == (0, True)

@@ -37,7 +37,7 @@ async def line(service: Service, name: str) -> str:
     """A line as officers name it, by the bank's name of it."""
     async with service.db.read() as tx:
         found = await bank_statements.list_lines(tx, 100, any_status=True)
-        return next(tx.ids.text("bankline", one.id) for one in found if one.movement.reference == name)
+        return next(tx.ids.encode("bankline", one.id) for one in found if one.movement.reference == name)
 
 
 async def measured(service: Service, *expected: str) -> None:
@@ -126,7 +126,7 @@ async def test_m7_what_was_refused_is_listed_with_what_was_said(
 
 
 async def test_one_thing_is_named_to_assign_a_line_to(almoner: Type, service: Service) -> None:
-    name = service.db.deployment.ids.example("bankline")
+    name = service.db.deployment.ids.example_id("bankline")
     for words in ((), ("--request", "ALM-AAAAA-AAAAA", "--provider-payout", "test/po_1")):
         status, reported = await almoner("bank-statements", "match", name, *words)
         assert (
@@ -136,7 +136,7 @@ async def test_one_thing_is_named_to_assign_a_line_to(almoner: Type, service: Se
             2,
             True,
         )
-    unknown = service.db.deployment.ids.example("disbursement")
+    unknown = service.db.deployment.ids.example_id("disbursement")
     assert (await almoner("bank-statements", "match", name, "--disbursement", unknown))[1] == (
         f"Line {name} or record {unknown} does not exist.\n"
     )

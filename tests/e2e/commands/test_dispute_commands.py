@@ -31,7 +31,7 @@ async def disputed(service: Service, api: Client) -> tuple[dict[str, str], str]:
     await simulate(api, made["id"], "dispute")
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from dispute order by id desc limit 1")
-    return made, service.db.deployment.ids.text("dispute", found)
+    return made, service.db.deployment.ids.encode("dispute", found)
 
 
 async def test_an_officer_sees_a_dispute_and_notes_how_it_ended(

@@ -35,7 +35,7 @@ async def test_a_rejected_email_is_listed_and_sent_again(service: Service, api: 
     assert (await almoner("emails", "list", "--json"))[1].strip() == "[]"
     async with service.db.read() as tx:
         row = await tx.fetchrow(
-            "select id, partner_id from donation where id = $1", tx.ids.parse("donation", record["id"])
+            "select id, partner_id from donation where id = $1", tx.ids.decode("donation", record["id"])
         )
     assert row is not None
     payload = {"id": str(row["id"]), "partner": str(row["partner_id"]), "received": iso_timestamp(service.clock.now())}

@@ -37,10 +37,10 @@ async def test_m6_a_person_sees_held_money_and_sends_it_back(
     service: Service, giving: Giving, almoner: Type, olive: Operator
 ) -> None:
     found = await held_for(giving, "unknown_payment")
-    name = service.db.deployment.ids.text("heldpayment", found.id)
+    name = service.db.deployment.ids.encode("heldpayment", found.id)
     status, listed = await almoner("unallocated-payments", "list")
     assert status == 0
-    for fact in (name, "unknown_payment", "25.00 USD", " held ", found.provider_payment):
+    for fact in (name, "unknown_payment", "25.00 USD", " held ", found.provider_payment_id):
         assert fact in listed
     assert max(map(len, listed.splitlines())) <= 150
     assert await almoner("unallocated-payments", "refund", name, "--note", "the donor rang") == (
@@ -62,7 +62,7 @@ async def test_m6_a_person_sees_held_money_and_sends_it_back(
 async def test_m6_what_a_person_types_wrongly_is_told_in_one_line(
     service: Service, giving: Giving, almoner: Type
 ) -> None:
-    unknown = service.db.deployment.ids.example("heldpayment")
+    unknown = service.db.deployment.ids.example_id("heldpayment")
     assert (
         "almoner unallocated-payments list"
         in (await almoner("unallocated-payments", "refund", unknown, "--note", "x"))[1]
@@ -72,7 +72,7 @@ async def test_m6_what_a_person_types_wrongly_is_told_in_one_line(
         assert status == 2
         assert "Traceback" not in reported
     found = await held_for(giving, "other_reference")
-    name = service.db.deployment.ids.text("heldpayment", found.id)
+    name = service.db.deployment.ids.encode("heldpayment", found.id)
     by_hand = ("unallocated-payments", "refund", name, "--note", "in the dashboard", "--provider-refund", "re_77")
     assert await almoner(*by_hand) == (0, f"{name} is refunded.\n")
     assert (await held(giving)).provider_refund == "re_77"

@@ -9,7 +9,7 @@ from tests.support.terminal import in_process, operator
 async def test_an_administrator_sets_a_partners_rate_limits(service: Service, tmp_path: Path) -> None:
     almoner = in_process(service, tmp_path, await operator(service, "administrator"), rate_limit_scim="50/500")
     tenant = await service.tenant()
-    limits = ("partners", "rate-limits", service.db.deployment.ids.text("partner", tenant.partner.id))
+    limits = ("partners", "rate-limits", service.db.deployment.ids.encode("partner", tenant.partner.id))
     status, shown = await almoner(*limits)
     assert status == 0
     assert [line.split() for line in shown.splitlines()] == [

@@ -31,7 +31,7 @@ async def test_an_officer_sends_a_gift_back_in_parts(
     made = await factories.donation(service, api)
     status, reported = await almoner("refunds", "create", made["id"], "--note", "the donor wrote", "--amount", "1000")
     (started,) = await refunds.of(service, made)
-    name = service.db.deployment.ids.text("refund", started.id)
+    name = service.db.deployment.ids.encode("refund", started.id)
     assert (status, reported) == (0, f"{name} of 10.00 USD: pending.\n")
     assert started.started_by == olive.id
     status, listed = await almoner("refunds", "list")
@@ -59,7 +59,7 @@ async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client,
     await refunds.refund(api, made, 1500)
     await service.drain()
     (started,) = await refunds.of(service, made)
-    name = service.db.deployment.ids.text("refund", started.id)
+    name = service.db.deployment.ids.encode("refund", started.id)
     assert "partner_transfers" in (await almoner("refunds", "list"))[1]
     assert "is a bank transfer" in (await almoner("refunds", "retry", name))[1]
     status, reported = await almoner("refunds", "mark-sent", name, "--reference", "BANK-77", "--note", "transferred")
@@ -75,15 +75,15 @@ async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client,
 async def test_what_will_not_be_sent_is_owed_again(service: Service, api: Client, almoner: Type) -> None:
     made = await factories.donation(service, api)
     started = await refunds.begun(service, made)
-    name = service.db.deployment.ids.text("refund", started.id)
+    name = service.db.deployment.ids.encode("refund", started.id)
     assert (await almoner("refunds", "retry", name)) == (0, f"{name} of 25.00 USD: pending.\n")
     assert (await almoner("refunds", "mark-failed", name, "--note", "kept")) == (
         0,
         f"{name} of 25.00 USD: failed.\n",
     )
-    unknown = service.db.deployment.ids.example("refund")
+    unknown = service.db.deployment.ids.example_id("refund")
     assert "almoner refunds list" in (await almoner("refunds", "mark-failed", unknown, "--note", "x"))[1]
-    gone = service.db.deployment.ids.example("donation")
+    gone = service.db.deployment.ids.example_id("donation")
     for words in (("show", gone), ("create", gone, "--note", "x")):
         assert f"there is no donation {gone}" in (await almoner("refunds", *words))[1]
 
@@ -97,7 +97,7 @@ async def test_what_a_provider_refused_waits_for_a_person(
         started = await refunds.begun(service, made, 1000)
         async with service.db.write() as tx:
             await refunding.record_provider_refusal(tx, started.id, "the card is closed")
-        names.append(service.db.deployment.ids.text("refund", started.id))
+        names.append(service.db.deployment.ids.encode("refund", started.id))
     listed = (await almoner("refunds", "failed"))[1]
     for name in names:
         assert name in listed
@@ -114,7 +114,7 @@ async def test_what_a_provider_refused_waits_for_a_person(
 
 async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Client, almoner: Type) -> None:
     started = await refunds.begun(service, await factories.donation(service, api))
-    name = service.db.deployment.ids.text("refund", started.id)
+    name = service.db.deployment.ids.encode("refund", started.id)
     assert "the refund is pending" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
     await almoner("refunds", "mark-failed", name, "--note", "kept")
     assert name not in (await almoner("refunds", "failed"))[1]

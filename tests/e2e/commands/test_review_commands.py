@@ -189,7 +189,7 @@ async def test_the_list_is_narrowed_and_oldest_first(service: Service, api: Clie
     lines = (await types("list"))[1].splitlines()[1:]
     assert [line.split()[0] for line in lines] == [one["id"] for one in (first, second, third)]
     assert len((await types("list", "--limit", "1"))[1].splitlines()) == 2
-    partner = service.db.deployment.ids.text("partner", other.partner.id)
+    partner = service.db.deployment.ids.encode("partner", other.partner.id)
     lines = (await types("list", "--partner", partner))[1].splitlines()[1:]
     assert [line.split()[0] for line in lines] == [third["id"]]
     assert len((await types("list", "--kind", "appeal"))[1].splitlines()) == 1
@@ -206,11 +206,11 @@ async def test_who_may_not_decide_and_what_is_not_there_is_told(
     nobody = partial(in_process(service, tmp_path), "reviews")
     assert (await nobody("list"))[0] == 0
     assert (await nobody("show", request_["id"]))[0] == 1
-    unknown = service.db.deployment.ids.example("validationrequest")
+    unknown = service.db.deployment.ids.example_id("validationrequest")
     for words in (
         ("show", "nothing"),
         ("show", unknown),
-        ("show", service.db.deployment.ids.example("organisation")),
+        ("show", service.db.deployment.ids.example_id("organisation")),
         ("accept", unknown, "--note", NOTE),
         ("release", unknown),
         ("accept", request_["id"], "--note", " "),

@@ -79,7 +79,7 @@ async def test_what_an_officer_may_not_do_is_told_in_one_line(service: Service, 
     assert (status, printed) == (1, "the verification is pending and cannot become pending\n")
     for words in (
         ("show", "nothing"),
-        ("show", service.db.deployment.ids.example("monetarydonationverification")),
+        ("show", service.db.deployment.ids.example_id("monetarydonationverification")),
         ("approve", unlisted["id"], "--note", " "),
         ("approve", unlisted["id"]),
     ):
@@ -136,5 +136,5 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
     for fact in ("a fiscal sponsor", "their contract", "Bo (", "lifted"):
         assert fact in shown
     assert (await officer("clear-flag", "flag_x", "--note", "x"))[0] != 0
-    wrong = await officer("clear-flag", service.db.deployment.ids.example("verificationflag"), "--note", "x")
+    wrong = await officer("clear-flag", service.db.deployment.ids.example_id("verificationflag"), "--note", "x")
     assert (wrong[0], "there is no flag" in wrong[1]) == (2, True)

@@ -25,9 +25,9 @@ from almoner.access.credentials.domain import (
     AuthenticationFactors,
     AuthenticatorExists,
     AuthenticatorNotPending,
+    InvalidPasskeyResponse,
     LastSecondFactorRequired,
     NoSuchPasskey,
-    PasskeyRefused,
     PasswordProblem,
     PasswordTooWeak,
     SignInOverloaded,
@@ -85,7 +85,7 @@ class AccountPages:
     async def account(self, visitor: SignedInRequest) -> Response:
         """The account overview: profile, sign-in methods and recent activity."""
         async with self._db.read() as tx:
-            factors = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_authentication_factors(tx, visitor.person)
             found = await sign_ins.list_by_person(tx, visitor.person)
             bound = await identities.list_by_person(tx, visitor.person)
             partner = visitor.realm.partner
@@ -124,7 +124,7 @@ class AccountPages:
                 except (PasswordTooWeak, SignInOverloaded) as error:
                     problems = {"password": password_error_text(error, language)}
         async with self._db.read() as tx:
-            factors = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_authentication_factors(tx, visitor.person)
         return self._show(
             visitor,
             "password.html",
@@ -194,7 +194,7 @@ class AccountPages:
         refused: str = "",
     ) -> Response:
         async with self._db.read() as tx:
-            factors = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_authentication_factors(tx, visitor.person)
         return self._show(
             visitor,
             "authenticator.html",
@@ -209,7 +209,7 @@ class AccountPages:
         """Create new recovery codes and show them once."""
         codes: list[str] = []
         async with self._db.write() as tx:
-            factors = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_authentication_factors(tx, visitor.person)
             if visitor.form and factors.has_second_factor:
                 codes = await account.create_recovery_codes(tx, visitor.person, visitor.browser)
         fresh = visitor.query.get("done") == "authenticator"
@@ -225,12 +225,12 @@ class AccountPages:
             async with self._db.write() as tx:
                 answer, name = visitor.form_value("credential"), visitor.form_value("name")
                 await account.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
-        except PasskeyRefused:
+        except InvalidPasskeyResponse:
             return await self._passkeys(visitor, refused="account.passkey.refused", name=visitor.form_value("name"))
         return redirect_to(f"{visitor.place.home}/passkeys?done=passkey")
 
     async def _remove_passkey(self, visitor: SignedInRequest) -> Response:
-        passkey_id = self._ids.parse("passkey", visitor.form_value("passkey"))
+        passkey_id = self._ids.decode("passkey", visitor.form_value("passkey"))
         try:
             if passkey_id is not None:
                 async with self._db.write() as tx:
@@ -255,7 +255,7 @@ class AccountPages:
             keys=keys,
             options=options,
             name=name or language.text("account.passkey.name.own", number=len(keys) + 1),
-            ids=lambda found: self._ids.text("passkey", found),
+            ids=lambda found: self._ids.encode("passkey", found),
         )
 
     async def sign_ins(self, visitor: SignedInRequest) -> Response:
@@ -271,12 +271,12 @@ class AccountPages:
             live=[one for one in found if one.is_unexpired(real_now)],
             over=[one for one in found if not one.is_unexpired(real_now)][:_SHOWN_OVER],
             current=visitor.sign_in.id,
-            ids=lambda one: self._ids.text("signin", one),
+            ids=lambda one: self._ids.encode("signin", one),
         )
 
     async def _end(self, visitor: SignedInRequest) -> Response:
         by, page = visitor.audit_context(self._ids), f"{visitor.place.home}/sign-ins"
-        one = self._ids.parse("signin", visitor.form_value("sign_in"))
+        one = self._ids.decode("signin", visitor.form_value("sign_in"))
         async with self._db.write() as tx:
             if visitor.form_value("others"):
                 await sign_ins.end_all_sign_ins(tx, visitor.person, "revoked", by, except_id=visitor.sign_in.id)

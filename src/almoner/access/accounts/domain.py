@@ -64,7 +64,7 @@ class AccountPortal:
         """The name of the cookie between the password step and the second factor."""
         return f"__Host-second-{self.name}"
 
-    def link_cookie_name(self, purpose: str) -> str:
+    def email_link_cookie_name(self, purpose: str) -> str:
         """The name of the cookie that replaces an emailed link's token, so that it leaves the address (H1)."""
         return f"__Host-{purpose}-{self.name}"
 
@@ -161,7 +161,7 @@ class AccountSetting:
     action: str
 
 
-def roles_text(roles: Iterable[Role]) -> str:
+def format_role_names(roles: Iterable[Role]) -> str:
     """Role names joined for display: "owner, finance"."""
     held = set(roles)
     return ", ".join(name for role, name in ROLE_NAMES.items() if role in held)

@@ -5,7 +5,7 @@ from typing import Final
 
 from almoner.access.accounts import service
 from almoner.access.accounts.service import SendSignInUrls
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
@@ -20,5 +20,5 @@ async def compose_sign_in_urls_email(tx: Tx, _mails: MailRenderer, job: DecodedJ
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "addresses.html"
 notifications: Final = (
-    Notification(service.SEND_ADDRESSES, _TEMPLATE, compose_sign_in_urls_email, retry=RETRY_FOR_ONE_DAY),
+    NotificationDefinition(service.SEND_ADDRESSES, _TEMPLATE, compose_sign_in_urls_email, retry=RETRY_FOR_ONE_DAY),
 )

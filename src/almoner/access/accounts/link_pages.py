@@ -13,11 +13,16 @@ from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, UNKNOWN_PORTAL, 
 from almoner.access.accounts.page_guard import PageGuard, delete_cookie, redirect_to, set_cookie
 from almoner.access.accounts.sign_in_context import SignInContext, read_sign_in_context
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, PasswordTooWeak, SignInOverloaded
+from almoner.access.credentials.domain import (
+    SHORTEST_PASSWORD,
+    InvalidPasskeyResponse,
+    PasswordTooWeak,
+    SignInOverloaded,
+)
 from almoner.access.credentials.service import passkeys
 from almoner.access.people.domain import Person
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import EmailLink, EmailLinkClosed, Purpose, SignInFailed
+from almoner.access.sign_ins.domain import EmailLink, InvalidEmailLink, Purpose, SignInFailed
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso import service as sso
 from almoner.platform.database.transactions import Tx
@@ -82,13 +87,13 @@ class EmailLinkPages:
             async with self._db.write() as tx:
                 await service.request_sign_in_urls(tx, email)
         language = self._pages.preferred_language(request)
-        return self._gate.render_message(
+        return self._gate.render_message_page(
             None, language.text("account.sent.title"), language.text("account.find.sent"), language=language
         )
 
     async def forgot_password(self, request: Request) -> Response:
         """Request a password reset: the response does not reveal whether the account exists."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         entry = await read_sign_in_context(self._gate, request, place)
         name = entry.form_value("user_name").strip()
         if request.method != "POST":
@@ -104,41 +109,41 @@ class EmailLinkPages:
             await links.request_password_reset(tx, place.realm, name, entry.browser.address)
         language = self._pages.preferred_language(request)
         title, text = language.text("account.sent.title"), language.text("account.reset.sent")
-        return self._gate.render_message(
-            place, title, text, next_path=language.text("account.reset.back"), language=language
+        return self._gate.render_message_page(
+            place, title, text, link_label=language.text("account.reset.back"), language=language
         )
 
     async def reset_password(self, request: Request) -> Response:
         """Choose a new password through an emailed link."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         return await self._opened(request, place, "reset") or await self._choose(request, place, "reset")
 
     async def invitation(self, request: Request) -> Response:
         """Accept an invitation with a password, a passkey or single sign-on."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         return await self._opened(request, place, "invitation") or await self._choose(request, place, "invitation")
 
     async def invitation_passkey(self, request: Request) -> Response:
         """Accept an invitation with a passkey, which counts as two factors."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         entry, token = (
             await read_sign_in_context(self._gate, request, place),
-            request.cookies.get(place.link_cookie_name("invitation"), ""),
+            request.cookies.get(place.email_link_cookie_name("invitation"), ""),
         )
         if not entry.is_valid_form:
             return await self._link_form(entry, token, "invitation", status=403, problems={"password": _AGAIN})
         try:
             async with self._db.write() as tx:
                 link, person = await self._link(tx, place, token, "invitation")
-                if (await credentials.get_factors(tx, person)).has_second_factor:
+                if (await credentials.get_authentication_factors(tx, person)).has_second_factor:
                     return self._sign_in_instead(place)
                 await links.consume_link(tx, link, person)
                 answer = entry.form_value("credential")
                 await account.add_passkey(tx, person, entry.passkey_challenge_binding, answer, "", entry.browser)
                 entered = await sign_ins.begin_sign_in(tx, person, "passkey", entry.browser)
-        except (EmailLinkClosed, SignInFailed) as closed:
+        except (InvalidEmailLink, SignInFailed) as closed:
             return self._closed(entry, "invitation", closed)
-        except PasskeyRefused:
+        except InvalidPasskeyResponse:
             problems = {"passkey": "account.passkey.refused"}
             return await self._link_form(entry, token, "invitation", status=422, problems=problems)
         return await self._gate.complete_sign_in(request, place, entered)
@@ -150,15 +155,15 @@ class EmailLinkPages:
             return None
         if self._vault.read_page_token(purpose, token) is None:
             entry = await read_sign_in_context(self._gate, request, portal)
-            return self._closed(entry, purpose, EmailLinkClosed("unknown"))  # not one of our tokens
+            return self._closed(entry, purpose, InvalidEmailLink("unknown"))  # not one of our tokens
         response = redirect_to(f"{portal.home}/{purpose}")
-        set_cookie(response, portal.link_cookie_name(purpose), token, max_age_seconds=_LINK_SECONDS)
+        set_cookie(response, portal.email_link_cookie_name(purpose), token, max_age_seconds=_LINK_SECONDS)
         return response
 
     async def _choose(self, request: Request, portal: AccountPortal, purpose: Purpose) -> Response:
         entry, token = (
             await read_sign_in_context(self._gate, request, portal),
-            request.cookies.get(portal.link_cookie_name(purpose), ""),
+            request.cookies.get(portal.email_link_cookie_name(purpose), ""),
         )
         if request.method != "POST":
             return await self._link_form(entry, token, purpose)
@@ -169,7 +174,7 @@ class EmailLinkPages:
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         try:
             person = await self._set(portal, token, purpose, chosen, entry)
-        except EmailLinkClosed as closed:
+        except InvalidEmailLink as closed:
             return self._closed(entry, purpose, closed)
         except (PasswordTooWeak, SignInOverloaded) as error:
             problems = {"password": password_error_text(error, language)}
@@ -186,9 +191,9 @@ class EmailLinkPages:
 
     async def _link(self, tx: Tx, portal: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
         """Return the link of a token and its person, if both belong to this portal. Raises LinkClosed."""
-        link, person = await links.get_open_link(tx, token, purpose)
+        link, person = await links.get_valid_link(tx, token, purpose)
         if person.realm != portal.realm:
-            raise EmailLinkClosed("unknown")
+            raise InvalidEmailLink("unknown")
         return link, person
 
     async def _after(self, entry: SignInContext, purpose: Purpose, person: Person) -> Response:
@@ -199,7 +204,7 @@ class EmailLinkPages:
         place = entry.place
         if purpose == "invitation":
             async with self._db.write() as tx:
-                second = (await credentials.get_factors(tx, person)).has_second_factor
+                second = (await credentials.get_authentication_factors(tx, person)).has_second_factor
                 try:
                     entered = None if second else await sign_ins.begin_sign_in(tx, person, "password", entry.browser)
                 except SignInFailed as closed:
@@ -207,7 +212,7 @@ class EmailLinkPages:
             if entered is not None:
                 return await self._gate.complete_sign_in(entry.request, place, entered)
         response = redirect_to(f"{place.home}/sign-in?done=reset")
-        delete_cookie(response, place.link_cookie_name(purpose))
+        delete_cookie(response, place.email_link_cookie_name(purpose))
         return response
 
     async def _link_form(
@@ -225,7 +230,7 @@ class EmailLinkPages:
         try:
             async with self._db.read() as tx:
                 _, person = await self._link(tx, place, token, purpose)
-                second = (await credentials.get_factors(tx, person)).has_second_factor
+                second = (await credentials.get_authentication_factors(tx, person)).has_second_factor
                 offer = invited and not second
                 options = (
                     await passkeys.build_registration_options(tx, person, entry.passkey_challenge_binding)
@@ -234,7 +239,7 @@ class EmailLinkPages:
                 )
                 partner = place.realm.partner
                 provider = await sso.find_sso_option(tx, partner) if invited and partner else None
-        except EmailLinkClosed as closed:
+        except InvalidEmailLink as closed:
             return self._closed(entry, purpose, closed)
         say = self._pages.preferred_language(entry.request).text
         return self._form(
@@ -259,16 +264,16 @@ class EmailLinkPages:
         """``problems``: keys or texts by field."""
         language = self._pages.preferred_language(entry.request)
         shown = {
-            field: language.text(message) if language.has(message) else message
+            field: language.text(message) if language.has_message(message) else message
             for field, message in (problems or {}).items()
         }
         page = self._gate.render_public_page(
             self._pages, entry.place, template, language=language, csrf=entry.visit.csrf, problems=shown, **context
         )
-        return entry.with_csrf_cookie(page)
+        return entry.set_csrf_cookie(page)
 
-    def _closed(self, entry: SignInContext, purpose: Purpose, closed: EmailLinkClosed | SignInFailed) -> Response:
-        why = closed.why if isinstance(closed, EmailLinkClosed) else "unknown"
+    def _closed(self, entry: SignInContext, purpose: Purpose, closed: InvalidEmailLink | SignInFailed) -> Response:
+        why = closed.why if isinstance(closed, InvalidEmailLink) else "unknown"
         return self._beside(entry, purpose, "account.link.closed", f"account.link.{why}")
 
     def _without(self, entry: SignInContext, purpose: Purpose) -> Response:
@@ -278,13 +283,13 @@ class EmailLinkPages:
     def _beside(self, entry: SignInContext, purpose: Purpose, heading: str, reason: str) -> Response:
         """Show a page that says why there is no form, and what to do."""
         language, invited = self._pages.preferred_language(entry.request), purpose == "invitation"
-        return self._gate.render_message(
+        return self._gate.render_message_page(
             entry.place,
             language.text(heading),
             f"{language.text(reason)} {language.text(f'account.link.{purpose}')}",
             status=410,
-            next_path=None if invited else language.text("account.link.ask"),
-            path="/sign-in" if invited else "/forgotten",
+            link_label=None if invited else language.text("account.link.ask"),
+            link_path="/sign-in" if invited else "/forgotten",
             language=language,
         )
 
@@ -299,7 +304,7 @@ class EmailLinkPages:
             return None
         language = self._pages.preferred_language(entry.request)
         text = language.text("account.many.text", when=formats.format_time_until(wait, language.locale))
-        response = self._gate.render_message(
+        response = self._gate.render_message_page(
             entry.place, language.text("account.many.title"), text, status=429, language=language
         )
         response.headers["Retry-After"] = str(wait)

@@ -48,11 +48,11 @@ from almoner.access.sign_ins.domain import (
     TICKET_LIFETIME,
     Browser,
     NewSignIn,
-    SecondFactorRequired,
+    PendingSecondFactor,
     SignIn,
 )
 from almoner.kit.errors import NotFound
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
@@ -114,9 +114,11 @@ class SignedInRequest:
         """The person as the actor of an audit entry; ``actor_id`` is their text ID."""
         return audit.Actor("member" if self.realm.partner else "operator", actor_id)
 
-    def audit_context(self, ids: Ids) -> AuditContext:
+    def audit_context(self, ids: RecordIdCodec) -> AuditContext:
         """The person and their network address, for changes that are audited."""
-        return AuditContext(self.audit_actor(ids.text(self.realm.id_type, self.person.id)), self.ip_address or None)
+        return AuditContext(
+            self.audit_actor(ids.encode(self.realm.person_id_type, self.person.id)), self.ip_address or None
+        )
 
     def form_value(self, name: str) -> str:
         """The value of a field in the form they posted, as typed; empty if it is missing."""
@@ -152,7 +154,7 @@ class NavigationGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class PageFrame:
+class PageLayout:
     """What the page layout shows: title, navigation and the signed-in person (``who``, empty if there is none).
 
     ``pause_reason``: why operators paused the partner; empty while it is not paused.
@@ -231,7 +233,7 @@ class PageGuard:
                 return await self.render_not_found(request, 404)
             except HTTPException as error:
                 language = self._pages.preferred_language(request)
-                return self.render_message(
+                return self.render_message_page(
                     _portal_of_path(request),
                     language.text("account.refused.title"),
                     error.detail,
@@ -242,7 +244,8 @@ class PageGuard:
                 language = self._pages.preferred_language(request)
                 heading, text = language.text("site.broken.title"), language.text("site.broken.next")
                 return ServerErrorResponse(
-                    self.render_message(_portal_of_path(request), heading, text, status=500, language=language), error
+                    self.render_message_page(_portal_of_path(request), heading, text, status=500, language=language),
+                    error,
                 )
 
         return Route(path, answer, methods=list(methods))
@@ -263,11 +266,11 @@ class PageGuard:
         factor from those who must have one; False on the pages that add one. ``form``: the posted form, if the body has
         been read.
         """
-        place = await self.portal_of_request(request)
+        place = await self.get_portal_for_request(request)
         visitor = await self.find_signed_in_request(request, place, form, upload, limits)
         if visitor is None and (viewer := await self._find_viewer(request, place)) is not None:
             readable = request.method in ("GET", "HEAD") and "read_only" in roles and not requires_reauthentication
-            return viewer if readable else self.render_refusal(viewer, _VIEW_REFUSED, _VIEW_REFUSED_TEXT)
+            return viewer if readable else self.render_denied_page(viewer, _VIEW_REFUSED, _VIEW_REFUSED_TEXT)
         if visitor is None:
             asked = _requested_path(request) if request.method != "POST" else place.home
             onward = f"?next={quote(asked, safe='/')}" if asked != place.home else ""
@@ -300,7 +303,7 @@ class PageGuard:
         if found is None:
             return None
         csrf = self.csrf_token_for_sign_in(found[0])
-        path, query, browser = request.url.path, request.query_params, browser_of_request(request, portal)
+        path, query, browser = request.url.path, request.query_params, browser_from_request(request, portal)
         language = found[1].language or self._pages.preferred_language(request).tag
         if upload is not None and request.method == "POST":
             posted, received = await read_upload(request, upload)
@@ -317,12 +320,12 @@ class PageGuard:
             return None
         sign_in, operator = found
         async with self.db.single_statement() as tx:
-            view = await partner_views.find_open(tx, operator, partner)
+            view = await partner_views.find_active(tx, operator, partner)
         if view is None:
             return None
         csrf, path = self.csrf_token_for_sign_in(sign_in), request.url.path
         language = operator.language or self._pages.preferred_language(request).tag
-        browser, reader = browser_of_request(request, portal), build_read_only_member(view, operator)
+        browser, reader = browser_from_request(request, portal), build_read_only_member(view, operator)
         return SignedInRequest(
             portal, reader, sign_in, csrf, path, request.query_params, browser, language, FormData(), view.expires_at
         )
@@ -345,13 +348,13 @@ class PageGuard:
         if before := await self.find_sign_in(request, portal):
             sign_in, person = before
             async with self.db.write() as tx:
-                by = credentials.audit_context_of_person(tx, person, browser_of_request(request, portal).address)
+                by = credentials.audit_context_of_person(tx, person, browser_from_request(request, portal).address)
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
         onward = portal.safe_redirect_path(next_path)
         response = redirect_to(await self._first_page(portal, new_sign_in) if onward == portal.home else onward)
         self.set_session_cookie(response, portal, new_sign_in.sign_in, new_sign_in.secret)
         set_device_cookie(response, portal, new_sign_in.device)
-        for over in (portal.second_factor_cookie_name, portal.link_cookie_name("invitation")):
+        for over in (portal.second_factor_cookie_name, portal.email_link_cookie_name("invitation")):
             if over in request.cookies:
                 delete_cookie(response, over)
         return response
@@ -365,7 +368,7 @@ class PageGuard:
         return portal.home + (DASHBOARD_HOME if portal.realm.partner else OPERATOR_START_PAGE)
 
     def redirect_to_second_factor(
-        self, portal: AccountPortal, pending_sign_in: SecondFactorRequired, next_path: str
+        self, portal: AccountPortal, pending_sign_in: PendingSecondFactor, next_path: str
     ) -> Response:
         """Redirect to the second-factor step, which then redirects to the requested page."""
         response = redirect_to(
@@ -384,12 +387,12 @@ class PageGuard:
         lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
         set_cookie(response, portal.session_cookie_name, secret, max_age_seconds=lasting)
 
-    async def portal_of_request(self, request: Request) -> AccountPortal:
+    async def get_portal_for_request(self, request: Request) -> AccountPortal:
         """The portal that the request's path belongs to. Raises NotFound."""
         name = request.path_params.get("partner")
         if name is None:
             return OPERATOR_PORTAL
-        partner_id = self.db.deployment.ids.parse("partner", name)
+        partner_id = self.db.deployment.ids.decode("partner", name)
         if partner_id is None:
             raise NotFound
         async with self.db.read() as tx:
@@ -401,7 +404,11 @@ class PageGuard:
 
     def csrf_token_for_sign_in(self, sign_in: SignIn) -> str:
         """The CSRF token of a sign-in. It survives cookie rotation, so that forms in other tabs stay valid."""
-        return urlsafe_b64encode(self.db.deployment.vault.sign("csrf:sign-in", sign_in.id.bytes)).decode().rstrip("=")
+        return (
+            urlsafe_b64encode(self.db.deployment.vault.compute_mac("csrf:sign-in", sign_in.id.bytes))
+            .decode()
+            .rstrip("=")
+        )
 
     def has_valid_csrf_token(self, request: Request, form: FormData, csrf_token: str) -> bool:
         """Whether the form was posted from one of our pages with this browser's CSRF token (H2)."""
@@ -413,7 +420,7 @@ class PageGuard:
         if not credentials.requires_second_factor(visitor.person):
             return False
         async with self.db.read() as tx:
-            return not (await credentials.get_factors(tx, visitor.person)).has_second_factor
+            return not (await credentials.get_authentication_factors(tx, visitor.person)).has_second_factor
 
     def render_page(
         self,
@@ -442,7 +449,7 @@ class PageGuard:
             **context,
         )
 
-    def render_refusal(
+    def render_denied_page(
         self, visitor: SignedInRequest, heading: str, text: str, *, language: Language | None = None, status: int = 403
     ) -> Response:
         """Render a page that tells a signed-in visitor why an action is not allowed."""
@@ -464,12 +471,12 @@ class PageGuard:
         language = self._pages.language_for_tag(visitor.language)
         names = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in roles]
         text = language.text("desk.forbidden.text", roles=formats.format_list(names, language.locale))
-        return self.render_refusal(visitor, language.text("desk.forbidden.title"), text, language=language)
+        return self.render_denied_page(visitor, language.text("desk.forbidden.title"), text, language=language)
 
     def render_invalid_form(self, visitor: SignedInRequest) -> Response:
         """The page shown when a posted form has no valid CSRF token."""
         language = self._pages.language_for_tag(visitor.language)
-        return self.render_refusal(
+        return self.render_denied_page(
             visitor, language.text("desk.invalid.title"), language.text("desk.invalid.text"), language=language
         )
 
@@ -485,7 +492,7 @@ class PageGuard:
         **context: Any,
     ) -> HTMLResponse:
         """Render a page in a portal's layout for somebody who is not signed in."""
-        frame, problems = PageFrame(portal.title, portal.home), context.pop("problems", {})
+        frame, problems = PageLayout(portal.title, portal.home), context.pop("problems", {})
         return pages.render_page(
             template,
             language or pages.language_for_tag(None),
@@ -496,21 +503,21 @@ class PageGuard:
             **context,
         )
 
-    def render_message(
+    def render_message_page(
         self,
         portal: AccountPortal | None,
         heading: str,
         text: str,
         *,
         status: int = 200,
-        next_path: str | None = None,
-        path: str = "/sign-in",
+        link_label: str | None = None,
+        link_path: str = "/sign-in",
         language: Language | None = None,
     ) -> HTMLResponse:
-        """A page with a heading, a text and a link to sign in, or one to ``path`` with the label ``next_path``."""
+        """A page with a heading, a text and a link to sign in, or to ``link_path`` with the label ``link_label``."""
         shown, reader = portal or UNKNOWN_PORTAL, language or self._pages.language_for_tag(None)
-        label = next_path or reader.text("desk.sign_in")
-        link = {"href": f"{shown.home}{path}", "label": label} if portal else None
+        label = link_label or reader.text("desk.sign_in")
+        link = {"href": f"{shown.home}{link_path}", "label": label} if portal else None
         return self.render_public_page(
             self._pages, shown, "says.html", language=reader, status=status, heading=heading, text=text, onward=link
         )
@@ -521,15 +528,15 @@ class PageGuard:
         heading, text = language.text("desk.missing.title"), language.text("desk.missing.text")
         visitor = await self.find_signed_in_request(request, place, FormData()) if place else None
         if visitor is not None:
-            return self.render_refusal(visitor, heading, text, language=language, status=status)
-        return self.render_message(place, heading, text, status=status, language=language)
+            return self.render_denied_page(visitor, heading, text, language=language, status=status)
+        return self.render_message_page(place, heading, text, status=status, language=language)
 
     def is_in_navigation(self, visitor: SignedInRequest, path: str) -> bool:
         """Whether the visitor's navigation leads to a path."""
         place, roles = visitor.place, visitor.person.roles
         return any(link.path == path and link.is_visible_to(place.realm, roles) for link in self._links)
 
-    def _portal(self, visitor: SignedInRequest, language: Language) -> PageFrame:
+    def _portal(self, visitor: SignedInRequest, language: Language) -> PageLayout:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
         own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "People")
         wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox)
@@ -548,7 +555,7 @@ class PageGuard:
             for one in groups
         }
         made = tuple(NavigationGroup(named[heading], tuple(items)) for heading, items in groups.items())
-        frame = PageFrame(
+        frame = PageLayout(
             place.title, place.home, visitor.person.display_name, visitor.csrf, made, pause_reason=place.pause_reason
         )
         if visitor.view_until is None:
@@ -603,20 +610,20 @@ class PageContext:
 
     def format_id(self, id_type: str, record_id: UUID) -> str:
         """An identifier as pages show it."""
-        return self.db.deployment.ids.text(id_type, record_id)
+        return self.db.deployment.ids.encode(id_type, record_id)
 
     def parse_id_from_path(self, visitor: SignedInRequest, id_type: str) -> UUID:
         """The ID in the last segment of the path. Raises NotFound."""
         return self.parse_id(id_type, visitor.path.rpartition("/")[2])
 
-    def parse_after_id(self, visitor: SignedInRequest, id_type: str) -> UUID | None:
+    def parse_page_cursor(self, visitor: SignedInRequest, id_type: str) -> UUID | None:
         """The ID after which a page of a list begins; None for the first page. Raises NotFound."""
         name = visitor.query.get("after")
         return None if name is None else self.parse_id(id_type, name)
 
     def parse_id(self, id_type: str, text: str) -> UUID:
         """Parse an ID. Raises NotFound."""
-        found = self.db.deployment.ids.parse(id_type, text)
+        found = self.db.deployment.ids.decode(id_type, text)
         if found is None:
             raise NotFound
         return found
@@ -626,7 +633,7 @@ class PageContext:
         return visitor.audit_context(self.db.deployment.ids)
 
 
-def partner_of_request(visitor: SignedInRequest) -> Partner:
+def partner_from_request(visitor: SignedInRequest) -> Partner:
     """The partner that the visitor is a member of."""
     return Partner(visitor.realm.id)
 
@@ -661,7 +668,7 @@ def delete_cookie(response: Response, name: str) -> None:
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def browser_of_request(request: Request, portal: AccountPortal) -> Browser:
+def browser_from_request(request: Request, portal: AccountPortal) -> Browser:
     """The browser behind a request: network address, User-Agent and device cookie."""
     address = request.client.host if request.client else ""
     return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(portal.device_cookie_name))

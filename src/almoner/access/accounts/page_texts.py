@@ -56,7 +56,7 @@ class PageTexts:
 
     def _words(self, group: str, name: str, otherwise: str) -> str:
         key = f"dashboard.{group}.{name}"
-        return self.language.text(key) if self.language.has(key) else mark_as_english(otherwise)
+        return self.language.text(key) if self.language.has_message(key) else mark_as_english(otherwise)
 
     def country_name(self, code: str) -> str:
         """The name of a country by its ISO 3166-1 alpha-3 code; the code if it is unknown."""
@@ -66,7 +66,7 @@ class PageTexts:
         """The name of a language."""
         return formats.language_name(tag, self.language.locale)
 
-    def number(self, number: int) -> str:
+    def number_text(self, number: int) -> str:
         """A count with its separators."""
         return formats.format_whole_number(number, self.language.locale)
 
@@ -78,7 +78,7 @@ class PageTexts:
         """A timestamp for a table whose heading shows the time zone."""
         return formats.format_short_timestamp(at, self.language.locale, self.zone)
 
-    def age(self, at: datetime) -> str:
+    def age_text(self, at: datetime) -> str:
         """The age of a timestamp, such as "3 hours ago"."""
         return formats.format_relative_time(self.now - at, self.language.locale)
 
@@ -92,7 +92,7 @@ def mark_as_english(text: str) -> Markup:
     return Markup('<bdi lang="en">{}</bdi>').format(text)
 
 
-def join_as_english(reasons: Iterable[str]) -> Markup:
+def join_reasons_as_english(reasons: Iterable[str]) -> Markup:
     """All reasons of an error, joined and marked as English."""
     return mark_as_english("; ".join(reasons))
 

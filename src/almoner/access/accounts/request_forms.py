@@ -63,7 +63,7 @@ async def read_upload(request: Request, declaration: UploadDeclaration) -> tuple
         raise HTTPException(
             413, f"The file is too large: at most {declaration.max_bytes // 1024 // 1024} MB."
         ) from None
-    fields = received.uploaded.fields if received.uploaded else received.fields
+    fields = received.uploaded_file.fields if received.uploaded_file else received.fields
     if not all(is_storable_text(part) for pair in fields.items() for part in pair):
         received.close()
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")

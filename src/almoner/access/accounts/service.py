@@ -46,7 +46,7 @@ async def decrypt_email_and_find_sign_in_urls(tx: Tx, encrypted_email: str) -> t
         return "", []
     found = []
     for partner in await people.list_partners_with_email(tx, email):
-        name = tx.ids.text("partner", partner.id)
+        name = tx.ids.encode("partner", partner.id)
         account = await partners.get(tx, partner)
         found.append(SignInUrl(account.name, f"{tx.base_urls.pages}{MEMBERS_HOME}/{name}/sign-in"))
     return email, found

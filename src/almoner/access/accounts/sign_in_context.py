@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from almoner.access.accounts.domain import AccountPortal
-from almoner.access.accounts.page_guard import PageGuard, browser_of_request, form_value
+from almoner.access.accounts.page_guard import PageGuard, browser_from_request, form_value
 from almoner.access.accounts.request_forms import read_form
 from almoner.access.sign_ins.domain import Browser
 from almoner.platform.pages import link_sessions
@@ -32,7 +32,7 @@ class SignInContext:
     @property
     def browser(self) -> Browser:
         """The browser behind the request."""
-        return browser_of_request(self.request, self.place)
+        return browser_from_request(self.request, self.place)
 
     @property
     def passkey_challenge_binding(self) -> bytes:
@@ -43,7 +43,7 @@ class SignInContext:
         """The value of a field in the posted form, as typed; empty if it is missing."""
         return form_value(self.form, name)
 
-    def with_csrf_cookie(self, response: Response) -> Response:
+    def set_csrf_cookie(self, response: Response) -> Response:
         """The response with the cookie that the page's forms are bound to."""
         self.visit.set_cookie(response, max_age_seconds=_SECONDS)
         return response

@@ -14,7 +14,7 @@ from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AttemptThrottled, SignInOverloaded
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, SecondFactorTicketExpired, SignInFailed
+from almoner.access.sign_ins.domain import NewSignIn, PendingSecondFactor, SecondFactorTicketExpired, SignInFailed
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import SsoOption
@@ -54,7 +54,7 @@ class SignInPages:
 
     async def sign_in(self, request: Request) -> Response:
         """Sign in with name and password."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         entry = await read_sign_in_context(self._gate, request, place)
         if request.method != "POST":
             if await self._gate.find_sign_in(request, place) is not None:
@@ -83,7 +83,7 @@ class SignInPages:
 
     async def second_factor(self, request: Request) -> Response:
         """Enter the second factor after the password or single sign-on."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         entry = await read_sign_in_context(self._gate, request, place)
         try:
             needed = await sign_in_methods.get_pending_second_factor(
@@ -94,7 +94,7 @@ class SignInPages:
             reported = "again" if place.second_factor_cookie_name in request.cookies else "first"
             return redirect_to(f"{place.home}/sign-in?done={reported}")
 
-    async def _second_factor_step(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
+    async def _second_factor_step(self, entry: SignInContext, needed: PendingSecondFactor) -> Response:
         """Show the second-factor form, or handle the posted one. Raises SecondFactorTicketExpired."""
         code = entry.form_value("code").strip()
         if entry.request.method != "POST":
@@ -104,7 +104,7 @@ class SignInPages:
         if not code:
             return await self._second(entry, needed, status=422, problem="account.code.missing")
         try:
-            entered = await sign_in_methods.sign_in_by_code(
+            entered = await sign_in_methods.sign_in_by_second_factor_code(
                 self._db, entry.place.realm, needed.ticket, code, entry.browser
             )
         except SignInFailed:
@@ -116,7 +116,7 @@ class SignInPages:
 
     async def passkey(self, request: Request) -> Response:
         """Sign in with a passkey, or use it as the second factor."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         entry = await read_sign_in_context(self._gate, request, place)
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"passkey": "account.sign_in.expired"})
@@ -131,7 +131,7 @@ class SignInPages:
 
     async def sign_out(self, request: Request) -> Response:
         """End the sign-in and delete its cookie."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         visitor = await self._gate.find_signed_in_request(request, place)
         if visitor is not None:
             if not self._gate.has_valid_csrf_token(request, visitor.form, visitor.csrf):
@@ -158,7 +158,9 @@ class SignInPages:
                     self._db, person, sign_in, binding, answer, browser
                 )
             elif code:
-                secret = await sign_in_methods.reauthenticate_by_code(self._db, person, sign_in, code, browser)
+                secret = await sign_in_methods.reauthenticate_by_second_factor_code(
+                    self._db, person, sign_in, code, browser
+                )
             elif password:
                 secret = await sign_in_methods.reauthenticate_by_password(self._db, person, sign_in, password, browser)
             else:
@@ -219,10 +221,10 @@ class SignInPages:
             options=options,
             provider=provider,
         )
-        return entry.with_csrf_cookie(page)
+        return entry.set_csrf_cookie(page)
 
     async def _second(
-        self, entry: SignInContext, needed: SecondFactorRequired, *, status: int = 200, problem: str = "", wait: int = 0
+        self, entry: SignInContext, needed: PendingSecondFactor, *, status: int = 200, problem: str = "", wait: int = 0
     ) -> Response:
         language = self._pages.preferred_language(entry.request)
         options = ""
@@ -244,7 +246,7 @@ class SignInPages:
             codes=needed.factors.authenticator or needed.factors.recovery_codes > 0,
             options=options,
         )
-        return entry.with_csrf_cookie(page)
+        return entry.set_csrf_cookie(page)
 
     async def _proof(
         self,
@@ -257,7 +259,7 @@ class SignInPages:
     ) -> Response:
         language = self._pages.language_for_tag(visitor.language)
         async with self._db.read() as tx:
-            factors = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_authentication_factors(tx, visitor.person)
             options = (
                 await passkeys.build_authentication_options(tx, visitor.csrf.encode(), visitor.person)
                 if factors.passkeys

@@ -119,7 +119,7 @@ class NoSuchPasskey(LookupError):
     """The person has no passkey with this ID."""
 
 
-class PasskeyRefused(Exception):
+class InvalidPasskeyResponse(Exception):
     """The browser's passkey response is not valid; the message says why, for logs and tests only."""
 
 
@@ -224,17 +224,17 @@ class FailedAttempts:
     failures: int
     last_at: datetime
 
-    def count_unexpired(self, policy: ThrottlePolicy, at: datetime) -> int:
+    def count_unexpired(self, policy: ThrottlePolicy, now: datetime) -> int:
         """How many failures still count at this time."""
-        return max(0, self.failures - max(timedelta(), at - self.last_at) // policy.fade)
+        return max(0, self.failures - max(timedelta(), now - self.last_at) // policy.fade)
 
-    def next_allowed_at(self, policy: ThrottlePolicy, at: datetime) -> datetime | None:
+    def next_allowed_at(self, policy: ThrottlePolicy, now: datetime) -> datetime | None:
         """When the next attempt is allowed; None if it is allowed now."""
-        over = self.count_unexpired(policy, at) - policy.free
+        over = self.count_unexpired(policy, now) - policy.free
         if over < 0:
             return None
         wait = min(timedelta(seconds=2 ** min(over, 20)), policy.longest)
-        return self.last_at + wait if self.last_at + wait > at else None
+        return self.last_at + wait if self.last_at + wait > now else None
 
 
 MINUTE: Final = timedelta(minutes=1)

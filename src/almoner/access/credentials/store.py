@@ -17,7 +17,7 @@ AttemptSlot = tuple[UUID, bytes, str]
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
 
 
-async def find_factors(tx: Tx, person: Person) -> AuthenticationFactors:
+async def find_authentication_factors(tx: Tx, person: Person) -> AuthenticationFactors:
     """The authentication factors that a person has set up."""
     row = await tx.fetchrow(
         """
@@ -216,7 +216,7 @@ async def lock_attempt_slots(tx: Tx, slots: Sequence[AttemptSlot]) -> None:
     )
 
 
-async def find_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAttempts | None]:
+async def find_failed_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAttempts | None]:
     """The failed attempts of each slot."""
     rows = await tx.fetch(
         """
@@ -229,7 +229,7 @@ async def find_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAtte
     return [None if row["failures"] is None else FailedAttempts(row["failures"], row["last_at"]) for row in rows]
 
 
-async def save_attempts(tx: Tx, slots: Sequence[AttemptSlot], failure_counts: Sequence[int]) -> None:
+async def save_failure_counts(tx: Tx, slots: Sequence[AttemptSlot], failure_counts: Sequence[int]) -> None:
     """Store the number of failed attempts of each slot, the last one being now."""
     await tx.execute(
         """
@@ -246,7 +246,9 @@ async def save_attempts(tx: Tx, slots: Sequence[AttemptSlot], failure_counts: Se
     )
 
 
-async def clear_attempts(tx: Tx, source_slots: Sequence[AttemptSlot], shared_slots: Sequence[AttemptSlot]) -> None:
+async def clear_successful_attempt(
+    tx: Tx, source_slots: Sequence[AttemptSlot], shared_slots: Sequence[AttemptSlot]
+) -> None:
     """Reset the counters of ``source_slots`` slots and take one attempt off those of ``shared_slots`` slots."""
     await tx.execute(
         """
@@ -273,7 +275,7 @@ async def delete_attempts(tx: Tx, realm: UUID, user_name_hashes: Sequence[bytes]
     )
 
 
-async def claim_refusal_audit(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
+async def claim_refused_attempt_audit(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
     """Whether to audit a refusal of the slot now: True if none was audited since ``before``."""
     reported = await tx.fetchval(
         """

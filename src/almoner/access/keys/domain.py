@@ -128,7 +128,7 @@ class UnknownScopes(ValueError):
     """No endpoint uses these scopes."""
 
 
-class OverlapTooLong(ValueError):
+class RotationOverlapTooLong(ValueError):
     """A rotated key may stay valid for at most seven days."""
 
 
@@ -181,10 +181,10 @@ def parse_partner_rate(text: str) -> Rate | None:
     return rate
 
 
-def overlap_end(now: datetime, overlap: timedelta) -> datetime:
-    """When the old key stops working after a rotation. Raises OverlapTooLong."""
+def rotation_overlap_end(now: datetime, overlap: timedelta) -> datetime:
+    """When the old key stops working after a rotation. Raises RotationOverlapTooLong."""
     if not timedelta(0) <= overlap <= _LONGEST_OVERLAP:
-        raise OverlapTooLong(f"the old key can stay valid for 0 to {_LONGEST_OVERLAP.days} days, not {overlap}")
+        raise RotationOverlapTooLong(f"the old key can stay valid for 0 to {_LONGEST_OVERLAP.days} days, not {overlap}")
     return now + overlap
 
 
@@ -194,7 +194,7 @@ def ensure_known_scopes(requested_scopes: frozenset[str]) -> None:
         raise UnknownScopes(f"unknown scope: {', '.join(strange)}. Choose from: {', '.join(sorted(SCOPES))}")
 
 
-def granted_scopes(kind: Kind, requested_scopes: frozenset[str]) -> frozenset[str]:
+def scopes_for_new_key(kind: Kind, requested_scopes: frozenset[str]) -> frozenset[str]:
     """The scopes of a new key. Raises ValueError if this kind of key cannot have them."""
     if kind == "publishable":
         if not requested_scopes <= PUBLISHABLE_SCOPES:
@@ -289,6 +289,6 @@ class RequestCounts:
         """The counts of all keys together, by time."""
         return [sum(counts[position] for counts in self.by_key.values()) for position in range(len(self.moments))]
 
-    def covers_all_since(self, since: datetime) -> bool:
+    def is_complete_since(self, since: datetime) -> bool:
         """Whether all requests since that time are counted."""
         return self.since is None or self.since <= since

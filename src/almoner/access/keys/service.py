@@ -53,7 +53,7 @@ async def create(
         kind,
         name,
         secret[-4:],
-        domain.granted_scopes(kind, scopes),
+        domain.scopes_for_new_key(kind, scopes),
         tx.real_now,
         expires_at,
         None,
@@ -67,24 +67,24 @@ async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
     """The usable API key of this environment with this secret, or None."""
     if domain.key_kind_of_secret(secret, sandbox=tx.deployment.sandbox) is None:
         return None
-    key = await store.find_by_hash(tx, secret_hash(tx.vault, secret))
+    key = await store.find_by_secret_hash(tx, secret_hash(tx.vault, secret))
     return key if key and key.is_usable(tx.real_now) else None
 
 
 async def get(tx: Tx, key_id: UUID) -> ApiKey:
     """One API key. Raises NoSuchKey."""
     if (key := await store.find(tx, key_id)) is None:
-        raise NoSuchKey(tx.ids.text("apikey", key_id))
+        raise NoSuchKey(tx.ids.encode("apikey", key_id))
     return key
 
 
 async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERLAP) -> tuple[ApiKey, str]:
-    """Create a successor key; the old one works until the overlap ends (K4). Raises NoSuchKey, OverlapTooLong.
+    """Create a successor key; the old one works until the overlap ends (K4). Raises NoSuchKey, RotationOverlapTooLong.
 
     The successor has the same lifetime.
     """
     old = await get(tx, key_id)
-    ends = domain.overlap_end(tx.real_now, overlap)
+    ends = domain.rotation_overlap_end(tx.real_now, overlap)
     expires_at = None if old.lifetime is None else tx.real_now + old.lifetime
     new, secret = await create(tx, Partner(old.partner_id), old.kind, old.name, old.scopes, expires_at=expires_at)
     await store.expire(tx, old, ends, new.id)
@@ -120,7 +120,7 @@ async def list_requests_page(
     requests = await store_requests.list_newest(tx, partner, filters, before, size + 1)
     if len(requests) > size:
         return ApiRequestPage(requests[:size], requests[size - 1].request_id)
-    return ApiRequestPage(requests, await store_requests.find_oldest_searched_id(tx, partner, filters, before))
+    return ApiRequestPage(requests, await store_requests.find_oldest_searched_request_id(tx, partner, filters, before))
 
 
 async def count_rate_limited_requests(tx: Tx, partner: Partner) -> RequestCounts:

@@ -23,7 +23,7 @@ def _key(row: Record | dict[str, Any]) -> ApiKey:
 
 
 @across_partners("link")
-async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
+async def find_by_secret_hash(tx: Tx, secret_hash: bytes) -> ApiKey | None:
     """The key with this keyed hash, of any partner: used to authenticate.
 
     A SCIM key has no scope unless SCIM is enabled for its partner (spec 5.6). The partner's own rate limit is read with
@@ -41,7 +41,7 @@ async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
         ) limited on true
         where hash = $1
         """,
-        hash_,
+        secret_hash,
     )
     if row is None:
         return None

@@ -11,7 +11,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.members import audit_texts
 from almoner.access.members.audit_texts import AuditTexts
@@ -77,7 +77,7 @@ class AuditPages:
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show audit entries, newest first."""
-        partner, texts = partner_of_request(visitor), build_page_texts(self._context, visitor)
+        partner, texts = partner_from_request(visitor), build_page_texts(self._context, visitor)
         wanted, problems = _read_filter(visitor), {}
         try:
             since, until = _bounds(wanted, texts)
@@ -110,7 +110,7 @@ class AuditPages:
             ),
             actions=_choices({one: words.action_text(one) for one in filter(None, (wanted.action, *actions))}, texts),
             head=head,
-            number=texts.number,
+            number=texts.number_text,
             moment=texts.timestamp_text,
             problems=problems,
             request_path=self._record_paths["req"],
@@ -128,7 +128,7 @@ class AuditPages:
     async def _file(
         self, visitor: SignedInRequest, kind: str, media_type: str, line: Callable[[AuditEntry], bytes], head: bytes
     ) -> Response:
-        partner, by = partner_of_request(visitor), self._context.audit_context(visitor)
+        partner, by = partner_from_request(visitor), self._context.audit_context(visitor)
         subject = self._context.format_id("partner", partner.id)
         async with self._context.db.write() as tx:
             await audit.record_entry(

@@ -33,8 +33,8 @@ async def find_display_names(
 ) -> Mapping[str, str]:
     """Display names of members and API keys, by ID. Deleted ones have none."""
     texts = {*(actor.id for actor in actors), *subjects}
-    persons = {found: text for text in texts if (found := tx.ids.parse("member", text))}
-    called = {found: text for text in texts if (found := tx.ids.parse("apikey", text))}
+    persons = {found: text for text in texts if (found := tx.ids.decode("member", text))}
+    called = {found: text for text in texts if (found := tx.ids.decode("apikey", text))}
     members = await people.find_many(tx, member_realm(partner), persons) if persons else {}
     held = await keys.list_by_partner(tx, partner) if called else []
     named = {persons[one.id]: one.display_name for one in members.values()}
@@ -56,7 +56,7 @@ class AuditTexts:
     def action_text(self, action: str) -> str:
         """The text of an action."""
         for key in (f"audit_log.action.{action}", f"account.event.{action}"):
-            if self.texts.language.has(key):
+            if self.texts.language.has_message(key):
                 return self.texts.text(key)
         return mark_as_english(action)
 
@@ -102,7 +102,7 @@ class AuditTexts:
     def _actor_kind(self, actor: Actor) -> str:
         """The kind of an actor without a name, such as a key or a part of the system."""
         key = f"audit_log.actor.{actor.id}" if actor.kind == "system" else f"audit_log.actor.{actor.kind}"
-        return self.texts.text(key if self.texts.language.has(key) else "audit_log.actor.system")
+        return self.texts.text(key if self.texts.language.has_message(key) else "audit_log.actor.system")
 
     def _subject(self, subject: str) -> Markup | None:
         """The record's name, else its type and the end of its ID; None for a subject without a page and a name."""
@@ -113,7 +113,7 @@ class AuditTexts:
             path = _OWN_PATHS[found[1]] if found else None
         elif found and path:
             key = f"dashboard.list.{found[1]}.singular"
-            kind = self.texts.text(key) if self.texts.language.has(key) else ""
+            kind = self.texts.text(key) if self.texts.language.has_message(key) else ""
             words = Markup('{} <bdi class="code">{}</bdi>').format(kind, _short(subject))
         else:
             return None
@@ -122,7 +122,7 @@ class AuditTexts:
     def _field(self, name: str) -> str:
         """The display name of a detail: ``groupsClaim`` becomes "groups claim", ``sign_ins`` "sessions"."""
         key = f"audit_log.field.{_CAMEL.sub('_', name).lower()}"
-        return self.texts.text(key) if self.texts.language.has(key) else self.texts.field_label(name)
+        return self.texts.text(key) if self.texts.language.has_message(key) else self.texts.field_label(name)
 
     def _value(self, name: str, value: object, currency: object) -> str:
         texts = self.texts
@@ -137,7 +137,7 @@ class AuditTexts:
         if name == "amount" and isinstance(value, int) and isinstance(currency, str):
             return bidi_isolated(formats.format_money(value, currency, texts.language.locale))
         if isinstance(value, int):
-            return texts.number(value)
+            return texts.number_text(value)
         if name in _IN_WORDS:
             return self._words(name, str(value))
         return bidi_isolated(self.names.get(str(value), str(value)))
@@ -149,7 +149,9 @@ class AuditTexts:
         if name == "changed":
             return self.texts.field_label(value)
         key = f"audit_log.value.{value}"
-        return self.texts.text(key) if self.texts.language.has(key) else mark_as_english(value.replace("_", " "))
+        return (
+            self.texts.text(key) if self.texts.language.has_message(key) else mark_as_english(value.replace("_", " "))
+        )
 
 
 def _short(name: str) -> str:

@@ -7,7 +7,13 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, form_value, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import (
+    PageContext,
+    SignedInRequest,
+    form_value,
+    partner_from_request,
+    redirect_to,
+)
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import PUBLISHABLE_SCOPES, SCOPES, ApiKey, Kind
@@ -55,7 +61,7 @@ class KeyPages:
     async def list(self, visitor: SignedInRequest) -> Response:
         """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
-            found = await keys.list_by_partner(tx, partner_of_request(visitor))
+            found = await keys.list_by_partner(tx, partner_from_request(visitor))
         texts = build_page_texts(self._context, visitor)
         reported = texts.text("keys.revoke.done") if visitor.query.get("done") == "revoked" else None
         return self._show(
@@ -73,7 +79,7 @@ class KeyPages:
                     kind = _read_kind(visitor, typed.kind)
                     created = await api_keys.create(
                         tx,
-                        partner_of_request(visitor),
+                        partner_from_request(visitor),
                         self._context.audit_context(visitor),
                         kind,
                         typed.name,
@@ -104,7 +110,7 @@ class KeyPages:
 
     async def rotate_or_revoke(self, visitor: SignedInRequest) -> Response:
         """Rotate or revoke an API key."""
-        key_id, partner = self._context.parse_id_from_path(visitor, "apikey"), partner_of_request(visitor)
+        key_id, partner = self._context.parse_id_from_path(visitor, "apikey"), partner_from_request(visitor)
         try:
             async with self._context.db.read() as tx:
                 key = await api_keys.get(tx, partner, key_id)
@@ -112,7 +118,7 @@ class KeyPages:
             raise NotFound from None
         texts = build_page_texts(self._context, visitor)
         if not _may_manage(visitor, key.kind):
-            return self._context.gate.render_refusal(
+            return self._context.gate.render_denied_page(
                 visitor, texts.text("desk.forbidden.title"), texts.text("keys.owners"), language=texts.language
             )
         typed = KeyForm(overlap=visitor.form_value("overlap").strip() or "24")

@@ -7,7 +7,7 @@ from typing import Final, cast
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.members import service
 from almoner.access.members.domain import (
@@ -86,10 +86,10 @@ class MemberPages:
 
     async def list(self, visitor: SignedInRequest) -> Response:
         """List all members with their roles."""
-        after = self._context.parse_after_id(visitor, "member")
+        after = self._context.parse_page_cursor(visitor, "member")
         async with self._context.db.read() as tx:
             found, more = trim_to_page_size(
-                await service.list_page(tx, partner_of_request(visitor), after, PAGE_SIZE + 1)
+                await service.list_page(tx, partner_from_request(visitor), after, PAGE_SIZE + 1)
             )
         texts = build_page_texts(self._context, visitor)
         return self._show(
@@ -115,7 +115,7 @@ class MemberPages:
                 async with self._context.db.write() as tx:
                     await service.invite_member(
                         tx,
-                        partner_of_request(visitor),
+                        partner_from_request(visitor),
                         self._context.audit_context(visitor),
                         typed.email,
                         name=typed.name,
@@ -130,7 +130,7 @@ class MemberPages:
 
     async def member(self, visitor: SignedInRequest) -> Response:
         """Show one member and apply an owner's change to them."""
-        person_id, partner = self._context.parse_id_from_path(visitor, "member"), partner_of_request(visitor)
+        person_id, partner = self._context.parse_id_from_path(visitor, "member"), partner_from_request(visitor)
         texts, pressed = build_page_texts(self._context, visitor), visitor.form_value("do")
         problems: dict[str, str] = {}
         try:
@@ -171,7 +171,7 @@ class MemberPages:
         """Perform the action of the pressed button, and show the result."""
         person_id = self._context.parse_id_from_path(visitor, "member")
         partner, by, pressed = (
-            partner_of_request(visitor),
+            partner_from_request(visitor),
             self._context.audit_context(visitor),
             visitor.form_value("do"),
         )
@@ -205,7 +205,7 @@ class MemberPages:
 
     async def groups(self, visitor: SignedInRequest) -> Response:
         """List groups with the role each gives to its members."""
-        partner, texts = partner_of_request(visitor), build_page_texts(self._context, visitor)
+        partner, texts = partner_from_request(visitor), build_page_texts(self._context, visitor)
         problems: dict[str, str] = {}
         if visitor.form:
             try:
@@ -214,7 +214,7 @@ class MemberPages:
                 problems = _refusal_texts(error, visitor.form_value("group"), texts)
             else:
                 return redirect_to(f"{visitor.path}?done=mapped")
-        after = self._context.parse_after_id(visitor, "group")
+        after = self._context.parse_page_cursor(visitor, "group")
         async with self._context.db.read() as tx:
             found, more = trim_to_page_size(await service.list_groups_with_sizes(tx, partner, after, PAGE_SIZE + 1))
         return self._show(
@@ -238,8 +238,8 @@ class MemberPages:
 
     async def group(self, visitor: SignedInRequest) -> Response:
         """Show a group's members, and set the role that it gives."""
-        group_id, partner = self._context.parse_id_from_path(visitor, "group"), partner_of_request(visitor)
-        after = self._context.parse_after_id(visitor, "member")
+        group_id, partner = self._context.parse_id_from_path(visitor, "group"), partner_from_request(visitor)
+        after = self._context.parse_page_cursor(visitor, "member")
         async with self._context.db.read() as tx:
             try:
                 group = await service.get_group(tx, partner, group_id, with_members=False)
@@ -267,7 +267,7 @@ class MemberPages:
         try:
             async with self._context.db.write() as tx:
                 by = self._context.audit_context(visitor)
-                await service.map_group_to_role(tx, partner_of_request(visitor), group_id, role, by)
+                await service.map_group_to_role(tx, partner_from_request(visitor), group_id, role, by)
         except NoSuchGroup:
             raise NotFound from None
 

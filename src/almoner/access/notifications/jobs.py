@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from almoner.access.notifications import service, store
 from almoner.access.notifications.domain import DeliveryResult, UndeliverableEmail
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.platform.database.transactions import Tx
 from almoner.platform.deployment import Deployment
 from almoner.platform.events.outbox import Event, Reaction
@@ -38,14 +38,14 @@ class EmailJobDependencies:
     catalogues: TranslationCatalogues
     transport: MailTransport
 
-    def job_handler(self, notification: Notification[Any]) -> Handler:
+    def job_handler(self, notification: NotificationDefinition[Any]) -> Handler:
         """The handler of an email's jobs."""
         mails = MailRenderer(self.deployment, notification.template.parent, self.catalogues)
         return partial(run_email_job, notification, mails, self.transport)
 
 
 def build_email_tasks(
-    notifications: Sequence[Notification[Any]], dependencies: EmailJobDependencies
+    notifications: Sequence[NotificationDefinition[Any]], dependencies: EmailJobDependencies
 ) -> BackgroundTasks:
     """The jobs that send emails, and a handler for each event type that enqueues them."""
     by_event = sorted((one for one in notifications if one.event), key=lambda one: one.event or "")
@@ -58,7 +58,7 @@ def build_email_tasks(
     )
 
 
-async def enqueue_emails(notifications: Sequence[Notification[Any]], tx: Tx, events: Sequence[Event]) -> None:
+async def enqueue_emails(notifications: Sequence[NotificationDefinition[Any]], tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the emails triggered by events."""
     jobs = [
         job
@@ -70,7 +70,11 @@ async def enqueue_emails(notifications: Sequence[Notification[Any]], tx: Tx, eve
 
 
 async def run_email_job(
-    notification: Notification[T], mails: MailRenderer, transport: MailTransport, context: JobContext, job: Job
+    notification: NotificationDefinition[T],
+    mails: MailRenderer,
+    transport: MailTransport,
+    context: JobContext,
+    job: Job,
 ) -> Answer:
     """Run the job of an email."""
     wanted = notification.kind.decode(job)

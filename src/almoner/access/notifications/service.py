@@ -2,9 +2,9 @@
 
 A slice declares what triggers an email and how it is composed from records; ``jobs.py`` here does the rest::
 
-RECEIPT = Notification(SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, receipt_job)
+RECEIPT = Notification(SEND, _TEMPLATE, compose_receipt_email, PAYMENT_SUCCESSFUL, receipt_job)
 
-async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None: ...
+async def compose_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None: ...
 
 The template's blocks are ``subject``, ``content`` and ``why``: why the reader gets it.
 """
@@ -58,7 +58,7 @@ class Email:
 
 
 @dataclass(frozen=True, slots=True)
-class Notification(Generic[T]):
+class NotificationDefinition(Generic[T]):
     """An email, as its slice declares it.
 
     ``compose``: creates the email of a job; None if the email is no longer needed. Its transaction may write.

@@ -26,7 +26,7 @@ ApprovalOutcome = Literal["approved", "changed", "withdrawn", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
-class MembershipState:
+class OperatorAccount:
     """An operator and whether they have set up a way to sign in."""
 
     person: Person
@@ -101,39 +101,39 @@ class ApprovedDecision:
         return 1 if self.second is None else 2
 
 
-class OperatorRefused(Exception):
+class OperatorActionDenied(Exception):
     """The operator may not do this; the message says what to do."""
 
 
-class TokenRefused(OperatorRefused):
+class InvalidOperatorToken(OperatorActionDenied):
     """The operator token is missing, unknown, expired or revoked."""
 
 
-class RoleMissing(OperatorRefused):
+class OperatorRoleRequired(OperatorActionDenied):
     """The operator has none of the required roles."""
 
 
-class SecondOperatorRequired(OperatorRefused):
+class SecondOperatorRequired(OperatorActionDenied):
     """A different operator must give the second approval."""
 
 
-class OperatorsNotIndependent(OperatorRefused):
+class OperatorsNotIndependent(OperatorActionDenied):
     """One of the two operators recently granted the other access, so they cannot approve together."""
 
 
-class SelfChangeRefused(OperatorRefused):
+class OwnAccountChangeDenied(OperatorActionDenied):
     """Operators cannot change their own roles or email address."""
 
 
-class TokenOwnerMismatch(OperatorRefused):
+class TokenOwnerMismatch(OperatorActionDenied):
     """Operators can create tokens only for themselves."""
 
 
-class OperatorNotInvitable(OperatorRefused):
+class OperatorNotInvitable(OperatorActionDenied):
     """The operator cannot be invited again: they have joined or are deactivated."""
 
 
-class LastAdministratorRequired(OperatorRefused):
+class LastAdministratorRequired(OperatorActionDenied):
     """At least one administrator must remain."""
 
 
@@ -158,32 +158,32 @@ def parse_token_name(text: str) -> str:
 
 
 def ensure_token_valid(token: OperatorToken, operator: Person, now: datetime) -> None:
-    """Raises TokenRefused unless the token works at this real time."""
+    """Raises InvalidOperatorToken unless the token works at this real time."""
     named = f"The token {token.name!r} of {operator.display_name} (ending in {token.hint})"
     if not operator.active:
-        raise TokenRefused(f"{operator.display_name} is deactivated. Ask an administrator for help.")
+        raise InvalidOperatorToken(f"{operator.display_name} is deactivated. Ask an administrator for help.")
     if token.revoked_at is not None:
-        raise TokenRefused(f"{named} is revoked. Use another token or create one at /operator/tokens.")
+        raise InvalidOperatorToken(f"{named} is revoked. Use another token or create one at /operator/tokens.")
     if now >= token.expires_at:
         day = f"{token.expires_at:%Y-%m-%d}"
-        raise TokenRefused(f"{named} expired on {day}. Create a new one at /operator/tokens.")
+        raise InvalidOperatorToken(f"{named} expired on {day}. Create a new one at /operator/tokens.")
 
 
 def ensure_has_role(
     operator: Person, operator_id: str, roles: Sequence[OperatorRole], administrators: Sequence[Person]
 ) -> None:
-    """Raises RoleMissing, naming who can grant one, unless the operator has one of the roles."""
+    """Raises OperatorRoleRequired, naming who can grant one, unless the operator has one of the roles."""
     if operator.has_role(*roles):
         return
     lacks = f"{operator.display_name} lacks the role {' or '.join(roles)}"
     others = [one.display_name for one in administrators if one.id != operator.id]
     if administrators and not others:
-        raise RoleMissing(
+        raise OperatorRoleRequired(
             f"{lacks}, and nobody can change their own roles: add somebody who has it with `almoner operators add "
             f"<email> --role {roles[0]}`, or add a second administrator, who can grant it with "
             f"`almoner operators set-roles {operator_id}`."
         )
-    raise RoleMissing(
+    raise OperatorRoleRequired(
         f"{lacks}: {', '.join(others) or 'an administrator'} can grant it with "
         f"`almoner operators set-roles {operator_id}`."
     )
@@ -196,7 +196,7 @@ SHORTEST_VIEW_REASON: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class PartnerView:
+class PartnerViewSession:
     """An operator's view of a partner's pages. ``expires_at``: when it ends automatically."""
 
     id: UUID
@@ -208,7 +208,7 @@ class PartnerView:
     ended_at: datetime | None = None
 
 
-def build_read_only_member(view: PartnerView, operator: Person) -> Person:
+def build_read_only_member(view: PartnerViewSession, operator: Person) -> Person:
     """The member as whom an operator views a partner's pages: read only, without secrets and donors' personal data."""
     profile = {"userName": operator.user_name, "displayName": operator.display_name, "active": True}
     realm, started = Realm(view.partner_id), view.started_at

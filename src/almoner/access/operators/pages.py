@@ -8,12 +8,18 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import OPERATORS_HOME, ROLE_NAMES, NavigationLink, problems_by_field, roles_text
+from almoner.access.accounts.domain import (
+    OPERATORS_HOME,
+    ROLE_NAMES,
+    NavigationLink,
+    format_role_names,
+    problems_by_field,
+)
 from almoner.access.accounts.page_guard import PageGuard, SignedInRequest, redirect_to
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain, service
-from almoner.access.operators.domain import OperatorRefused, OperatorToken
+from almoner.access.operators.domain import OperatorActionDenied, OperatorToken
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.people import service as people
 from almoner.access.people.domain import (
@@ -84,7 +90,7 @@ class _PageBase:
         )
 
     def _text(self, type_: str, record: UUID) -> str:
-        return self._db.deployment.ids.text(type_, record)
+        return self._db.deployment.ids.encode(type_, record)
 
     def _token(self, token: OperatorToken) -> dict[str, object]:
         real_now = self._db.deployment.clock.real_now()
@@ -127,7 +133,7 @@ class _OperatorPages(_PageBase):
 
     async def operator(self, visitor: SignedInRequest) -> Response:
         """Show one operator and the actions on them."""
-        operator_id = self._db.deployment.ids.parse(service.ID, visitor.path.rpartition("/")[2])
+        operator_id = self._db.deployment.ids.decode(service.ID, visitor.path.rpartition("/")[2])
         if operator_id is None:
             raise NotFound
         problems: dict[str, str] = {}
@@ -138,7 +144,7 @@ class _OperatorPages(_PageBase):
             raise NotFound from None
         except IncorrectParams as error:
             problems = problems_by_field(error, "more")
-        except OperatorRefused as refused:
+        except OperatorActionDenied as refused:
             problems = {"roles" if visitor.form_value("do") == "roles" else "more": str(refused)}
         return await self._one(visitor, operator_id, problems)
 
@@ -148,7 +154,7 @@ class _OperatorPages(_PageBase):
                 one = await people.get(tx, OPERATORS, operator_id)
             except NoSuchPerson:
                 raise NotFound from None
-            factors = await credentials.get_factors(tx, one)
+            factors = await credentials.get_authentication_factors(tx, one)
             tokens = [self._token(found) for found in await service.list_tokens(tx, one.id)]
         return self._show(
             visitor,
@@ -189,7 +195,7 @@ class _OperatorPages(_PageBase):
             "id": self._text(service.ID, one.id),
             "name": one.display_name,
             "user_name": one.user_name,
-            "roles": roles_text(one.roles),
+            "roles": format_role_names(one.roles),
             "active": one.active,
         }
 
@@ -230,7 +236,7 @@ class _TokenPages(_PageBase):
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
 
     async def _revoke(self, visitor: SignedInRequest) -> Response:
-        token_id = self._db.deployment.ids.parse(service.TOKEN_ID, visitor.form_value("token"))
+        token_id = self._db.deployment.ids.decode(service.TOKEN_ID, visitor.form_value("token"))
         if token_id is None:
             raise NotFound
         async with self._db.write() as tx:

@@ -11,7 +11,7 @@ from almoner.access.operators.domain import (
     Approval,
     ApprovalOutcome,
     ApprovalReview,
-    MembershipState,
+    OperatorAccount,
     OperatorToken,
 )
 from almoner.access.people import service as people
@@ -42,9 +42,11 @@ async def insert_token(tx: Tx, token: OperatorToken, secret_hash: bytes) -> None
     )
 
 
-async def find_token_by_hash(tx: Tx, realm: Realm, hash_: bytes) -> OperatorToken | None:
+async def find_token_by_secret_hash(tx: Tx, realm: Realm, secret_hash: bytes) -> OperatorToken | None:
     """The token with this keyed hash, valid or not."""
-    row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", realm.id, hash_)
+    row = await tx.fetchrow(
+        f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", realm.id, secret_hash
+    )
     return OperatorToken(*row) if row else None
 
 
@@ -102,7 +104,7 @@ async def count_valid_tokens(tx: Tx, realm: Realm, person_id: UUID, real_now: da
     return int(found)
 
 
-async def list_operators(tx: Tx, realm: Realm) -> list[MembershipState]:
+async def list_operators(tx: Tx, realm: Realm) -> list[OperatorAccount]:
     """All operators, oldest first."""
     rows = await tx.fetch(
         f"""
@@ -112,7 +114,7 @@ async def list_operators(tx: Tx, realm: Realm) -> list[MembershipState]:
         """,
         realm.id,
     )
-    return [MembershipState(people.person_from_row(row), row["joined"]) for row in rows]
+    return [OperatorAccount(people.person_from_row(row), row["joined"]) for row in rows]
 
 
 async def count_invitations_since(tx: Tx, realm: Realm, person_id: UUID, since: datetime) -> int:
@@ -141,7 +143,7 @@ async def record_access_grant(tx: Tx, person_id: UUID, granted_by: UUID, kind: A
     )
 
 
-async def find_dependence_end(tx: Tx, operator_id: UUID, other_operator_id: UUID) -> datetime | None:
+async def find_dependent_until(tx: Tx, operator_id: UUID, other_operator_id: UUID) -> datetime | None:
     """Until when two operators are not independent of each other; None if they are."""
     until: datetime | None = await tx.fetchval(
         "select operators_dependent_until($1, $2, $3)", operator_id, other_operator_id, tx.now

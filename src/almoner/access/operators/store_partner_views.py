@@ -3,14 +3,14 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.access.operators.domain import PartnerView
+from almoner.access.operators.domain import PartnerViewSession
 from almoner.access.people.domain import Realm
 from almoner.platform.database.transactions import Partner, Tx
 
 _COLUMNS: Final = "id, partner_id, person_id, reason, started_at, expires_at, ended_at"
 
 
-async def insert(tx: Tx, partner_view: PartnerView) -> None:
+async def insert(tx: Tx, partner_view: PartnerViewSession) -> None:
     """Store a new view."""
     await tx.execute(
         """
@@ -26,7 +26,7 @@ async def insert(tx: Tx, partner_view: PartnerView) -> None:
     )
 
 
-async def find_open(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> PartnerView | None:
+async def find_active(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> PartnerViewSession | None:
     """Find the operator's open view of the partner."""
     row = await tx.fetchrow(
         f"""
@@ -39,7 +39,7 @@ async def find_open(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> 
         person_id,
         tx.real_now,
     )
-    return None if row is None else PartnerView(*row)
+    return None if row is None else PartnerViewSession(*row)
 
 
 async def end(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> int:

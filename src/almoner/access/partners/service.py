@@ -35,7 +35,7 @@ class NoSuchPartner(LookupError):
     """No partner has this ID."""
 
 
-class PauseRefused(ValueError):
+class PauseStateConflict(ValueError):
     """The partner is already paused, or is not paused."""
 
 
@@ -49,7 +49,7 @@ async def create(tx: Tx, name: str) -> PartnerAccount:
 async def get(tx: Tx, partner: Partner) -> PartnerAccount:
     """One partner's account. Raises NoSuchPartner."""
     if (account := await store.find(tx, partner)) is None:
-        raise NoSuchPartner(tx.ids.text("partner", partner.id))
+        raise NoSuchPartner(tx.ids.encode("partner", partner.id))
     return account
 
 
@@ -127,22 +127,22 @@ async def set_scim_allowed(tx: Tx, partner: Partner, *, allowed: bool) -> Partne
 
 
 async def pause(tx: Tx, partner: Partner, reason: str) -> PartnerAccount:
-    """Pause donations through a partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
+    """Pause donations through a partner. Raises NoSuchPartner, PauseStateConflict, IncorrectParams."""
     account = await _lock(tx, partner)
     words = " ".join(reason.split())
     if not SHORTEST_PAUSE_REASON <= len(words) <= LONGEST_PAUSE_REASON:
         raise IncorrectParams(f"reason: enter {SHORTEST_PAUSE_REASON} to {LONGEST_PAUSE_REASON} characters")
     if account.is_paused:
-        raise PauseRefused(f"{account.name} is paused already")
+        raise PauseStateConflict(f"{account.name} is paused already")
     await store.set_pause(tx, partner, tx.real_now, words)
     return replace(account, paused_at=tx.real_now, pause_reason=words)
 
 
 async def resume(tx: Tx, partner: Partner) -> PartnerAccount:
-    """Resume donations through a partner. Raises NoSuchPartner, PauseRefused."""
+    """Resume donations through a partner. Raises NoSuchPartner, PauseStateConflict."""
     account = await _lock(tx, partner)
     if not account.is_paused:
-        raise PauseRefused(f"{account.name} is not paused")
+        raise PauseStateConflict(f"{account.name} is not paused")
     await store.set_pause(tx, partner, None, None)
     return replace(account, paused_at=None, pause_reason=None)
 
@@ -201,7 +201,7 @@ async def _set_brand(
 
 async def _lock(tx: Tx, partner: Partner) -> PartnerAccount:
     if (account := await store.get_for_update(tx, partner)) is None:
-        raise NoSuchPartner(tx.ids.text("partner", partner.id))
+        raise NoSuchPartner(tx.ids.encode("partner", partner.id))
     return account
 
 

@@ -46,7 +46,7 @@ class Realm:
         return MEMBER_ROLES if self.id.int else OPERATOR_ROLES
 
     @property
-    def id_type(self) -> str:
+    def person_id_type(self) -> str:
         """The identifier type of this realm's people (settled 1)."""
         return "member" if self.id.int else "operator"
 

@@ -38,7 +38,7 @@ async def create(tx: Tx, realm: Realm, profile: Profile, roles: Iterable[Role] =
 async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
     """One person of the realm. Raises NoSuchPerson."""
     if (person := await store.find(tx, realm, person_id)) is None:
-        raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
+        raise NoSuchPerson(tx.ids.encode(realm.person_id_type, person_id))
     return person
 
 
@@ -67,7 +67,7 @@ async def list_partners_with_email(tx: Tx, email: str) -> list[Partner]:
 async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person:
     """One person, locked until the transaction ends. Raises NoSuchPerson."""
     if (person := await store.get_for_update(tx, realm, person_id)) is None:
-        raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
+        raise NoSuchPerson(tx.ids.encode(realm.person_id_type, person_id))
     return person
 
 
@@ -103,7 +103,7 @@ async def set_granted_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Pe
     return await get(tx, person.realm, person.id)
 
 
-async def set_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
+async def set_sso_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
     """Replace the roles that single sign-on gives a locked person. Raises IncorrectParams."""
     stated = frozenset(roles)
     _check(person.realm, person.profile, stated)
@@ -111,9 +111,9 @@ async def set_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> P
     return await get(tx, person.realm, person.id)
 
 
-async def clear_provider_roles(tx: Tx, realm: Realm) -> None:
+async def clear_sso_roles(tx: Tx, realm: Realm) -> None:
     """Remove all roles that single sign-on gave to the realm's people."""
-    await store.clear_provider_roles(tx, realm)
+    await store.clear_sso_roles(tx, realm)
 
 
 async def roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]]:
@@ -124,7 +124,7 @@ async def roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]
 async def delete(tx: Tx, realm: Realm, person_id: UUID) -> None:
     """Delete a person with their credentials and sign-ins. Raises NoSuchPerson."""
     if not await store.delete(tx, realm, person_id):
-        raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
+        raise NoSuchPerson(tx.ids.encode(realm.person_id_type, person_id))
 
 
 def _check(realm: Realm, profile: Profile, roles: frozenset[Role]) -> None:

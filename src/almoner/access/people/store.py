@@ -171,7 +171,7 @@ async def set_roles(tx: Tx, person: Person, roles: Iterable[Role], source: str) 
     )
 
 
-async def clear_provider_roles(tx: Tx, realm: Realm) -> None:
+async def clear_sso_roles(tx: Tx, realm: Realm) -> None:
     """Delete all roles given by single sign-on."""
     await tx.execute("delete from person_role where realm = $1 and source = 'provider'", realm.id)
 

@@ -8,7 +8,7 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import NavigationLink
 from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.providers.provider_account_pages import IdentityProviderAccountPages
-from almoner.access.providers.provider_setup_pages import ProviderSetupPages
+from almoner.access.providers.provider_setup_pages import IdentityProviderSetupPages
 from almoner.access.providers.sso_pages import SsoPages
 from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.platform.outbound.client import OutboundClient
@@ -26,5 +26,5 @@ def routes(guard: PageGuard, pages: PageRenderer, outbound: OutboundClient) -> l
     return [
         *SsoPages(guard, pages, sign_on).routes(),
         *IdentityProviderAccountPages(context).routes(),
-        *ProviderSetupPages(context, sign_on).routes(),
+        *IdentityProviderSetupPages(context, sign_on).routes(),
     ]

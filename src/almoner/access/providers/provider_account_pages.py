@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import PROVIDER_ACCOUNT
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.sso import service as sso
 from almoner.access.sso.domain import LastSignInMethodRequired
@@ -33,7 +33,7 @@ class IdentityProviderAccountPages:
         if visitor.form_value("do") == "disconnect":
             try:
                 async with self._db.write() as tx:
-                    await identities.unlink_accounts_if_other_method(
+                    await identities.unlink_accounts_unless_last_method(
                         tx, visitor.person, self._context.audit_context(visitor)
                     )
                 return redirect_to(f"{visitor.path}?done=disconnected")
@@ -41,7 +41,7 @@ class IdentityProviderAccountPages:
                 problems = {"disconnect": texts.text("sso.problem.last")}
         async with self._db.read() as tx:
             bound = await identities.list_by_person(tx, visitor.person)
-            provider = await sso.find_sso_option(tx, partner_of_request(visitor))
+            provider = await sso.find_sso_option(tx, partner_from_request(visitor))
         done = _DONE.get(visitor.query.get("done", ""))
         return self._context.render_page(
             visitor,

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_of_request, redirect_to
+from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts, mark_as_english
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.access.sso import service as sso
@@ -14,11 +14,11 @@ from almoner.access.sso.domain import (
     DEFAULT_SCOPES,
     LONGEST_NAME,
     MOST_GROUPS,
-    InvalidProviderSettings,
-    NoSuchProvider,
-    Provider,
+    IdentityProvider,
+    IdentityProviderSettings,
+    InvalidIdentityProviderSettings,
+    NoSuchIdentityProvider,
     ProviderMetadata,
-    ProviderSettings,
     SsoRefused,
 )
 from almoner.access.sso.service.oidc_flow import OidcFlow
@@ -28,7 +28,7 @@ _EXAMPLE_ROLE: Final = "finance"
 _MOST: Final = 20_000
 
 
-class ProviderSetupPages:
+class IdentityProviderSetupPages:
     """The identity provider setup page."""
 
     def __init__(self, context: PageContext, sign_on: OidcFlow) -> None:
@@ -57,7 +57,7 @@ class ProviderSetupPages:
         texts = build_page_texts(self._context, visitor)
         roles = _parse_role_mapping(typed["roles"], texts)
         problems = {} if roles is not None else {"roles": _problem("roles", texts)}
-        wanted = ProviderSettings(
+        wanted = IdentityProviderSettings(
             typed["name"],
             typed["issuer"],
             typed["client_id"],
@@ -72,25 +72,25 @@ class ProviderSetupPages:
         if not problems:
             try:
                 async with self._db.write() as tx:
-                    by, partner = self._context.audit_context(visitor), partner_of_request(visitor)
+                    by, partner = self._context.audit_context(visitor), partner_from_request(visitor)
                     await sso.save_provider(tx, by, partner, wanted)
                 return redirect_to(f"{visitor.place.home}/provider?done=saved")
-            except InvalidProviderSettings as wrong:
+            except InvalidIdentityProviderSettings as wrong:
                 problems = {field: _problem(field, texts) for field in wrong.problems}
         return await self._page(visitor, entered_values=typed, problems=problems, status=422)
 
     async def _test(self, visitor: SignedInRequest) -> Response:
         try:
-            return await self._page(visitor, found=await self._sign_on.fetch_metadata(partner_of_request(visitor)))
-        except NoSuchProvider:
+            return await self._page(visitor, found=await self._sign_on.fetch_metadata(partner_from_request(visitor)))
+        except NoSuchIdentityProvider:
             return await self._page(visitor)
         except SsoRefused as refused:
             return await self._page(visitor, refused=refused)
 
     async def _remove(self, visitor: SignedInRequest) -> Response:
         async with self._db.write() as tx:
-            if await sso.find(tx, partner_of_request(visitor)) is not None:
-                await sso.remove_provider(tx, self._context.audit_context(visitor), partner_of_request(visitor))
+            if await sso.find(tx, partner_from_request(visitor)) is not None:
+                await sso.remove_provider(tx, self._context.audit_context(visitor), partner_from_request(visitor))
         return redirect_to(f"{visitor.place.home}/provider?done=removed")
 
     async def _page(
@@ -105,8 +105,8 @@ class ProviderSetupPages:
         refused: SsoRefused | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            provider = await sso.find(tx, partner_of_request(visitor))
-            redirect = sso.redirect_uri(tx, partner_of_request(visitor))
+            provider = await sso.find(tx, partner_from_request(visitor))
+            redirect = sso.redirect_uri(tx, partner_from_request(visitor))
         texts = build_page_texts(self._context, visitor)
         return self._context.render_page(
             visitor,
@@ -139,7 +139,7 @@ _FIELDS: Final = (
 )
 
 
-def _form_values(provider: Provider | None, texts: PageTexts) -> Mapping[str, str]:
+def _form_values(provider: IdentityProvider | None, texts: PageTexts) -> Mapping[str, str]:
     """The form's initial values; the secret is never among them."""
     if provider is None:
         return {

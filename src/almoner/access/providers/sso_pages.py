@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT, AccountPortal
-from almoner.access.accounts.page_guard import PageGuard, browser_of_request, delete_cookie, redirect_to, set_cookie
+from almoner.access.accounts.page_guard import PageGuard, browser_from_request, delete_cookie, redirect_to, set_cookie
 from almoner.access.accounts.page_texts import mark_as_english
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import EmailLinkClosed, SecondFactorRequired
+from almoner.access.sign_ins.domain import InvalidEmailLink, PendingSecondFactor
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import STATE_LIFETIME, NoSuchProvider, SsoRefusalReason, SsoRefused
+from almoner.access.sso.domain import STATE_LIFETIME, NoSuchIdentityProvider, SsoRefusalReason, SsoRefused
 from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, OidcFlow
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages import link_sessions
@@ -47,14 +47,14 @@ class SsoPages:
 
     async def begin(self, request: Request) -> Response:
         """Redirect the browser to the identity provider."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         partner = Partner(place.realm.id)
         if link_sessions.is_speculative_request(request):
             return _no_content()
         async with self._db.read() as tx:
             offer = await sso.find_sso_option(tx, partner)
         if offer is None:
-            raise NoSuchProvider
+            raise NoSuchIdentityProvider
         if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             # The link was followed from another site: do not sign in (login CSRF).
             onward = f"{offer.path}?{request.url.query}".rstrip("?")
@@ -74,7 +74,7 @@ class SsoPages:
 
     async def callback(self, request: Request) -> Response:
         """Handle the browser's return from the identity provider."""
-        place = await self._gate.portal_of_request(request)
+        place = await self._gate.get_portal_for_request(request)
         if link_sessions.is_speculative_request(request):
             return _no_content()
         times = Counter(name for name, _ in request.query_params.multi_items())
@@ -84,13 +84,13 @@ class SsoPages:
             Partner(place.realm.id),
             query,
             request.cookies,
-            browser_of_request(request, place),
+            browser_from_request(request, place),
             before[0] if before else None,
         )
         try:
-            arrival = await self._sign_on.finish(back)
+            arrival = await self._sign_on.complete(back)
             response = redirect_to(arrival.onward)
-            if isinstance(arrival.entered, SecondFactorRequired):
+            if isinstance(arrival.entered, PendingSecondFactor):
                 response = self._gate.redirect_to_second_factor(place, arrival.entered, arrival.onward)
             elif arrival.entered is not None:
                 response = await self._gate.complete_sign_in(request, place, arrival.entered, arrival.onward)
@@ -98,8 +98,8 @@ class SsoPages:
                 self._gate.set_session_cookie(response, place, *arrival.proof)
         except SsoRefused as refused:
             response = self._refuse(request, place, refused)
-        if back.cookie_name in request.cookies:
-            delete_cookie(response, back.cookie_name)
+        if back.state_cookie_name in request.cookies:
+            delete_cookie(response, back.state_cookie_name)
         return response
 
     async def _begin(
@@ -122,11 +122,11 @@ class SsoPages:
                     return redirect_to(page)
                 return await self._sign_on.begin(partner, "connect", f"{page}?done=connected", visitor.sign_in.id)
             case "invitation":
-                token = request.cookies.get(portal.link_cookie_name("invitation"), "")
+                token = request.cookies.get(portal.email_link_cookie_name("invitation"), "")
                 try:
                     async with self._db.read() as tx:
-                        link, _ = await links.get_open_link(tx, token, "invitation")
-                except EmailLinkClosed as error:
+                        link, _ = await links.get_valid_link(tx, token, "invitation")
+                except InvalidEmailLink as error:
                     raise SsoRefused(SsoRefusalReason.INVITATION, "Open the link in your invitation again.") from error
                 return await self._sign_on.begin(partner, "invitation", portal.home, link.id)
             case _:

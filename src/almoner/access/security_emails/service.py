@@ -16,7 +16,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, Realm
 from almoner.access.security_emails import domain
 from almoner.access.security_emails.domain import KINDS_WITH_LINK, Kind
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import DecodedJob, JobKind
 from almoner.platform.outbound.mail_rendering import MailRenderer
@@ -42,9 +42,9 @@ class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
 SEND_JOB: Final = JobKind("security_emails.send", SendSecurityEmail)
 
 
-def account_path(ids: Ids, realm: Realm) -> str:
+def account_path(ids: RecordIdCodec, realm: Realm) -> str:
     """The path of the account pages of a realm's people."""
-    return f"/account/{ids.text('partner', realm.id)}" if realm.partner else "/operator"
+    return f"/account/{ids.encode('partner', realm.id)}" if realm.partner else "/operator"
 
 
 async def enqueue_email(
@@ -110,4 +110,4 @@ def _link_url(tx: Tx, realm: Realm, email: SendSecurityEmail) -> str:
     start = tx.base_urls.pages + account_path(tx.ids, realm)
     if email.link is None:
         return start
-    return f"{start}/{email.kind}?token={tx.vault.page_token(email.kind, email.link)}"
+    return f"{start}/{email.kind}?token={tx.vault.create_page_token(email.kind, email.link)}"

@@ -97,7 +97,7 @@ class NewSignIn:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondFactorRequired:
+class PendingSecondFactor:
     """The first factor was right; ``ticket`` proves it for ten minutes until the second factor is given.
 
     ``factors``: the person's authentication factors.
@@ -121,7 +121,7 @@ class EmailLink:
     replaced_at: datetime | None = None
     revoked: bool = False
 
-    def closed_reason(self, now: datetime) -> LinkClosedReason | None:
+    def invalid_reason(self, now: datetime) -> LinkClosedReason | None:
         """Why the link no longer works; None if it does."""
         if self.used_at is not None:
             return "used"
@@ -140,7 +140,7 @@ class SecondFactorTicketExpired(Exception):
     """The time between the first step and the second factor ran out: sign-in must start again."""
 
 
-class EmailLinkClosed(Exception):
+class InvalidEmailLink(Exception):
     """The emailed link no longer works; ``why`` may be shown."""
 
     def __init__(self, why: LinkClosedReason) -> None:

@@ -73,10 +73,12 @@ async def insert(tx: Tx, sign_in: SignIn, secret_hash: bytes) -> bool:
     return bool(made)
 
 
-async def find_by_hash(tx: Tx, realm: Realm, hash_: bytes) -> tuple[SignIn, Person] | None:
+async def find_by_secret_hash(tx: Tx, realm: Realm, secret_hash: bytes) -> tuple[SignIn, Person] | None:
     """The live sign-in and person for a secret's hash; updates last-seen at most once a minute."""
     lasting = MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
-    row = await tx.fetchrow(FIND, hash_, realm.id, tx.real_now, tx.real_now - lasting.idle, tx.real_now - SEEN_INTERVAL)
+    row = await tx.fetchrow(
+        FIND, secret_hash, realm.id, tx.real_now, tx.real_now - lasting.idle, tx.real_now - SEEN_INTERVAL
+    )
     if row is None:
         return None
     sign_in = SignIn(
@@ -171,7 +173,7 @@ async def end_sign_ins(
     return [row["id"] for row in rows]
 
 
-async def end_provider_sign_ins(tx: Tx, realm: Realm, person_id: UUID | None) -> int:
+async def end_sso_sign_ins(tx: Tx, realm: Realm, person_id: UUID | None) -> int:
     """End live sign-ins made through single sign-on, of one person or the whole realm; returns how many."""
     of = "person_id = $2" if person_id else "$2::uuid is null"
     ended = await tx.fetchval(

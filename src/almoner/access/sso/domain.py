@@ -30,7 +30,7 @@ BoundBy = Literal["provisioned", "invitation", "created", "account"]
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class IdentityProvider:
     """The identity provider of one partner.
 
     ``sealed_secret``: None for a public client. ``groups_claim``: None if it grants no roles. ``roles``: roles by the
@@ -58,7 +58,7 @@ DEFAULT_SCOPES: Final = ("openid", "profile", "email")
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderSettings:
+class IdentityProviderSettings:
     """The settings of an identity provider as an owner submits them.
 
     ``secret``: plain text; None keeps the current one, empty for a public client, which has none.
@@ -120,7 +120,7 @@ class IdentityClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class LinkedIdentity:
     """A provider's subject and the person they are linked to."""
 
     issuer: str
@@ -137,7 +137,7 @@ class LinkedAccount:
     last_used_at: datetime
 
 
-class InvalidProviderSettings(IncorrectParams):
+class InvalidIdentityProviderSettings(IncorrectParams):
     """Provider settings are invalid. ``problems``: a sentence for each wrong field."""
 
     message = "Check the SSO settings"
@@ -147,7 +147,7 @@ class InvalidProviderSettings(IncorrectParams):
         self.problems = problems
 
 
-class NoSuchProvider(NotFound):
+class NoSuchIdentityProvider(NotFound):
     message = "Single sign-on is not set up"
 
 
@@ -191,18 +191,18 @@ class SsoRefused(Exception):
         return " ".join(one for one in known if one)
 
 
-def roles_from_groups(provider: Provider, claims: IdentityClaims) -> frozenset[MemberRole]:
+def roles_from_groups(provider: IdentityProvider, claims: IdentityClaims) -> frozenset[MemberRole]:
     """The roles that the groups in a token grant; none without the claim."""
     return frozenset(role for value, role in provider.roles.items() if value in claims.groups)
 
 
-def role_source_changed(before: Provider, after: Provider) -> bool:
+def affects_granted_roles(before: IdentityProvider, after: IdentityProvider) -> bool:
     """Whether a settings change affects the roles that the provider grants."""
     heeded = ("issuer", "client_id", "subject_claim", "groups_claim", "roles", "enabled")
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
-def authentication_time_of_claims(claims: IdentityClaims, real_now: datetime) -> datetime:
+def authentication_time_from_claims(claims: IdentityClaims, real_now: datetime) -> datetime:
     """When the person authenticated at the provider; long ago if it does not say.
 
     A provider with an existing session returns without asking for credentials.
@@ -210,7 +210,7 @@ def authentication_time_of_claims(claims: IdentityClaims, real_now: datetime) ->
     return min(real_now, claims.authenticated_at or real_now - REAUTHENTICATION_LIFETIME)
 
 
-def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
+def parse_identity_claims(provider: IdentityProvider, claims: Mapping[str, Any]) -> IdentityClaims:
     """The identity in a verified token's claims. Raises SsoRefused if there is no subject."""
     subject = claims.get(provider.subject_claim)
     if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not is_storable_text(subject):
@@ -230,12 +230,14 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims
     )
 
 
-def needs_userinfo(provider: Provider, claims: Mapping[str, Any]) -> bool:
+def needs_userinfo(provider: IdentityProvider, claims: Mapping[str, Any]) -> bool:
     """Whether the userinfo endpoint must be asked for missing claims (OpenID Connect Core 5.4)."""
     return any(name not in claims for name in _userinfo_claims(provider))
 
 
-def merge_userinfo(provider: Provider, claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Mapping[str, Any]:
+def merge_userinfo(
+    provider: IdentityProvider, claims: Mapping[str, Any], userinfo: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """Token claims completed from userinfo; email and email_verified come from the same source.
 
     Raises SsoRefused when userinfo is about another person (5.3.2).
@@ -249,7 +251,7 @@ def merge_userinfo(provider: Provider, claims: Mapping[str, Any], userinfo: Mapp
     return {**claims, **{name: userinfo[name] for name in wanted if name in userinfo}}
 
 
-def _userinfo_claims(provider: Provider) -> list[str]:
+def _userinfo_claims(provider: IdentityProvider) -> list[str]:
     return ["preferred_username", "name", "email", *([provider.groups_claim] if provider.groups_claim else [])]
 
 

@@ -8,13 +8,13 @@ from urllib.parse import quote_plus, urlencode
 
 from almoner.access.sso.domain import (
     IdentityClaims,
-    Provider,
+    IdentityProvider,
     ProviderMetadata,
     SsoRefusalReason,
     SsoRefused,
     merge_userinfo,
     needs_userinfo,
-    read_claims,
+    parse_identity_claims,
 )
 from almoner.access.sso.provider_metadata import (
     MOST_BYTES,
@@ -31,7 +31,9 @@ _REPORTED: Final = 300
 """Maximum number of characters shown of a provider's error message."""
 
 
-def authorization_url(provider: Provider, metadata: ProviderMetadata, state: OidcState, redirect_uri: str) -> str:
+def authorization_url(
+    provider: IdentityProvider, metadata: ProviderMetadata, state: OidcState, redirect_uri: str
+) -> str:
     """The provider's address to which the browser is redirected to sign in."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # on first use, as all that reads tokens: 3 MB
 
@@ -51,7 +53,7 @@ def authorization_url(provider: Provider, metadata: ProviderMetadata, state: Oid
     return f"{metadata.authorization_endpoint}{joint}{urlencode(asked)}"
 
 
-def parse_code_from_callback(provider: Provider, metadata: ProviderMetadata, query: Mapping[str, str]) -> str:
+def parse_code_from_callback(provider: IdentityProvider, metadata: ProviderMetadata, query: Mapping[str, str]) -> str:
     """The authorization code in the provider's callback. Raises SsoRefused."""
     issuer = query.get("iss")
     if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
@@ -77,7 +79,7 @@ class TokenExchange:
         self._clock = clock
 
     async def redeem_code(
-        self, provider: Provider, client_secret: str | None, state: OidcState, code: str, redirect_uri: str
+        self, provider: IdentityProvider, client_secret: str | None, state: OidcState, code: str, redirect_uri: str
     ) -> IdentityClaims:
         """Exchange a code for a verified identity. Raises SsoRefused."""
         metadata = await self._directory.get_metadata(provider)
@@ -102,16 +104,16 @@ class TokenExchange:
         claims = await self._claims(provider, state, token, access)
         if metadata.userinfo_endpoint is not None and needs_userinfo(provider, claims):
             claims = await self._with_userinfo(provider, metadata.userinfo_endpoint, claims, access)
-        return read_claims(provider, claims)
+        return parse_identity_claims(provider, claims)
 
     async def _with_userinfo(
-        self, provider: Provider, url: str, claims: Mapping[str, Any], access: str
+        self, provider: IdentityProvider, url: str, claims: Mapping[str, Any], access: str
     ) -> Mapping[str, Any]:
         """The claims completed from userinfo; unchanged if the provider refuses the request."""
         headers = {"Accept": "application/json", "Authorization": f"Bearer {access}"}
         try:
             answer = await self._outbound.get(
-                url, headers, owner=connection_pool_name(provider), max_bytes=MOST_BYTES + 1
+                url, headers, connection_owner=connection_pool_name(provider), max_bytes=MOST_BYTES + 1
             )
         except OutboundFailure as error:
             raise build_unreachable_error(str(error)) from error
@@ -120,18 +122,26 @@ class TokenExchange:
         return merge_userinfo(provider, claims, parse_json_response(answer))
 
     async def _request(
-        self, provider: Provider, metadata: ProviderMetadata, form: Mapping[str, str], headers: Mapping[str, str]
+        self,
+        provider: IdentityProvider,
+        metadata: ProviderMetadata,
+        form: Mapping[str, str],
+        headers: Mapping[str, str],
     ) -> Mapping[str, Any]:
         body = urlencode(form).encode()
         try:
             answer = await self._outbound.post(
-                metadata.token_endpoint, body, headers, owner=connection_pool_name(provider), max_bytes=MOST_BYTES + 1
+                metadata.token_endpoint,
+                body,
+                headers,
+                connection_owner=connection_pool_name(provider),
+                max_bytes=MOST_BYTES + 1,
             )
         except OutboundFailure as error:
             raise build_unreachable_error(str(error)) from error
         return parse_json_response(answer)
 
-    async def _claims(self, provider: Provider, state: OidcState, token: str, access: str) -> Mapping[str, Any]:
+    async def _claims(self, provider: IdentityProvider, state: OidcState, token: str, access: str) -> Mapping[str, Any]:
         from almoner.access.sso import tokens
 
         keys = await self._directory.get_signing_keys(provider)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.sso.domain import Provider, ProviderMetadata, SsoRefusalReason, SsoRefused
+from almoner.access.sso.domain import IdentityProvider, ProviderMetadata, SsoRefusalReason, SsoRefused
 from almoner.kit.time import Clock
 from almoner.platform.outbound import addresses
 from almoner.platform.outbound.addresses import AddressRefused
@@ -63,15 +63,15 @@ class ProviderMetadataCache:
         self._clock = clock
         self._places: OrderedDict[tuple[UUID, str], _CacheEntry] = OrderedDict()
 
-    async def get_metadata(self, provider: Provider) -> ProviderMetadata:
+    async def get_metadata(self, provider: IdentityProvider) -> ProviderMetadata:
         """The provider's metadata, cached. Raises SsoRefused."""
         return (await self._lookup(provider)).metadata
 
-    async def get_signing_keys(self, provider: Provider) -> "KeySet":
+    async def get_signing_keys(self, provider: IdentityProvider) -> "KeySet":
         """The provider's signing keys, cached. Raises SsoRefused."""
         return (await self._lookup(provider)).keys
 
-    async def refresh_signing_keys(self, provider: Provider, cached_keys: "KeySet") -> "KeySet | None":
+    async def refresh_signing_keys(self, provider: IdentityProvider, cached_keys: "KeySet") -> "KeySet | None":
         """Refetch signing keys for a token with an unknown key; None if that was done within a minute.
 
         This stops made-up key IDs from causing constant requests. Raises SsoRefused.
@@ -87,12 +87,12 @@ class ProviderMetadataCache:
             found.keys = await self._fetch_keys(provider, found.metadata)
             return found.keys
 
-    async def refetch_metadata(self, provider: Provider) -> ProviderMetadata:
+    async def refetch_metadata(self, provider: IdentityProvider) -> ProviderMetadata:
         """Fetch metadata and keys again, for an owner's connection test. Raises SsoRefused."""
         self._places.pop((provider.partner.id, provider.issuer), None)
         return (await self._lookup(provider)).metadata
 
-    async def _lookup(self, provider: Provider) -> _CachedMetadata:
+    async def _lookup(self, provider: IdentityProvider) -> _CachedMetadata:
         place = self._places.setdefault((provider.partner.id, provider.issuer), _CacheEntry())
         if len(self._places) > _MOST_KEPT:
             self._places.popitem(last=False)
@@ -104,7 +104,7 @@ class ProviderMetadataCache:
                 place.known = await self._request(provider, place, now)
             return place.known
 
-    async def _request(self, provider: Provider, place: _CacheEntry, now: datetime) -> _CachedMetadata:
+    async def _request(self, provider: IdentityProvider, place: _CacheEntry, now: datetime) -> _CachedMetadata:
         try:
             metadata = await self._fetch_metadata(provider)
             known = _CachedMetadata(metadata, await self._fetch_keys(provider, metadata), now)
@@ -114,7 +114,7 @@ class ProviderMetadataCache:
         place.failed = None
         return known
 
-    async def _fetch_metadata(self, provider: Provider) -> ProviderMetadata:
+    async def _fetch_metadata(self, provider: IdentityProvider) -> ProviderMetadata:
         document = await self._document(provider, provider.issuer.rstrip("/") + _WELL_KNOWN)
         if document.get("issuer") != provider.issuer:
             raise SsoRefused(
@@ -134,7 +134,7 @@ class ProviderMetadataCache:
             document.get("authorization_response_iss_parameter_supported") is True,
         )
 
-    async def _fetch_keys(self, provider: Provider, metadata: ProviderMetadata) -> "KeySet":
+    async def _fetch_keys(self, provider: IdentityProvider, metadata: ProviderMetadata) -> "KeySet":
         from almoner.access.sso import tokens  # on first use
 
         keys = tokens.parse_key_set(await self._document(provider, metadata.jwks_uri))
@@ -142,10 +142,13 @@ class ProviderMetadataCache:
             raise build_unreachable_error("the provider does not publish a signing key")
         return keys
 
-    async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
+    async def _document(self, provider: IdentityProvider, url: str) -> Mapping[str, Any]:
         try:
             answer = await self._outbound.get(
-                url, {"Accept": "application/json"}, owner=connection_pool_name(provider), max_bytes=MOST_BYTES + 1
+                url,
+                {"Accept": "application/json"},
+                connection_owner=connection_pool_name(provider),
+                max_bytes=MOST_BYTES + 1,
             )
         except OutboundFailure as error:
             raise build_unreachable_error(str(error)) from error
@@ -159,7 +162,7 @@ class ProviderMetadataCache:
             raise build_unreachable_error(f"the {name} {error.reason}") from error
 
 
-def connection_pool_name(provider: Provider) -> str:
+def connection_pool_name(provider: IdentityProvider) -> str:
     """The connection pool name of a provider, never shared with other partners or webhooks."""
     return f"sign-on {provider.partner.id}"
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.sso.domain import STATE_LIFETIME, Provider, SsoRefusalReason, SsoRefused
+from almoner.access.sso.domain import STATE_LIFETIME, IdentityProvider, SsoRefusalReason, SsoRefused
 from almoner.platform.crypto import DecryptionFailed, Vault
 from almoner.platform.database.transactions import Partner
 
@@ -54,7 +54,7 @@ class OidcState(msgspec.Struct, frozen=True):
 
 
 def create_state(
-    provider: Provider, purpose: Purpose, next_path: str, real_now: datetime, record_id: UUID | None = None
+    provider: IdentityProvider, purpose: Purpose, next_path: str, real_now: datetime, record_id: UUID | None = None
 ) -> OidcState:
     """New state, nonce and PKCE verifier for a flow."""
     secrets = (token_urlsafe(32), token_urlsafe(32), token_urlsafe(32))

@@ -6,12 +6,12 @@ from asyncpg import Record
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person
-from almoner.access.sso.domain import BoundBy, Identity, LinkedAccount, Provider
+from almoner.access.sso.domain import BoundBy, IdentityProvider, LinkedAccount, LinkedIdentity
 from almoner.platform.database.transactions import Partner, Tx
 
 
-def _provider(row: Record) -> Provider:
-    return Provider(
+def _provider(row: Record) -> IdentityProvider:
+    return IdentityProvider(
         Partner(row["partner_id"]),
         row["name"],
         row["issuer"],
@@ -29,7 +29,7 @@ def _provider(row: Record) -> Provider:
     )
 
 
-async def find(tx: Tx, partner: Partner) -> Provider | None:
+async def find(tx: Tx, partner: Partner) -> IdentityProvider | None:
     """The partner's identity provider."""
     row = await tx.fetchrow(
         """
@@ -43,7 +43,7 @@ async def find(tx: Tx, partner: Partner) -> Provider | None:
     return _provider(row) if row else None
 
 
-async def lock_provider_if_unchanged(tx: Tx, provider: Provider) -> bool:
+async def lock_provider_if_unchanged(tx: Tx, provider: IdentityProvider) -> bool:
     """Lock the provider if it is still this version; False if it was changed or removed."""
     same = await tx.fetchval(
         "select version = $2 from sign_on_provider where partner_id = $1 for share",
@@ -53,7 +53,7 @@ async def lock_provider_if_unchanged(tx: Tx, provider: Provider) -> bool:
     return bool(same)
 
 
-async def save(tx: Tx, provider: Provider) -> None:
+async def save(tx: Tx, provider: IdentityProvider) -> None:
     """Create or replace the partner's provider."""
     await tx.execute(
         """
@@ -93,7 +93,7 @@ async def delete(tx: Tx, partner: Partner) -> bool:
     return bool(gone)
 
 
-async def find_identity(tx: Tx, partner: Partner, issuer: str, subject: str) -> Identity | None:
+async def find_identity(tx: Tx, partner: Partner, issuer: str, subject: str) -> LinkedIdentity | None:
     """The person linked to a provider's subject."""
     row = await tx.fetchrow(
         """
@@ -104,10 +104,10 @@ async def find_identity(tx: Tx, partner: Partner, issuer: str, subject: str) -> 
         issuer,
         subject,
     )
-    return Identity(row["issuer"], row["subject"], row["person_id"]) if row else None
+    return LinkedIdentity(row["issuer"], row["subject"], row["person_id"]) if row else None
 
 
-async def insert_identity(tx: Tx, partner: Partner, identity: Identity, bound_by: BoundBy) -> bool:
+async def insert_identity(tx: Tx, partner: Partner, identity: LinkedIdentity, bound_by: BoundBy) -> bool:
     """Link a subject to a person; False if either is linked already."""
     made = await tx.fetchval(
         """
@@ -147,7 +147,7 @@ async def delete_identities(tx: Tx, person: Person) -> list[str]:
     return sorted(row["issuer"] for row in rows)
 
 
-async def record_identity_use(tx: Tx, partner: Partner, identity: Identity) -> None:
+async def record_identity_use(tx: Tx, partner: Partner, identity: LinkedIdentity) -> None:
     """Record when a linked account was last used to sign in."""
     await tx.execute(
         "update sign_on_identity set last_used_at = $4 where partner_id = $1 and issuer = $2 and subject = $3",

@@ -11,7 +11,7 @@ from joserfc.errors import BadSignatureError, InvalidKeyIdError, InvalidKeyTypeE
 from joserfc.jwk import KeySet, KeySetSerialization
 from joserfc.jws import JWSRegistry
 
-from almoner.access.sso.domain import CLOCK_SKEW, Provider, SsoRefusalReason, SsoRefused
+from almoner.access.sso.domain import CLOCK_SKEW, IdentityProvider, SsoRefusalReason, SsoRefused
 
 _ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 """Asymmetric signatures only: never ``none`` or a shared secret, for which a public key could be used."""
@@ -47,7 +47,7 @@ def _import_key(key: dict[str, Any]) -> list[Any]:
 
 
 def verify_id_token(
-    token: str, keys: KeySet, provider: Provider, nonce: str, access_token: str, real_now: datetime
+    token: str, keys: KeySet, provider: IdentityProvider, nonce: str, access_token: str, real_now: datetime
 ) -> Mapping[str, Any]:
     """The verified claims of an ID token for this sign-in.
 

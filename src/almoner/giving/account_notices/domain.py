@@ -25,7 +25,7 @@ class PayeeAccountNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class NoticePage:
+class NoticePageContent:
     """Everything that the page shows to the nonprofit."""
 
     notice: PayeeAccountNotice

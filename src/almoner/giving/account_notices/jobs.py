@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import Email, Notification, RecordReference
+from almoner.access.notifications.service import Email, NotificationDefinition, RecordReference
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
@@ -42,11 +42,11 @@ async def notify_nonprofit(
     return JobDone()
 
 
-async def compose_notice(
+async def compose_notice_email(
     contacts: NonprofitContacts, tx: Tx, _mails: MailRenderer, job: DecodedJob[RecordReference]
 ) -> Email | None:
     """Compose the email about one account; None if it is no longer needed."""
-    page = await service.load_page(tx, job.details.id)
+    page = await service.load_notice_page(tx, job.details.id)
     account = page.account
     contact = await contacts(tx, account.organisation_id)
     if contact is None or page.state(tx.now) != "open":
@@ -55,12 +55,12 @@ async def compose_notice(
         "organisation": page.organisation,
         "account": account,
         "until": page.expires_at,
-        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, account.id)}",
+        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.create_page_token(PAGE_PURPOSE, account.id)}",
     }
     return Email(contact.email, f"{PAGE_PURPOSE}:{account.id}", facts, page.notice.language, page.notice.partner_id)
 
 
-def account_notifications(contacts: NonprofitContacts) -> tuple[Notification[RecordReference], ...]:
+def build_notifications(contacts: NonprofitContacts) -> tuple[NotificationDefinition[RecordReference], ...]:
     """The email, with the lookup of the nonprofit's address."""
     template = Path(__file__).parent / "mails" / "payee_account.html"
-    return (Notification(service.SEND, template, partial(compose_notice, contacts)),)
+    return (NotificationDefinition(service.SEND, template, partial(compose_notice_email, contacts)),)

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from almoner.giving.account_notices import service
-from almoner.giving.account_notices.domain import NoticePage
+from almoner.giving.account_notices.domain import NoticePageContent
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import DEPLOYMENT, Actor
 from almoner.platform.database.transactions import Database, Tx
@@ -34,7 +34,7 @@ class AccountNoticePages(RecordLinkPages):
         """Show the account with a button to deny it, or what was decided."""
         account_id, visit = self._visited(request)
         async with self._db.read() as tx:
-            return self._page(tx, await service.load_page(tx, account_id), visit)
+            return self._page(tx, await service.load_notice_page(tx, account_id), visit)
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
@@ -43,16 +43,16 @@ class AccountNoticePages(RecordLinkPages):
         form = await self._posted(request, visit)
         async with self._db.write() as tx:
             if form is None:
-                return self._page(tx, await service.load_page(tx, account_id), visit, refused=True)
+                return self._page(tx, await service.load_notice_page(tx, account_id), visit, refused=True)
             if await service.deny_ownership(tx, account_id):
-                name = self._ids.text("payeeaccount", account_id)
+                name = self._ids.encode("payeeaccount", account_id)
                 address = request.client.host if request.client else None
                 await audit.record_entry(
                     tx, DEPLOYMENT, Actor("system", "nonprofit"), "payee_bank_account.denied", name, ip_address=address
                 )
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 
-    def _page(self, tx: Tx, page: NoticePage, visit: LinkSession, *, refused: bool = False) -> Response:
+    def _page(self, tx: Tx, page: NoticePageContent, visit: LinkSession, *, refused: bool = False) -> Response:
         language = self.pages.language_for_tag(page.notice.language)
         state = page.state(tx.now)
         if state != "open":

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.access.notifications.service import RecordReference
 from almoner.giving.account_notices import store
-from almoner.giving.account_notices.domain import NoticePage, PayeeAccountNotice
+from almoner.giving.account_notices.domain import NoticePageContent, PayeeAccountNotice
 from almoner.giving.account_notices.store import find as find
 from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, NonprofitContact, language_of_country
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
@@ -26,7 +26,7 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: NonprofitContact |
     account = await payee_bank_accounts.get(tx, account_id)
     if contact is None or account.status not in ("proposed", "approved"):
         return
-    named = tx.ids.text("payeeaccount", account.id)
+    named = tx.ids.encode("payeeaccount", account.id)
     of = await verifications.list_pending_and_approved_verifications(tx, account.organisation_id)
     unseen = [
         one for one in of if one.checks[CHECK] == "succeeded" and named not in await _confirmed_accounts(tx, one.id)
@@ -48,17 +48,17 @@ async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
     return [str(one) for seen in reported if isinstance(seen, list) for one in seen]
 
 
-async def load_page(tx: Tx, account_id: UUID) -> NoticePage:
+async def load_notice_page(tx: Tx, account_id: UUID) -> NoticePageContent:
     """Load the page of a link with its current state. Raises NotFound."""
     if (notice := await store.find(tx, account_id)) is None:
         raise NotFound
     account = await payee_bank_accounts.get(tx, account_id)
     organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
-    return NoticePage(notice, account, organisation.shown_name)
+    return NoticePageContent(notice, account, organisation.effective_display_name)
 
 
 async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
     """Record that the nonprofit denies the account; False if that is no longer possible. Raises NotFound."""
-    if (await load_page(tx, account_id)).state(tx.now) != "open":
+    if (await load_notice_page(tx, account_id)).state(tx.now) != "open":
         return False
     return await payee_bank_accounts.record_ownership_denial(tx, account_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.notifications.service import Email, Notification, RecordReference
+from almoner.access.notifications.service import Email, NotificationDefinition, RecordReference
 from almoner.access.partners import service as partners
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.refunds import service as refunds
@@ -58,8 +58,8 @@ async def _email(
     shown = {
         "organisation": (await hosted_page.nonprofit_profile_of(tx, partner, organisation_id)).name,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", locale),
-        "reference": tx.ids.text("donation", donation.id),
-        "link": f"{tx.base_urls.pages}/{link}?token={tx.vault.page_token(link, opened)}",
+        "reference": tx.ids.encode("donation", donation.id),
+        "link": f"{tx.base_urls.pages}/{link}?token={tx.vault.create_page_token(link, opened)}",
         **{
             name: formats.format_money(fact.minor, fact.currency, locale) if isinstance(fact, Money) else fact
             for name, fact in facts.items()
@@ -68,13 +68,13 @@ async def _email(
     return Email(donation.email, key, shown, session.language, donation.partner_id)
 
 
-async def compose_bank_transfer_instructions(
-    accounts: Mapping[str, BankDetails], tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]
+async def compose_bank_transfer_instructions_email(
+    bank_details_by_currency: Mapping[str, BankDetails], tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]
 ) -> Email | None:
     """The email with the transfer details; None if the transfer is no longer awaited."""
     donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
-    payment = await bank_transfers.find_awaited_transfer(tx, donation)
-    pay_to = accounts.get(donation.money.currency)
+    payment = await bank_transfers.find_awaited_transfer_payment(tx, donation)
+    pay_to = bank_details_by_currency.get(donation.money.currency)
     if payment is None or pay_to is None:
         return None
     transfer = bank_transfers.build_awaited_transfer(payment, donation, pay_to)
@@ -94,7 +94,9 @@ async def compose_bank_transfer_instructions(
     )
 
 
-async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
+async def compose_unallocated_refund_email(
+    tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]
+) -> Email | None:
     """The email about the refund of an unallocated payment, with amount and reason."""
     held = await suspense.get(tx, job.details.id)
     if held.donation_id is None:
@@ -112,14 +114,14 @@ async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: DecodedJo
     )
 
 
-async def compose_refund(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
+async def compose_refund_email(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
     """The email about a refund and the changed receipt.
 
     Partners that collected the money notify their donors themselves.
     """
     refund = await refunds.get(tx, job.details.id)
     donation = await donations.get(tx, ALL_PARTNERS, refund.donation_id)
-    whose = await reassignments.organisation_at(tx, donation, refund.ended_at or job.due_at)
+    whose = await reassignments.organisation_id_at(tx, donation, refund.ended_at or job.due_at)
     left = await _remaining_then(tx, refund, donation)
     return await _email(
         tx,
@@ -135,15 +137,15 @@ async def compose_refund(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordRefe
 
 async def _remaining_then(tx: Tx, refund: Refund, donation: Donation) -> int:
     """The amount left after this refund, in minor units; independent of when the email is sent."""
-    sent = [one for one in await refunds.refunds_of_donation(tx, donation.id) if one.status == "sent" and one.ended_at]
+    sent = [one for one in await refunds.list_by_donation(tx, donation.id) if one.status == "sent" and one.ended_at]
     gone = sum(one.money.minor for one in sent if (one.ended_at, one.id) <= (refund.ended_at, refund.id))
     return donation.money.minor - gone
 
 
-async def compose_reassignment(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
+async def compose_reassignment_email(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
     """The email about a reassignment, with the reason and the donor's options; None after a full refund."""
     donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
-    created = await reassignments.newest_reassignment(tx, donation.id)
+    created = await reassignments.find_newest(tx, donation.id)
     stored = donation.money - donation.refunded.money if donation.refunded else donation.money
     if created is None or not stored:
         return None
@@ -178,7 +180,7 @@ def _about(kind: JobKind[RecordReference], record_id: UUID) -> NewJob:
 def _reassignment_job(tx: Tx, event: Event) -> NewJob | None:
     """The email job for a reassigned hosted donation; partners notify the donors of direct donations themselves."""
     given = decode_event_data(event, _Reassigned)
-    donation_id = tx.ids.parse("donation", given.id)
+    donation_id = tx.ids.decode("donation", given.id)
     return _about(REASSIGNMENT, donation_id) if donation_id is not None and given.type == "hosted" else None
 
 
@@ -188,29 +190,33 @@ REFUND: Final = JobKind("donor_emails.refund", RecordReference)
 REASSIGNMENT: Final = JobKind("donor_emails.reassignment", RecordReference)
 
 
-def build_notifications(accounts: Mapping[str, BankDetails]) -> tuple[Notification[RecordReference], ...]:
-    """The emails. ``accounts``: our bank accounts by currency."""
+def build_notifications(
+    bank_details_by_currency: Mapping[str, BankDetails],
+) -> tuple[NotificationDefinition[RecordReference], ...]:
+    """The emails. ``bank_details_by_currency``: our bank accounts by currency."""
     return (
-        Notification(
+        NotificationDefinition(
             TRANSFER,
             MAILS / "transfer.html",
-            partial(compose_bank_transfer_instructions, accounts),
+            partial(compose_bank_transfer_instructions_email, bank_details_by_currency),
             CONFIRMED.name,
             lambda _, event: _about(TRANSFER, decode_event_data(event, CONFIRMED.record).donation),
         ),
-        Notification(
+        NotificationDefinition(
             UNALLOCATED_REFUND,
             MAILS / "refund.html",
-            compose_unallocated_refund,
+            compose_unallocated_refund_email,
             REFUNDED.name,
             lambda _, event: _about(UNALLOCATED_REFUND, decode_event_data(event, REFUNDED.record).held),
         ),
-        Notification(
+        NotificationDefinition(
             REFUND,
             MAILS / "gift_refund.html",
-            compose_refund,
+            compose_refund_email,
             SENT.name,
             lambda _, event: _about(REFUND, decode_event_data(event, SENT.record).refund),
         ),
-        Notification(REASSIGNMENT, MAILS / "reassigned.html", compose_reassignment, REASSIGNED, _reassignment_job),
+        NotificationDefinition(
+            REASSIGNMENT, MAILS / "reassigned.html", compose_reassignment_email, REASSIGNED, _reassignment_job
+        ),
     )

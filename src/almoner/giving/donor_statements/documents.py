@@ -35,7 +35,7 @@ class StatementDocuments:
     def statement_url(self, donation_id: UUID, expires_at: datetime) -> str:
         """The private URL of the statement; it does not identify the donor."""
         deployment = self._pages.deployment
-        token = deployment.vault.expiring_token(domain.PAGE_PURPOSE, donation_id, expires_at)
+        token = deployment.vault.create_expiring_page_token(domain.PAGE_PURPOSE, donation_id, expires_at)
         return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
     async def render(self, statement: DonorStatement) -> bytes:

@@ -87,24 +87,24 @@ def _latest_end(chosen: StatementPeriod) -> date:
 
 @dataclass(frozen=True, slots=True)
 class DonationDateRange:
-    """The time from a donor's first to their last donation; ``pounds``: some are in GBP."""
+    """The time from a donor's first to their last donation; ``has_gbp_donations``: some are in GBP."""
 
     first: datetime
     last: datetime
-    pounds: bool
+    has_gbp_donations: bool
 
 
 def available_calendar_and_uk_tax_years(
-    span: DonationDateRange | None, zone: tzinfo
+    date_range: DonationDateRange | None, zone: tzinfo
 ) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
     """The calendar years with donations, newest first, and the UK tax years with donations in GBP."""
-    if span is None:
+    if date_range is None:
         return [], []
-    first, last = span.first.astimezone(zone).year, span.last.astimezone(zone).year
-    taxed = [uk_tax_year_period(year) for year in range(span.last.year, span.first.year - 2, -1)]
-    taxed = [one for one in taxed if one.since <= span.last and span.first < one.until]
+    first, last = date_range.first.astimezone(zone).year, date_range.last.astimezone(zone).year
+    taxed = [uk_tax_year_period(year) for year in range(date_range.last.year, date_range.first.year - 2, -1)]
+    taxed = [one for one in taxed if one.since <= date_range.last and date_range.first < one.until]
     years = [calendar_year_period(year, zone) for year in range(last, first - 1, -1)]
-    return years[:_MAX_OFFERED_YEARS], taxed[:_MAX_OFFERED_YEARS] if span.pounds else []
+    return years[:_MAX_OFFERED_YEARS], taxed[:_MAX_OFFERED_YEARS] if date_range.has_gbp_donations else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.donor_statements import domain, service
 from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.service import SEND, SendStatementLinkJob
@@ -39,7 +39,7 @@ async def compose_statement_link_email(
 
 
 notifications: Final = (
-    Notification(
+    NotificationDefinition(
         SEND, Path(__file__).parent / "mails" / "statement.html", compose_statement_link_email, retry=RETRY_FOR_HOURS
     ),
 )

@@ -94,11 +94,11 @@ class StatementPages:
     @with_error_pages
     async def open_link(self, request: Request) -> Response:
         """Open the emailed link: a cookie replaces its token, and the browser is redirected (H1)."""
-        read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
+        read = self._vault.read_expiring_page_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
         if read is None or read[1] <= self._real_now():
             raise NotFound
         donation_id, until = read
-        name = self._ids.text("donation", donation_id)
+        name = self._ids.encode("donation", donation_id)
         response = RedirectResponse(f"/statement/{name}", 303, NO_PAGE)
         visit = link_sessions.begin_link_session(self._vault, domain.PAGE_PURPOSE, donation_id, name, until)
         visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
@@ -158,13 +158,13 @@ class StatementPages:
     def _opened(self, request: Request) -> UUID:
         """The donation whose donor's statement was opened in this browser. Raises NotFound."""
         donation_id, visit = self._visit(request, domain.PAGE_PURPOSE)
-        if visit.until is None or visit.until <= self._real_now():
+        if visit.expires_at is None or visit.expires_at <= self._real_now():
             raise NotFound
         return donation_id
 
     def _visit(self, request: Request, purpose: str) -> tuple[UUID, LinkSession]:
         name = request.path_params["id"]
-        donation_id = self._ids.parse("donation", name)
+        donation_id = self._ids.decode("donation", name)
         visit = (
             None
             if donation_id is None
@@ -188,7 +188,7 @@ class StatementPages:
             status=status,
             issuer=issuer,
             csrf=visit.csrf,
-            reference=self._ids.text("donation", donation_id),
+            reference=self._ids.encode("donation", donation_id),
             alert="give.again" if status == 403 else None,
         )
 

@@ -38,7 +38,7 @@ from donation d join receipt r on r.donation_id = d.id where {_OF_DONOR}
 """
 
 
-async def find_donation_date_range(tx: Tx, partner: Partner, email: str) -> DonationDateRange | None:
+async def find_donation_date_range(tx: Tx, partner: Partner, donor_email: str) -> DonationDateRange | None:
     """The time from a donor's first to last donation."""
-    row = await tx.fetchrow(_DONATION_SPAN, partner.id, email)
+    row = await tx.fetchrow(_DONATION_SPAN, partner.id, donor_email)
     return DonationDateRange(row["first"], row["last"], row["pounds"]) if row and row["first"] else None

@@ -68,11 +68,11 @@ class ReceiptDocuments:
     def status_url(self, receipt: Receipt) -> str:
         """The private URL of the donation's status page."""
         deployment = self._pages.deployment
-        token = deployment.vault.page_token(domain.PAGE_PURPOSE, receipt.donation_id)
+        token = deployment.vault.create_page_token(domain.PAGE_PURPOSE, receipt.donation_id)
         return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
     def _reference(self, receipt: Receipt) -> str:
-        return self._pages.deployment.ids.text("donation", receipt.donation_id)
+        return self._pages.deployment.ids.encode("donation", receipt.donation_id)
 
     def _rows(self, receipt: Receipt, language: Language) -> list[tuple[str, str]]:
         """Label key and value of each fact, the same in email and PDF; the amount is shown above them."""

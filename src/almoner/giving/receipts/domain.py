@@ -14,7 +14,7 @@ PAGE_PURPOSE: Final = GIFT_PAGE_PURPOSE
 """The purpose of the token in the private link."""
 
 
-class DoneeProblem(Exception):
+class DoneeError(Exception):
     """A donee cannot be proposed, approved or ended; the message says why."""
 
 
@@ -163,7 +163,7 @@ _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.disp
 """Message keys for why a donation waits at any stage."""
 
 
-def refund_or_dispute_reason(donation: Donation) -> str | None:
+def refund_or_dispute_waiting_reason(donation: Donation) -> str | None:
     """Why a received donation waits, such as a dispute or a pending refund."""
     if donation.status != "RECEIVED_PAYMENT":
         return None

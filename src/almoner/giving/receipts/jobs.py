@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.access.notifications.domain import DeliveryResult
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL, RECEIPT_RESEND_REQUESTED
 from almoner.giving.receipts import service
@@ -43,13 +43,13 @@ RESEND: Final = JobKind("receipts.resend", SendReceiptJob)
 def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
     """The job for a hosted donation; None for others."""
     paid = decode_event_data(event, _PaidDonation)
-    donation_id = tx.ids.parse("donation", paid.id)
+    donation_id = tx.ids.decode("donation", paid.id)
     if event.partner_id is None or donation_id is None or paid.type != "hosted":
         return None
     return SEND.build_job(SendReceiptJob(donation_id, event.partner_id, event.created_at), unique_key=str(donation_id))
 
 
-async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:
+async def compose_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:
     """The receipt, issued if needed; None if the donation gets none or the donor was erased."""
     partner, donation_id = Partner(job.details.partner), job.details.id
     issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
@@ -61,9 +61,9 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendRecei
     return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 
 
-async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:
+async def compose_resent_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:
     """The receipt as issued, in a new email: mail programs hide a message with a known Message-ID."""
-    email = await compose_receipt(tx, mails, job)
+    email = await compose_receipt_email(tx, mails, job)
     return None if email is None else replace(email, key=f"{email.key}:{job.id}")
 
 
@@ -80,13 +80,13 @@ async def record_delivery(tx: Tx, job_details: SendReceiptJob, result: DeliveryR
 
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "receipt.html"
-RECEIPT: Final = Notification(
-    SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, _receipt_job, record=record_delivery
+RECEIPT: Final = NotificationDefinition(
+    SEND, _TEMPLATE, compose_receipt_email, PAYMENT_SUCCESSFUL, _receipt_job, record=record_delivery
 )
-RESENT_RECEIPT: Final = Notification(
+RESENT_RECEIPT: Final = NotificationDefinition(
     RESEND,
     _TEMPLATE,
-    compose_resent_receipt,
+    compose_resent_receipt_email,
     RECEIPT_RESEND_REQUESTED.name,
     _resend_receipt_job,
     record=record_delivery,

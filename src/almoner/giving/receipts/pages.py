@@ -12,7 +12,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import PDF, ReceiptDocuments
 from almoner.giving.receipts.domain import PAGE_PURPOSE
-from almoner.giving.receipts.service import DonationProgress
+from almoner.giving.receipts.service import DonationStatusPageContent
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
@@ -50,7 +50,7 @@ class DonationStatusPages:
         donation_id = self._vault.read_page_token(PAGE_PURPOSE, request.query_params.get("token", ""))
         if donation_id is None:
             raise NotFound
-        name = self._db.deployment.ids.text("donation", donation_id)
+        name = self._db.deployment.ids.encode("donation", donation_id)
         response = RedirectResponse(f"/gift/{name}", 303, NO_PAGE)
         link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, donation_id, name).set_cookie(
             response, max_age_seconds=_COOKIE_SECONDS
@@ -63,7 +63,7 @@ class DonationStatusPages:
         donation_id = self._visited(request)
         try:
             async with self._db.read() as tx:
-                return self._page(await service.load_progress(tx, donation_id, self._rules))
+                return self._page(await service.load_status_page_content(tx, donation_id, self._rules))
         except NotFound:  # the thank-you page links here before a worker has issued the receipt
             return self._pages.render_message(
                 "gift.soon", self._pages.preferred_language(request), status=200, icon="clock"
@@ -93,7 +93,7 @@ class DonationStatusPages:
     def _visited(self, request: Request) -> UUID:
         """The donation whose link was opened in this browser. Raises NotFound."""
         name = request.path_params["id"]
-        donation_id = self._db.deployment.ids.parse("donation", name)
+        donation_id = self._db.deployment.ids.decode("donation", name)
         if (
             donation_id is None
             or link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, donation_id, name) is None
@@ -101,7 +101,7 @@ class DonationStatusPages:
             raise NotFound
         return donation_id
 
-    def _page(self, followed: DonationProgress) -> Response:
+    def _page(self, followed: DonationStatusPageContent) -> Response:
         receipt = followed.receipt
         return self._pages.render_page(
             "gift_now.html",
@@ -113,5 +113,5 @@ class DonationStatusPages:
             waiting=followed.waiting,
             returned_at=followed.returned_at,
             partner_links=followed.partner_links,
-            reference=self._db.deployment.ids.text("donation", receipt.donation_id),
+            reference=self._db.deployment.ids.encode("donation", receipt.donation_id),
         )

@@ -18,12 +18,12 @@ from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Donee, DoneeProblem, Issuer, ProgressStep, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.domain import Donee, DoneeError, Issuer, ProgressStep, ReassignedOrganisation, Receipt
 from almoner.giving.receipts.store import issuer_name as issuer_name
 from almoner.giving.receipts.store import list_donees as list_donees
 from almoner.kit.errors import NotFound
 from almoner.kit.public_links import PublicLinks
-from almoner.kit.text import to_one_line
+from almoner.kit.text import sanitise_for_terminal
 from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
@@ -32,7 +32,7 @@ _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class DonationProgress:
+class DonationStatusPageContent:
     """A donation with its receipt and progress. ``organisation``: its current nonprofit.
 
     ``waiting``: the message key that says what it waits for; None once disbursed. ``returned_at``: when its last
@@ -99,7 +99,7 @@ async def _made_for(tx: Tx, donation: Donation, session: DonationSession) -> UUI
     """The original nonprofit of a donation: the session's; for a later donation, its own at its creation."""
     if donation.subscription_due_on is None:
         return session.organisation_id
-    return await reassignments.organisation_at(tx, donation, donation.created_at)
+    return await reassignments.organisation_id_at(tx, donation, donation.created_at)
 
 
 async def receipt_email_and_subscription_id(
@@ -135,7 +135,7 @@ async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[
     return {receipt.donation_id: receipt for receipt in await store.receipts_by_donation(tx, partner, donation_ids)}
 
 
-async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> DonationProgress:
+async def load_status_page_content(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> DonationStatusPageContent:
     """Load the content of the private status page. Raises NotFound."""
     receipt = await get(tx, donation_id)
     partner = Partner(receipt.partner_id)
@@ -143,13 +143,13 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
     organisation = await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)
     steps = domain.progress_of_donation(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
-    reason = domain.refund_or_dispute_reason(donation)
+    reason = domain.refund_or_dispute_waiting_reason(donation)
     if reason is None and on_its_way:
         reason = await disbursements.donation_waiting_reason(tx, partner, donation, rules)
     returned_at = await disbursements.last_returned_at(tx, partner, donation_id) if on_its_way else None
     waiting = domain.waiting_message_key(steps, reason)
     links = (await partners.get(tx, partner)).public_links
-    return DonationProgress(receipt, donation, organisation, steps, waiting, returned_at, links)
+    return DonationStatusPageContent(receipt, donation, organisation, steps, waiting, returned_at, links)
 
 
 async def update_issuer(tx: Tx, partner: Partner, issuer_name: str | None, number_prefix: str | None) -> Issuer:
@@ -174,38 +174,38 @@ async def update_issuer(tx: Tx, partner: Partner, issuer_name: str | None, numbe
 async def propose_donee(
     tx: Tx, partner: Partner, *, legal_name: str, ein: str, address: str, note: str, proposed_by: str
 ) -> Donee:
-    """Propose who legally receives the partner's donations; another operator approves it. Raises DoneeProblem."""
-    name, place = to_one_line(legal_name).strip(), to_one_line(address).strip()
+    """Propose who legally receives the partner's donations; another operator approves it. Raises DoneeError."""
+    name, place = sanitise_for_terminal(legal_name).strip(), sanitise_for_terminal(address).strip()
     if not 1 <= len(name) <= 255 or not 1 <= len(place) <= 500 or not 1 <= len(note) <= 2000:
-        raise DoneeProblem("A name has 1 to 255 characters, an address 1 to 500, a note 1 to 2,000.")
+        raise DoneeError("A name has 1 to 255 characters, an address 1 to 500, a note 1 to 2,000.")
     if (number := parse_number_key(_EIN_REGISTRY, ein)) is None:
-        raise DoneeProblem(f"{ein} is not an EIN: it has nine digits, such as 12-3456789.")
+        raise DoneeError(f"{ein} is not an EIN: it has nine digits, such as 12-3456789.")
     donee = Donee(tx.new_id(), partner.id, name, number, place, proposed_by, note, tx.now)
     if not await store.insert_donee(tx, partner, donee):
-        raise DoneeProblem("A donee is proposed already. Approve or end it first.")
+        raise DoneeError("A donee is proposed already. Approve or end it first.")
     return donee
 
 
 async def get_donee_for_update(tx: Tx, donee_id: UUID) -> Donee:
-    """One donee, locked until the transaction ends. Raises DoneeProblem."""
+    """One donee, locked until the transaction ends. Raises DoneeError."""
     if (donee := await store.lock_donee(tx, donee_id)) is None:
-        raise DoneeProblem("There is no such donee.")
+        raise DoneeError("There is no such donee.")
     return donee
 
 
 async def approve_donee(tx: Tx, donee: Donee, *, entered_ein: str, note: str, approved_by: str) -> Donee:
     """Approve a donee: receipts name it from now on, in place of the former one.
 
-    ``entered_ein``: typed again from the evidence. Raises DoneeProblem.
+    ``entered_ein``: typed again from the evidence. Raises DoneeError.
     """
     if donee.status != "proposed":
-        raise DoneeProblem(f"This donee is {donee.status}.")
+        raise DoneeError(f"This donee is {donee.status}.")
     if donee.proposed_by == approved_by:
-        raise DoneeProblem("Another operator must approve it.")
+        raise DoneeError("Another operator must approve it.")
     if parse_number_key(_EIN_REGISTRY, entered_ein) != donee.ein:
-        raise DoneeProblem("The EIN differs from the proposed one.")
+        raise DoneeError("The EIN differs from the proposed one.")
     if not 1 <= len(note) <= 2000:
-        raise DoneeProblem("A note has 1 to 2,000 characters.")
+        raise DoneeError("A note has 1 to 2,000 characters.")
     await store.end_current_donee(tx, Partner(donee.partner_id), approved_by)
     approved = replace(donee, approved_by=approved_by, approved_note=note, approved_at=tx.now)
     await store.update_donee(tx, approved)
@@ -213,9 +213,9 @@ async def approve_donee(tx: Tx, donee: Donee, *, entered_ein: str, note: str, ap
 
 
 async def end_or_withdraw_donee(tx: Tx, donee: Donee, *, ended_by: str) -> Donee:
-    """End a donee, or withdraw its proposal: receipts no longer name it. Raises DoneeProblem."""
+    """End a donee, or withdraw its proposal: receipts no longer name it. Raises DoneeError."""
     if donee.status == "ended":
-        raise DoneeProblem("This donee has ended already.")
+        raise DoneeError("This donee has ended already.")
     ended = replace(donee, ended_by=ended_by, ended_at=tx.now)
     await store.update_donee(tx, ended)
     return ended

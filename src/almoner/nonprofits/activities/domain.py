@@ -46,7 +46,7 @@ class AssignedTags(NamedTuple):
     """
 
     tag_ids: tuple[UUID, ...]
-    rules: Mapping[str, str]
+    rules_by_sub_tag: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ RETAGGING_COMPLETED: Final = InternalEvent("internal.activities_applied", Retagg
 """Reported when the rules have been applied to all organisations."""
 
 
-def stable_tag_id(kind: str, code: str) -> UUID:
+def derive_permanent_tag_id(kind: str, code: str) -> UUID:
     """The permanent UUIDv7-shaped ID of a tag code (settled 1)."""
     tail = int.from_bytes(sha256(f"{kind}:{code}".encode()).digest()[:10])
     return UUID(int=_FIRST << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
@@ -88,10 +88,10 @@ def load_data_file(name: str) -> Any:
 
 
 def _tag(row: Mapping[str, Any]) -> Tag:
-    tag_id = stable_tag_id("activitytag", row["code"])
+    tag_id = derive_permanent_tag_id("activitytag", row["code"])
     sub_tags = (
         SubTag(
-            stable_tag_id("activitysubtag", sub["code"]),
+            derive_permanent_tag_id("activitysubtag", sub["code"]),
             tag_id,
             sub["code"],
             sub["name"],

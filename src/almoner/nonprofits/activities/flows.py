@@ -42,7 +42,7 @@ async def retag_organisations(
     after: UUID | None = None
     while True:
         async with db.write() as tx:
-            organisations = await store.lock_organisations_page(tx, after, batch_size)
+            organisations = await store.lock_next_organisations(tx, after, batch_size)
             changed = await _retag_batch(tx, organisations, loads)
             application = replace(
                 application,
@@ -68,7 +68,7 @@ async def _retag_batch(tx: Tx, organisations: list[TaggedOrganisation], loads: d
     found = [
         (body, _tags_of_record(body.registry_code, body.record)) for body in organisations if body.record is not None
     ]
-    differ = [(body, now) for body, now in found if not _has_same_tags(body.activities, now)]
+    differ = [(body, now) for body, now in found if not _has_same_tags(body.assigned_tags, now)]
     for body, _ in differ:
         if body.registry_id not in loads:
             loads[body.registry_id] = tx.new_id()
@@ -86,4 +86,4 @@ def _tags_of_record(registry_code: str, stated: Mapping[str, Any]) -> AssignedTa
 
 
 def _has_same_tags(one: AssignedTags, other: AssignedTags) -> bool:
-    return set(one.tag_ids) == set(other.tag_ids) and dict(one.rules) == dict(other.rules)
+    return set(one.tag_ids) == set(other.tag_ids) and dict(one.rules_by_sub_tag) == dict(other.rules_by_sub_tag)

@@ -36,7 +36,7 @@ def activity_tag_response(tx: Tx, tag: Tag) -> ActivityTagResponse:
     """The response for one tag."""
     at = iso_timestamp(VERSION)
     return ActivityTagResponse(
-        id=tx.ids.text("activitytag", tag.id),
+        id=tx.ids.encode("activitytag", tag.id),
         name=tag.name,
         description=tag.description,
         sub_tags=[_sub_tag_response(tx, sub, at) for sub in tag.sub_tags],
@@ -47,9 +47,9 @@ def activity_tag_response(tx: Tx, tag: Tag) -> ActivityTagResponse:
 
 def _sub_tag_response(tx: Tx, sub: SubTag, at: str) -> SubTagResponse:
     return SubTagResponse(
-        id=tx.ids.text("activitysubtag", sub.id),
+        id=tx.ids.encode("activitysubtag", sub.id),
         name=sub.name,
-        tag_id=tx.ids.text("activitytag", sub.tag_id),
+        tag_id=tx.ids.encode("activitytag", sub.tag_id),
         description=sub.description,
         created_at=at,
         updated_at=at,

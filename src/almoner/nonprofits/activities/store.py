@@ -22,12 +22,12 @@ class TaggedOrganisation:
     id: UUID
     registry_id: UUID
     registry_code: str
-    activities: AssignedTags
+    assigned_tags: AssignedTags
     record: dict[str, Any] | None
 
 
 @across_partners("registers")
-async def lock_organisations_page(tx: Tx, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
+async def lock_next_organisations(tx: Tx, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
     """Lock the next published organisations by ID until the transaction ends.
 
     For one that is not listed any more, its last register record counts.
@@ -114,7 +114,12 @@ async def insert_retagging_import(tx: Tx, import_id: UUID, registry_id: UUID) ->
 async def update_organisation_tags(tx: Tx, changed: Sequence[tuple[TaggedOrganisation, AssignedTags, UUID]]) -> None:
     """Store the new tags of these organisations, and their history."""
     rows = [
-        {"id": str(body.id), "load": str(load_id), "tags": list(map(str, found.tag_ids)), "rules": dict(found.rules)}
+        {
+            "id": str(body.id),
+            "load": str(load_id),
+            "tags": list(map(str, found.tag_ids)),
+            "rules": dict(found.rules_by_sub_tag),
+        }
         for body, found, load_id in changed
     ]
     await tx.execute(

@@ -47,10 +47,10 @@ class TextFeatures(NamedTuple):
     """Weighted words and matched expressions of a text."""
 
     words: Mapping[str, float]
-    matches: Mapping[str, float]
+    expression_weights: Mapping[str, float]
 
 
-def extract_features(name: str, activities: str, objects: str) -> TextFeatures:
+def extract_text_features(name: str, activities: str, objects: str) -> TextFeatures:
     """The features of an organisation's name and descriptions."""
     parts = {"name": name, "activities": activities[:_MOST_CHARACTERS], "objects": objects[:_MOST_CHARACTERS]}
     counts: dict[str, int] = {}
@@ -129,20 +129,24 @@ class ModelWeights(NamedTuple):
 
     threshold: float
     intercepts: Mapping[str, float]
-    rarity: Mapping[str, float]
-    of: Mapping[str, Mapping[str, float]]
+    inverse_document_frequencies: Mapping[str, float]
+    sub_tag_weights_by_feature: Mapping[str, Mapping[str, float]]
 
     def weigh_features(self, features: TextFeatures) -> dict[str, float]:
         """The weighted features: known words, normalised to length 1 together, and matches."""
-        words = {word: count * rarity for word, count in features.words.items() if (rarity := self.rarity.get(word))}
+        words = {
+            word: count * rarity
+            for word, count in features.words.items()
+            if (rarity := self.inverse_document_frequencies.get(word))
+        }
         length = sqrt(sum(value * value for value in words.values())) or 1.0
-        return {word: value / length for word, value in words.items()} | dict(features.matches)
+        return {word: value / length for word, value in words.items()} | dict(features.expression_weights)
 
-    def sub_tag_scores(self, vector: Mapping[str, float]) -> dict[str, float]:
+    def score_sub_tags(self, weighted_features: Mapping[str, float]) -> dict[str, float]:
         """The score of each sub-tag in the model."""
         scores = dict(self.intercepts)
-        for feature, value in vector.items():
-            for code, weight in self.of.get(feature, {}).items():
+        for feature, value in weighted_features.items():
+            for code, weight in self.sub_tag_weights_by_feature.get(feature, {}).items():
                 scores[code] += value * weight
         return scores
 
@@ -174,8 +178,8 @@ def suggest_sub_tags(
 ) -> list[SubTagSuggestion]:
     """Suggest sub-tags for an organisation by its name, activities and objects, likeliest first."""
     known = model_weights or load_model_weights()
-    vector = known.weigh_features(extract_features(name, activities, objects))
-    likely = [(score, code) for code, score in known.sub_tag_scores(vector).items() if score >= known.threshold]
+    vector = known.weigh_features(extract_text_features(name, activities, objects))
+    likely = [(score, code) for code, score in known.score_sub_tags(vector).items() if score >= known.threshold]
     return [
         SubTagSuggestion(code, round(min(score, 1.0), 3), _top_reasons(known, vector, code))
         for score, code in sorted(likely, reverse=True)
@@ -185,9 +189,9 @@ def suggest_sub_tags(
 
 def _top_reasons(known: ModelWeights, vector: Mapping[str, float], code: str) -> tuple[str, ...]:
     weighed = {
-        feature: value * known.of[feature][code]
+        feature: value * known.sub_tag_weights_by_feature[feature][code]
         for feature, value in vector.items()
-        if code in known.of.get(feature, {})
+        if code in known.sub_tag_weights_by_feature.get(feature, {})
     }
     most = sorted((feature for feature, weight in weighed.items() if weight > 0), key=lambda one: -weighed[one])
     return tuple(dict.fromkeys(_describe_feature(feature) for feature in most))[:_MOST_REASONS]

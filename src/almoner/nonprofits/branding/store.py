@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from almoner.nonprofits.branding.domain import BrandingContent
+from almoner.nonprofits.branding.domain import OwnBranding
 from almoner.nonprofits.organisations.domain import normalise_indexed_text
 from almoner.platform.database.transactions import Tx
 
 
-async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
+async def get_for_update(tx: Tx, organisation_id: UUID) -> OwnBranding:
     """Lock and return the branding until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
@@ -21,12 +21,10 @@ async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
         organisation_id,
     )
     assert row is not None
-    return BrandingContent(
-        row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"]
-    )
+    return OwnBranding(row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"])
 
 
-async def find_branding(tx: Tx, organisation_id: UUID) -> BrandingContent:
+async def find_branding(tx: Tx, organisation_id: UUID) -> OwnBranding:
     """The branding that an organisation has set; empty if none."""
     row = await tx.fetchrow(
         """
@@ -35,10 +33,10 @@ async def find_branding(tx: Tx, organisation_id: UUID) -> BrandingContent:
         """,
         organisation_id,
     )
-    return BrandingContent(**{**row, "images": tuple(row["images"])}) if row else BrandingContent()
+    return OwnBranding(**{**row, "images": tuple(row["images"])}) if row else OwnBranding()
 
 
-async def update(tx: Tx, organisation_id: UUID, branding: BrandingContent) -> None:
+async def update(tx: Tx, organisation_id: UUID, branding: OwnBranding) -> None:
     """Store the branding and update the search index."""
     await tx.execute(
         """

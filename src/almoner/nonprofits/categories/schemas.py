@@ -68,7 +68,7 @@ class CategoryResponse(ResponseRecord, object_name="Category"):
 def category_response(tx: Tx, category: Category) -> CategoryResponse:
     """The response for one category."""
     return CategoryResponse(
-        id=tx.ids.text("category", category.id),
+        id=tx.ids.encode("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
         image_url=media.media_url(tx.base_urls, category.image_key),

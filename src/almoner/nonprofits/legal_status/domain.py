@@ -88,20 +88,20 @@ class LegalStatus:
             return "revoked"
         return "terminated" if "terminated" in failed else None
 
-    def result_of_step(self, step: Step) -> LegalStatusReason | None:
+    def find_reason_of_step(self, step: Step) -> LegalStatusReason | None:
         """The result of one step; None if it was not run."""
         return next((reason for reason in self.reasons if reason.step == step), None)
 
 
 @dataclass(frozen=True, slots=True)
-class NumberStatus:
+class RegistryNumberStatus:
     """The reports of all sources about a registration number, and its legal status.
 
     ``lister``: the report of the source that lists it, else of the one that would; None without any source.
     """
 
-    reports: Mapping[str, SourceReport]
-    listing: SourceReport | None
+    reports_by_source: Mapping[str, SourceReport]
+    listing_report: SourceReport | None
     legal_status: LegalStatus
 
 
@@ -111,11 +111,11 @@ def status_of_listed_organisation(report: SourceReport) -> LegalStatus:
 
 
 def status_of_us_organisation(
-    reports: Mapping[str, SourceReport], central_reports: Mapping[str, SourceReport] | None = None
+    reports: Mapping[str, SourceReport], central_organisation_reports: Mapping[str, SourceReport] | None = None
 ) -> LegalStatus:
     """The status of an EIN from the IRS lists.
 
-    ``central_reports``: the reports about the central body of its group; None if it has none.
+    ``central_organisation_reports``: the reports about the central body of its group; None if it has none.
     """
     stated = {source: reports.get(source) or SourceReport(source, None) for source in US_SOURCES}
     reasons = [
@@ -124,11 +124,11 @@ def status_of_us_organisation(
         _check_termination(stated[E_POSTCARD]),
     ]
     if stated[BMF].rows:
-        followed = _check_group(stated[BMF], central_reports)
+        followed = _check_group(stated[BMF], central_organisation_reports)
         reasons += [followed] if followed else []
         reasons += [
             _check_deductibility(stated[BMF], followed),
-            _check_publication_78(stated, central_reports),
+            _check_publication_78(stated, central_organisation_reports),
             _check_foundation(stated[BMF]),
         ]
     return LegalStatus(tuple(reasons))
@@ -154,9 +154,9 @@ def parse_irs_date(value: object) -> date | None:
 class RevocationCycle:
     """One revocation of tax exemption, and whether a reinstatement ended it."""
 
-    revoked: date
-    posted: date
-    cured: bool
+    revocation_date: date
+    posting_date: date
+    reinstated: bool
     facts: Mapping[str, object]
 
 
@@ -175,7 +175,11 @@ def latest_revocation(rows: Iterable[Mapping[str, object]]) -> RevocationCycle |
         cycle = RevocationCycle(
             revoked, parse_irs_date(facts.get("POSTING_DATE")) or revoked, _is_cured(facts, written), facts
         )
-        if latest is None or (cycle.revoked, cycle.cured, cycle.posted) > (latest.revoked, latest.cured, latest.posted):
+        if latest is None or (cycle.revocation_date, cycle.reinstated, cycle.posting_date) > (
+            latest.revocation_date,
+            latest.reinstated,
+            latest.posting_date,
+        ):
             latest = cycle
     return latest
 
@@ -217,16 +221,20 @@ def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> LegalStat
     cycle = latest_revocation(revocations.rows)
     if cycle is None:
         return _build_reason("revocation", "unknown", "unreadable", revocations, "REVOCATION_DATE")
-    facts: dict[str, object] = {**cycle.facts, "revoked": cycle.revoked.isoformat(), "posted": cycle.posted.isoformat()}
+    facts: dict[str, object] = {
+        **cycle.facts,
+        "revoked": cycle.revocation_date.isoformat(),
+        "posted": cycle.posting_date.isoformat(),
+    }
     code, verdict = _revocation_verdict(cycle, bmf)
     return LegalStatusReason("revocation", verdict, code, revocations.source, revocations.data_as_of, facts)
 
 
 def _revocation_verdict(cycle: RevocationCycle, bmf: SourceReport) -> tuple[str, Verdict]:
     """The verdict. A master file older than the posting could not include the revocation; a newer one outweighs it."""
-    if cycle.cured:
+    if cycle.reinstated:
         return "reinstated", "pass"
-    posted = datetime(cycle.posted.year, cycle.posted.month, cycle.posted.day, tzinfo=UTC)
+    posted = datetime(cycle.posting_date.year, cycle.posting_date.month, cycle.posting_date.day, tzinfo=UTC)
     if bmf.rows and bmf.data_as_of is not None and bmf.data_as_of >= posted:
         return "listed_since_revoked", "warn"
     return "revoked", "fail"

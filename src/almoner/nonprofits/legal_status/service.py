@@ -7,8 +7,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.nonprofits.legal_status import domain, store
-from almoner.nonprofits.legal_status.domain import LegalStatus, NumberStatus, OverrideReason, SourceReport
-from almoner.nonprofits.legal_status.store import LegalStatusSource, LegalStatusSubject
+from almoner.nonprofits.legal_status.domain import LegalStatus, OverrideReason, RegistryNumberStatus, SourceReport
+from almoner.nonprofits.legal_status.store import LegalStatusSource, OrganisationEntries
 from almoner.platform.database.transactions import Tx
 
 _BATCH: Final = 2_000
@@ -18,16 +18,18 @@ _FIRST: Final = UUID(int=0)
 async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalStatus | None:
     """The legal status of an organisation; None if no register lists it."""
     sources = await store.list_sources(tx, registry_id)
-    subject = await store.find_subject(tx, organisation_id, [source.code for source in sources])
+    subject = await store.find_organisation_entries(tx, organisation_id, [source.code for source in sources])
     if subject is None or subject.source is None:
         return None
     return await _evaluate(tx, registry_id, subject, sources, _reports_of(subject, sources))
 
 
-async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> NumberStatus:
+async def status_of_registry_number(tx: Tx, registry_id: UUID, number_key: str) -> RegistryNumberStatus:
     """The legal status of a registration number, listed or not."""
     sources = await store.list_sources(tx, registry_id)
-    subject = await store.get_subject_by_number(tx, registry_id, number_key, [source.code for source in sources])
+    subject = await store.get_organisation_entries_by_number(
+        tx, registry_id, number_key, [source.code for source in sources]
+    )
     reported = _reports_of(subject, sources)
     lister = reported.get(subject.source or "") or next(
         (reported[source.code] for source in sources if source.lists), None
@@ -36,8 +38,8 @@ async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> Number
         reported = {domain.BMF: SourceReport(domain.BMF, None), **reported}
         lister = reported[domain.BMF]
     if lister is None:
-        return NumberStatus(reported, None, LegalStatus(()))
-    return NumberStatus(
+        return RegistryNumberStatus(reported, None, LegalStatus(()))
+    return RegistryNumberStatus(
         reported, lister, await _evaluate(tx, registry_id, replace(subject, source=lister.source), sources, reported)
     )
 
@@ -45,7 +47,7 @@ async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> Number
 async def _evaluate(
     tx: Tx,
     registry_id: UUID,
-    subject: LegalStatusSubject,
+    subject: OrganisationEntries,
     sources: Sequence[LegalStatusSource],
     reported: Mapping[str, SourceReport],
 ) -> LegalStatus:
@@ -61,7 +63,9 @@ async def _evaluate(
     return domain.status_of_us_organisation(reported, central)
 
 
-async def list_numbers_with_newer_data(tx: Tx, registry_id: UUID, source: str, parts: Collection[str]) -> list[str]:
+async def list_unchanged_numbers_to_recheck(
+    tx: Tx, registry_id: UUID, source: str, parts: Collection[str]
+) -> list[str]:
     """Unchanged numbers whose status may differ because their data have a later date."""
     codes = [found.code for found in await store.list_sources(tx, registry_id)]
     if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
@@ -69,7 +73,7 @@ async def list_numbers_with_newer_data(tx: Tx, registry_id: UUID, source: str, p
     return await store.list_overridable_numbers(tx, source, list(parts), codes)
 
 
-async def iterate_changed_override_reasons(
+async def iterate_changed_status_overrides(
     tx: Tx, registry_id: UUID, numbers: Collection[str] | None
 ) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
     """Status overrides of organisations, in batches; None as a value removes one.
@@ -91,11 +95,11 @@ async def iterate_changed_override_reasons(
 
 async def _override_candidates(
     tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Collection[str] | None
-) -> AsyncIterator[Sequence[LegalStatusSubject]]:
+) -> AsyncIterator[Sequence[OrganisationEntries]]:
     if numbers is not None:
         ordered = sorted(numbers)
         for first in range(0, len(ordered), _BATCH):
-            yield await store.list_subjects(tx, registry_id, codes, ordered[first : first + _BATCH])
+            yield await store.list_organisation_entries(tx, registry_id, codes, ordered[first : first + _BATCH])
         return
     after = _FIRST
     while subjects := await store.list_override_candidates(tx, registry_id, codes, after, _BATCH):
@@ -103,13 +107,15 @@ async def _override_candidates(
         yield subjects
 
 
-def _reports_of(subject: LegalStatusSubject, sources: Sequence[LegalStatusSource]) -> dict[str, SourceReport]:
+def _reports_of(subject: OrganisationEntries, sources: Sequence[LegalStatusSource]) -> dict[str, SourceReport]:
     """The report of each source. A loaded source without an entry reports that it does not list the number."""
     entries = {entry["source"]: entry for entry in subject.entries}
     return {source.code: _report_of(source, entries.get(source.code), subject) for source in sources}
 
 
-def _report_of(source: LegalStatusSource, entry: Mapping[str, Any] | None, subject: LegalStatusSubject) -> SourceReport:
+def _report_of(
+    source: LegalStatusSource, entry: Mapping[str, Any] | None, subject: OrganisationEntries
+) -> SourceReport:
     if entry is None:
         dated = subject.data_as_of if source.code == subject.source else source.data_as_of
         return SourceReport(source.code, dated, unverified=source.unverified)

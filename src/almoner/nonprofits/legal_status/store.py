@@ -24,7 +24,7 @@ class LegalStatusSource:
 
 
 @dataclass(frozen=True, slots=True)
-class LegalStatusSubject:
+class OrganisationEntries:
     """The organisation whose legal status is determined, with its entries in all sources.
 
     ``data_as_of``: the date of the data that list it or would list it.
@@ -69,16 +69,18 @@ _SUBJECT: Final = """
 
 
 @across_partners("registers")
-async def find_subject(tx: Tx, organisation_id: UUID, source_codes: Sequence[str]) -> LegalStatusSubject | None:
+async def find_organisation_entries(
+    tx: Tx, organisation_id: UUID, source_codes: Sequence[str]
+) -> OrganisationEntries | None:
     """One organisation with the reports of these sources."""
     row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, source_codes)
     return _subject(row) if row else None
 
 
 @across_partners("registers")
-async def get_subject_by_number(
+async def get_organisation_entries_by_number(
     tx: Tx, registry_id: UUID, number_key: str, source_codes: Sequence[str]
-) -> LegalStatusSubject:
+) -> OrganisationEntries:
     """A published organisation by its number with these sources' reports; or the reports alone."""
     row = await tx.fetchrow(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = $3 and o.partner_id is null",
@@ -100,13 +102,13 @@ async def get_subject_by_number(
     entries = [
         {"source": row[0], "record": row[1], "data_as_of": row[2].isoformat() if row[2] else None} for row in reported
     ]
-    return LegalStatusSubject(UUID(int=0), number_key, None, None, None, None, entries)
+    return OrganisationEntries(UUID(int=0), number_key, None, None, None, None, entries)
 
 
 @across_partners("registers")
 async def find_central_organisation(
     tx: Tx, registry_id: UUID, group_key: str, source_codes: Sequence[str]
-) -> LegalStatusSubject | None:
+) -> OrganisationEntries | None:
     """The central organisation of a group: listed ones first, then the lowest number."""
     row = await tx.fetchrow(
         f"""
@@ -138,9 +140,9 @@ async def list_overridable_numbers(tx: Tx, source: str, parts: Sequence[str], so
 
 
 @across_partners("registers")
-async def list_subjects(
+async def list_organisation_entries(
     tx: Tx, registry_id: UUID, source_codes: Sequence[str], numbers: Sequence[str]
-) -> list[LegalStatusSubject]:
+) -> list[OrganisationEntries]:
     """List the published organisations with these numbers."""
     rows = await tx.fetch(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = any($3::text[]) and o.partner_id is null",
@@ -154,7 +156,7 @@ async def list_subjects(
 @across_partners("registers")
 async def list_override_candidates(
     tx: Tx, registry_id: UUID, source_codes: Sequence[str], after: UUID, limit: int
-) -> list[LegalStatusSubject]:
+) -> list[OrganisationEntries]:
     """Organisations after an ID, by ID, that another list overrides or may override."""
     rows = await tx.fetch(
         f"""
@@ -177,8 +179,8 @@ async def list_override_candidates(
 OVERRIDING_SOURCES: Final = ("irs-revocations", "irs-990n")
 
 
-def _subject(row: Record) -> LegalStatusSubject:
-    return LegalStatusSubject(
+def _subject(row: Record) -> OrganisationEntries:
+    return OrganisationEntries(
         row["id"],
         row["number_key"],
         row["group_key"],

@@ -31,15 +31,15 @@ class RegistryNumber(NamedTuple):
 class ImportScope:
     """What a load affects: parts of a source, and changed numbers.
 
-    ``changed_groups``: groups that a former central body may have left. ``numbers``: None if too many to look up one by
-    one, so that the whole registry is processed.
+    ``changed_group_keys``: groups that a former central body may have left. ``numbers``: None if too many to look up
+    one by one, so that the whole registry is processed.
     """
 
     registry_id: UUID
     source: str
     parts: Collection[str]
     numbers: Collection[str] | None
-    changed_groups: Collection[str] = ()
+    changed_group_keys: Collection[str] = ()
 
 
 class Successor(NamedTuple):

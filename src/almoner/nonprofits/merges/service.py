@@ -10,10 +10,10 @@ from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import ImportScope, RegistryNumber, SuccessionKind
 from almoner.nonprofits.merges.store import FieldChange, ResolvedRegisterLink, StatusOverride
-from almoner.nonprofits.merges.store import count_ambiguous_links as count_ambiguous_links
-from almoner.nonprofits.merges.store import has_links as has_links
+from almoner.nonprofits.merges.store import count_ambiguous_register_links as count_ambiguous_register_links
+from almoner.nonprofits.merges.store import has_register_links as has_register_links
 from almoner.nonprofits.merges.store import (
-    revert_links_and_list_affected_numbers as revert_links_and_list_affected_numbers,
+    revert_register_links_and_list_affected_numbers as revert_register_links_and_list_affected_numbers,
 )
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent, RegisterLink
@@ -25,7 +25,7 @@ from almoner.platform.events import outbox
 _ENDINGS: Final[tuple[SuccessionKind, ...]] = ("merged", "reregistered")
 
 
-async def replace_links_and_list_affected_numbers(
+async def replace_register_links_and_list_affected_numbers(
     tx: Tx,
     source: str,
     import_id: UUID,
@@ -49,14 +49,16 @@ async def replace_links_and_list_affected_numbers(
         of, to = ids.get(link.registry_code), ids.get(link.to_registry_code)
         if one and other and of and to and (of, one) != (to, other):
             rows.append(ResolvedRegisterLink(link.part, link.kind, of, one, to, other, link.at))
-    return await store.replace_links_and_list_changed_numbers(tx, source, import_id, data_date, sorted(parts), rows)
+    return await store.replace_register_links_and_list_changed_numbers(
+        tx, source, import_id, data_date, sorted(parts), rows
+    )
 
 
 def _key(registry_code: str, number: str) -> str | None:
     return registries_domain.normalise_stored_number(registry_code, number)
 
 
-async def apply_links_to_organisations(
+async def apply_register_links_to_organisations(
     tx: Tx,
     import_id: UUID,
     data_date: datetime,
@@ -68,16 +70,16 @@ async def apply_links_to_organisations(
     These and the status decide who is active; branches and merged records follow from that. Changes are recorded in the
     load's history and followers are notified. ``numbers_with_changed_links``: numbers whose links changed.
     """
-    await store.lock_links(tx)
-    await store.set_planner_join_method(tx, is_small=True)
+    await store.lock_register_links(tx)
+    await store.set_planner_join_method(tx, uses_nested_loops=True)
     registry_id, numbers = scope.registry_id, scope.numbers
     if narrow := numbers is not None:
-        redated = await legal_status.list_numbers_with_newer_data(tx, registry_id, scope.source, scope.parts)
+        redated = await legal_status.list_unchanged_numbers_to_recheck(tx, registry_id, scope.source, scope.parts)
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
         await store.stage_linked_numbers(tx, own | set(numbers_with_changed_links))
     await _apply_successors(tx, import_id, data_date, collected_only=narrow)
-    async for judged in legal_status.iterate_changed_override_reasons(tx, registry_id, numbers):
+    async for judged in legal_status.iterate_changed_status_overrides(tx, registry_id, numbers):
         known = await store.list_status_overrides(tx, list(judged)) if judged else []
         changed = [
             (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
@@ -86,10 +88,10 @@ async def apply_links_to_organisations(
         ]
         await _apply_overrides(tx, import_id, data_date, changed)
     if narrow:
-        await store.stage_affected_branches(tx, registry_id, scope.changed_groups)
-    await store.set_planner_join_method(tx, is_small=narrow)
+        await store.stage_affected_branches(tx, registry_id, scope.changed_group_keys)
+    await store.set_planner_join_method(tx, uses_nested_loops=narrow)
     await store.update_branch_parents(tx, registry_id, import_id, data_date, staged_only=narrow)
-    await store.set_planner_join_method(tx, is_small=True)
+    await store.set_planner_join_method(tx, uses_nested_loops=True)
     await _apply_principals(tx, import_id, data_date, collected_only=narrow)
     await organisations.enqueue_import_notifications(tx, import_id)
     await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(registry_id, import_id))

@@ -50,17 +50,17 @@ class FieldChange:
     kind: str
 
 
-async def lock_links(tx: Tx) -> None:
+async def lock_register_links(tx: Tx) -> None:
     """Lock the links, so that loads apply them one at a time."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
-async def set_planner_join_method(tx: Tx, *, is_small: bool) -> None:
+async def set_planner_join_method(tx: Tx, *, uses_nested_loops: bool) -> None:
     """Set the query planner for a few rows or for whole tables.
 
     After a load, outdated statistics would make the planner scan millions of rows for a handful.
     """
-    await tx.execute(f"set local enable_nestloop = {'on' if is_small else 'off'}")
+    await tx.execute(f"set local enable_nestloop = {'on' if uses_nested_loops else 'off'}")
 
 
 async def stage_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
@@ -103,7 +103,7 @@ _GIVEN: Final = """
 """
 
 
-async def replace_links_and_list_changed_numbers(
+async def replace_register_links_and_list_changed_numbers(
     tx: Tx,
     source: str,
     import_id: UUID,
@@ -161,7 +161,7 @@ def _ends(rows: Sequence[Record]) -> set[RegistryNumber]:
     return {RegistryNumber(*end) for row in rows for end in (row[:2], row[2:])}
 
 
-async def revert_links_and_list_affected_numbers(
+async def revert_register_links_and_list_affected_numbers(
     tx: Tx, import_id: UUID, rollback_import_id: UUID
 ) -> set[RegistryNumber]:
     """Undo a load's changes of links; returns the affected numbers."""
@@ -215,13 +215,13 @@ async def list_duplicate_pairs(tx: Tx, *, staged_only: bool) -> list[DuplicatePa
     return [DuplicatePair(row["id"], row["other"]) for row in rows]
 
 
-async def has_links(tx: Tx, source: str, part: str) -> bool:
+async def has_register_links(tx: Tx, source: str, part: str) -> bool:
     """Whether a part of a source has links now."""
     sql = "select exists (select from register_link where source = $1 and part = $2 and valid_to is null)"
     return bool(await tx.fetchval(sql, source, part))
 
 
-async def count_ambiguous_links(tx: Tx, source: str) -> int:
+async def count_ambiguous_register_links(tx: Tx, source: str) -> int:
     """Links of a source that are not applied, since one of their numbers matches several of one register."""
     return int(
         await tx.fetchval(
@@ -286,7 +286,7 @@ _CARRY_BRANDING: Final = """
 
 
 async def set_principal_records(
-    tx: Tx, _: AllPartners, principal_ids: Sequence[tuple[UUID, UUID | None]], changed_at: datetime
+    tx: Tx, _: AllPartners, duplicate_and_principal_ids: Sequence[tuple[UUID, UUID | None]], changed_at: datetime
 ) -> None:
     """Store the principal records of duplicates.
 
@@ -297,8 +297,8 @@ async def set_principal_records(
         update organisation o set same_as = w.principal, updated_at = $3
         from unnest($1::uuid[], $2::uuid[]) w (id, principal) where o.id = w.id
         """,
-        [one for one, _ in principal_ids],
-        [principal for _, principal in principal_ids],
+        [one for one, _ in duplicate_and_principal_ids],
+        [principal for _, principal in duplicate_and_principal_ids],
         tx.now,
     )
     await tx.execute(
@@ -308,9 +308,9 @@ async def set_principal_records(
         from category_member m join organisation o on o.id = m.organisation_id
         where o.id = any($1::uuid[]) and o.same_as is not null on conflict do nothing
         """,
-        [one for one, _ in principal_ids],
+        [one for one, _ in duplicate_and_principal_ids],
     )
-    await tx.execute(_CARRY_BRANDING, [one for one, _ in principal_ids], changed_at)
+    await tx.execute(_CARRY_BRANDING, [one for one, _ in duplicate_and_principal_ids], changed_at)
     await tx.execute(
         """
         update organisation p set search_shown = coalesce(nullif(p.search_shown, ''), m.search_shown),
@@ -318,7 +318,7 @@ async def set_principal_records(
         from organisation m
         where m.id = any($1::uuid[]) and m.same_as = p.id and (m.search_shown, m.search_shown_description) <> ('', '')
         """,
-        [one for one, _ in principal_ids],
+        [one for one, _ in duplicate_and_principal_ids],
     )
 
 
@@ -389,7 +389,7 @@ async def insert_field_changes(
     )
 
 
-async def stage_affected_branches(tx: Tx, registry_id: UUID, changed_groups: Collection[str]) -> None:
+async def stage_affected_branches(tx: Tx, registry_id: UUID, changed_group_keys: Collection[str]) -> None:
     """Write the organisations whose parent organisation may have changed to the temporary table ``merge_branch``."""
     await tx.execute(
         """
@@ -413,7 +413,7 @@ async def stage_affected_branches(tx: Tx, registry_id: UUID, changed_groups: Col
             on o.registry_id = $1 and o.group_key = moved.group_key and o.group_key is not null and o.partner_id is null
         """,
         registry_id,
-        list(changed_groups),
+        list(changed_group_keys),
     )
     await tx.execute("analyze merge_branch")
 

@@ -101,7 +101,7 @@ class Organisation:
         return None if self.active else self.status_override or "removed"
 
     @property
-    def shown_name(self) -> str:
+    def effective_display_name(self) -> str:
         """The name for display."""
         return self.display_name or self.name
 
@@ -111,7 +111,7 @@ class Organisation:
         return f"{self.name} {self.secondary_name}" if self.secondary_name else self.name
 
     @property
-    def listed_names(self) -> tuple[str, ...]:
+    def registered_names(self) -> tuple[str, ...]:
         """All names in the register, the main one first."""
         return (self.name, *([self.secondary_name] if self.secondary_name else []), *self.other_names)
 
@@ -288,7 +288,7 @@ _MEMBERS: Final = frozenset(field.name for field in fields(Organisation))
 
 
 @dataclass(frozen=True, slots=True)
-class Branding:
+class EffectiveBranding:
     """How an organisation is shown: its own branding, else its record."""
 
     organisation_id: UUID

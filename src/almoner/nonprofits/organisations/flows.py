@@ -41,8 +41,8 @@ async def reindex_organisations(
     after: UUID | None = _FIRST
     while after is not None:
         async with db.write() as tx:
-            made = await store_index.repair_index_batch(tx, after, batch_size)
-        after = made.last
+            made = await store_index.repair_search_index_batch(tx, after, batch_size)
+        after = made.last_organisation_id
         done = ReindexReport(done.organisations + made.organisations, done.repaired + made.repaired)
         if on_progress is not None:
             on_progress(done)

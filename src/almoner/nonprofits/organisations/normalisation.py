@@ -84,7 +84,7 @@ def extract_search_terms(text: str) -> tuple[str, ...]:
     return tuple(sorted(dict.fromkeys(split_words(text)), key=len, reverse=True))
 
 
-def canonical_words(words: Iterable[str]) -> list[str]:
+def unify_spelling_variants(words: Iterable[str]) -> list[str]:
     """Words with variant spellings unified, for comparing names."""
     return [abbreviations.expand_abbreviation(word) for word in words]
 
@@ -107,8 +107,8 @@ class SearchQuery:
 
     text: str
     words: tuple[str, ...]
-    needed: tuple[str, ...]
-    unfinished: str | None
+    required_words: tuple[str, ...]
+    incomplete_word: str | None
 
     @classmethod
     def parse(cls, text: str) -> "SearchQuery":
@@ -124,5 +124,5 @@ class SearchQuery:
     @property
     def prefix(self) -> str | None:
         """The beginning of a word that is long enough to look up."""
-        word = self.unfinished
-        return word if word is not None and word in self.needed and len(word) >= _MIN_PREFIX_LENGTH else None
+        word = self.incomplete_word
+        return word if word is not None and word in self.required_words and len(word) >= _MIN_PREFIX_LENGTH else None

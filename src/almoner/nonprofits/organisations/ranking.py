@@ -14,7 +14,7 @@ from almoner.nonprofits.organisations.normalisation import (
     NOT_IN_INITIALS,
     STOP_WORDS,
     SearchQuery,
-    canonical_words,
+    unify_spelling_variants,
 )
 
 _MIN_WHOLE_SIMILARITY: Final = 65
@@ -40,16 +40,16 @@ _COST_OF_INACTIVE: Final = 6.0
 class SearchCandidate:
     """A possible search result with the data for ranking.
 
-    ``rank``: lower for active, central and larger bodies; ``described``: it has a description.
+    ``rank``: lower for active, central and larger bodies; ``has_description``: it has a description.
     """
 
     id: UUID
     tier: int
     name: str
-    other: str
+    other_names: str
     place: str
     rank: int
-    described: bool = False
+    has_description: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RankedResult:
 
 
 def _core_name(words: Sequence[str]) -> str:
-    return " ".join(canonical_words([word for word in words if word not in STOP_WORDS] or words))
+    return " ".join(unify_spelling_variants([word for word in words if word not in STOP_WORDS] or words))
 
 
 def name_similarity(query: str, name: str) -> float:
@@ -137,7 +137,7 @@ class ResultRanker:
         if otherwise and (further := _further_initials(otherwise, candidate.name)) is not None:
             least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
             return RankedResult(candidate.id, "initials", max(likeness, least), ())
-        if found_by == "words" and candidate.described and otherwise:
+        if found_by == "words" and candidate.has_description and otherwise:
             found_by = "description"
         elif found_by == "words" and here and _not_as_typed(query, reported):
             found_by = "place"
@@ -148,8 +148,8 @@ class ResultRanker:
         query, asked, name = self._query, self._core, candidate.name.split()
         likeness, reported = max(name_similarity(asked, _core_name(name)), whole), name
         place = candidate.place.split()
-        if candidate.other:
-            other = candidate.other.split()
+        if candidate.other_names:
+            other = candidate.other_names.split()
             likeness = max(likeness, name_similarity(asked, _core_name(name + other)))
             if not {*other} <= {*place}:  # a second line that is only a place is no name
                 likeness = max(likeness, name_similarity(asked, _core_name(other)))
@@ -170,7 +170,7 @@ def _further_initials(missing: Sequence[str], name: str) -> int | None:
 
 
 def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...]:
-    missing = [word for word in query.needed if word not in reported]
+    missing = [word for word in query.required_words if word not in reported]
     if not missing:
         return ()
     held = {*reported, *(word for one in reported for word in abbreviations.WORDS.get(one, ()))}
@@ -178,7 +178,7 @@ def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...
         word
         for word in missing
         if held.isdisjoint((word, *abbreviations.WORDS.get(word, ())))
-        and not (word == query.unfinished and any(one.startswith(word) for one in reported))
+        and not (word == query.incomplete_word and any(one.startswith(word) for one in reported))
     )
 
 

@@ -25,7 +25,9 @@ _MAX_NUMBERED_RESULTS: Final = 1_000
 """How many results numbered pages can reach."""
 
 
-async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: OrganisationFilters) -> ListResponse[Any]:
+async def list_organisations_by_cursor(
+    call: ApiCall, query: OrganisationsQuery, filters: OrganisationFilters
+) -> ListResponse[Any]:
     """The page at a cursor."""
     page = call.requested_page(query)
     if not query.query:
@@ -50,11 +52,11 @@ async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Orga
     )
 
 
-async def list_by_page_number(
-    call: ApiCall, query: OrganisationsQuery, number: int, filters: OrganisationFilters
+async def list_organisations_by_page_number(
+    call: ApiCall, query: OrganisationsQuery, page_number: int, filters: OrganisationFilters
 ) -> ListResponse[Any]:
     """The page with a number. Raises IncorrectParams beyond ``_MAX_NUMBERED_RESULTS``."""
-    start = (number - 1) * query.page_size
+    start = (page_number - 1) * query.page_size
     if start >= _MAX_NUMBERED_RESULTS:
         raise IncorrectParams(
             f"query.page reaches the first {_MAX_NUMBERED_RESULTS} results only; narrow the query or use a cursor"
@@ -72,8 +74,8 @@ async def list_by_page_number(
         [record(row) for row in found.organisations[: stop - start]],
         found.total,
         query.page_size,
-        _numbered_links(call, number, min(found.total, _MAX_NUMBERED_RESULTS), query.page_size),
-        {**_extra_fields(found), "pageNumber": number},
+        _numbered_links(call, page_number, min(found.total, _MAX_NUMBERED_RESULTS), query.page_size),
+        {**_extra_fields(found), "pageNumber": page_number},
     )
 
 
@@ -88,8 +90,8 @@ def _result_range(page: RequestedPage) -> tuple[int, int]:
 def _extra_fields(found: OrganisationResults) -> dict[str, object]:
     return {
         "exhaustiveTotalResults": found.exhaustive,
-        "similarResultsOnly": found.similar_only,
-        "leadingZerosAdded": found.zeros_added,
+        "similarResultsOnly": found.similar_results_only,
+        "leadingZerosAdded": found.leading_zeros_added,
     }
 
 
@@ -129,5 +131,5 @@ async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID
 async def organisation_response_with_data_date(call: ApiCall, row: Organisation) -> OrganisationResponse:
     """The API record of one organisation, dated by its register's data."""
     if row.data_as_of is not None:
-        call.answer_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")
+        call.response_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")
     return organisation_response(call.tx, row, (await _categories(call, [row])).get(row.id, []))

@@ -61,8 +61,8 @@ async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> List
         call.tx, parse_filters(call.tx, query), registry_name=query.registry_name, registry_number=query.registry_id
     )
     if query.page is not None:
-        return await results.list_by_page_number(call, query, query.page, filters)
-    return await results.list_by_cursor(call, query, filters)
+        return await results.list_organisations_by_page_number(call, query, query.page, filters)
+    return await results.list_organisations_by_cursor(call, query, filters)
 
 
 @routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=_DATA_AS_OF_HEADER)
@@ -117,7 +117,7 @@ async def get_organisation_profile(call: ApiCall, id: OrganisationId) -> Organis
 @routes.get("/v1/organisations/{id}/branding", key=PUBLISHABLE, scope="organisations:read")
 async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> OrganisationBrandingResponse:
     """Retrieve an organisation's branding. Values that the organisation has not set are those of its record."""
-    return branding_response(call.tx, await service.get_branding(call.tx, call.partner, id))
+    return branding_response(call.tx, await service.get_effective_branding(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/milestones", key=PUBLISHABLE, scope="organisations:read")

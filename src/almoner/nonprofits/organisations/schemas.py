@@ -14,8 +14,8 @@ from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.nonprofits.countries.domain import ensure_country_code
 from almoner.nonprofits.organisations.domain import (
-    Branding,
     ChangeKind,
+    EffectiveBranding,
     Milestone,
     Organisation,
     OrganisationChange,
@@ -108,7 +108,7 @@ def parse_filters(tx: Tx, query: OrganisationsQuery) -> OrganisationFilters:
     def ids(name: str, groups: list[list[str]], *types: str) -> tuple[AnyOf, ...]:
         found = []
         for group in groups:
-            parsed = [next((id_ for type_ in types if (id_ := tx.ids.parse(type_, text))), None) for text in group]
+            parsed = [next((id_ for type_ in types if (id_ := tx.ids.decode(type_, text))), None) for text in group]
             if None in parsed or not parsed or len(parsed) > _MAX_ALTERNATIVES:
                 reasons.append(f"query.{name} must hold ids of type {' or '.join(types)}, at most {_MAX_ALTERNATIVES}")
             found.append(tuple(id_ for id_ in parsed if id_))
@@ -304,19 +304,19 @@ class MilestoneResponse(ResponseRecord, object_name="milestone"):
 def organisation_response(tx: Tx, row: Organisation, categories: list[Category]) -> OrganisationResponse:
     """The response for one organisation, with the caller's categories that contain it."""
     return OrganisationResponse(
-        id=tx.ids.text("organisation", row.id),
+        id=tx.ids.encode("organisation", row.id),
         name=row.name,
         display_name=row.display_name,
         description=row.description,
         country_code=row.country_code,
-        registry=tx.ids.text("registry", row.registry_id),
+        registry=tx.ids.encode("registry", row.registry_id),
         registry_name=row.registry_name,
         registry_id=row.registry_number,
         types=list(row.types),
         active=row.active,
         accepts_donations=row.accepts_donations,
         inactive_reason=cast("InactiveReason | None", row.inactive_reason),
-        succeeded_by=tx.ids.text_or_none("organisation", row.succeeded_by),
+        succeeded_by=tx.ids.encode_or_none("organisation", row.succeeded_by),
         categories=[_category_response(tx, category) for category in categories],
         activity_sub_tags=sub_tags_response(tx, row.activities),
         logo=media.media_url(tx.deployment.base_urls, row.logo),
@@ -333,7 +333,7 @@ def organisation_response(tx: Tx, row: Organisation, categories: list[Category])
         currency_code=row.currency,
         claimed_at=iso_timestamp_or_none(row.claimed_at),
         is_branch_parent=row.is_branch_parent,
-        branch_of=tx.ids.text_or_none("organisation", row.branch_of),
+        branch_of=tx.ids.encode_or_none("organisation", row.branch_of),
         country_specific_properties=CountrySpecificPropertiesResponse(row.usa_group_exempt),
         sources=[_source_response(tx, source) for source in row.sources],
         created_at=iso_timestamp(row.created_at),
@@ -369,7 +369,7 @@ def with_match_explanation(response: OrganisationResponse, ranked_result: Ranked
 
 def _category_response(tx: Tx, category: Category) -> OrganisationCategoryResponse:
     return OrganisationCategoryResponse(
-        id=tx.ids.text("category", category.id),
+        id=tx.ids.encode("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
         image_url=media.media_url(tx.base_urls, category.image_key),
@@ -392,13 +392,13 @@ def _render_value(tx: Tx, field: str, value: object) -> object:
         return value
     if field == "registration_date":
         return iso_timestamp(datetime.fromisoformat(value))
-    return tx.ids.text("organisation", UUID(value)) if field in _OTHERS else value
+    return tx.ids.encode("organisation", UUID(value)) if field in _OTHERS else value
 
 
 def profile_response(tx: Tx, row: Organisation) -> OrganisationProfileResponse:
     """The public profile."""
     return OrganisationProfileResponse(
-        tx.ids.text("organisation", row.id),
+        tx.ids.encode("organisation", row.id),
         row.name,
         row.display_name,
         row.description,
@@ -406,10 +406,10 @@ def profile_response(tx: Tx, row: Organisation) -> OrganisationProfileResponse:
     )
 
 
-def branding_response(tx: Tx, row: Branding) -> OrganisationBrandingResponse:
+def branding_response(tx: Tx, row: EffectiveBranding) -> OrganisationBrandingResponse:
     """The response for one branding."""
     return OrganisationBrandingResponse(
-        organisation_id=tx.ids.text("organisation", row.organisation_id),
+        organisation_id=tx.ids.encode("organisation", row.organisation_id),
         display_name=row.display_name,
         description=row.description,
         logo=media.media_url(tx.deployment.base_urls, row.logo),
@@ -425,9 +425,9 @@ def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
 def milestone_response(tx: Tx, row: Milestone) -> MilestoneResponse:
     """The response for one milestone."""
     return MilestoneResponse(
-        id=tx.ids.text("milestone", row.id),
+        id=tx.ids.encode("milestone", row.id),
         amount=row.amount_minor,
         reward=row.reward,
         currency_code=row.currency,
-        organisation_id=tx.ids.text("organisation", row.organisation_id),
+        organisation_id=tx.ids.encode("organisation", row.organisation_id),
     )

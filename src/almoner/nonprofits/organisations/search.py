@@ -42,15 +42,15 @@ _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
 class SearchResults:
     """A range of ranked results.
 
-    ``total``: exact unless ``exhaustive`` is false, then a minimum. ``similar_only``: no result has all words as typed.
-    ``zeros_added``: the number matched only after adding leading zeros.
+    ``total``: exact unless ``exhaustive`` is false, then a minimum. ``similar_results_only``: no result has all words
+    as typed. ``leading_zeros_added``: the number matched only after adding leading zeros.
     """
 
-    placed: list[RankedResult]
+    ranked_results: list[RankedResult]
     total: int
     exhaustive: bool
-    similar_only: bool
-    zeros_added: bool
+    similar_results_only: bool
+    leading_zeros_added: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +81,28 @@ class _Search:
     async def tried(self, request: SearchRequest) -> _Attempt:
         if request not in self.before:
             found = await store_search.match_words(self.tx, self.scope, self.filters, request, 0, MAX_RANKED)
-            if request.exceeds_count and len(found.candidates) < MAX_RANKED:
-                return await self.tried(replace(request, exceeds_count=False))
+            if request.exceeds_count_limit and len(found.candidates) < MAX_RANKED:
+                return await self.tried(replace(request, exceeds_count_limit=False))
             self.before[request] = _Attempt(request, found, self.ranking.rank_candidates(found.candidates))
         return self.before[request]
 
     async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
         needed = spelling.required_terms(groups)
-        named, elsewhere = spelling.all_terms_queries_for_names_and_elsewhere(needed, other)
-        near: CompareBy = "letters" if any(group.is_unmatched or group.repaired for group in groups) else "length"
+        named, elsewhere = spelling.all_terms_queries_for_names_and_other_fields(needed, other)
+        near: CompareBy = "letters" if any(group.is_unmatched or group.corrections for group in groups) else "length"
         very_common = spelling.exceeds_count_limit(needed) and self.filters == OrganisationFilters()
         asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
         only_one = len(groups) > 1 and sum(not group.is_unmatched for group in groups) == 1
         if only_one:  # their total is not reported
             return await self.alike(
-                replace(asked, exceeds_count=spelling.exceeds_count_limit(needed, spelling.COMMON_OCCURRENCES))
+                replace(asked, exceeds_count_limit=spelling.exceeds_count_limit(needed, spelling.COMMON_OCCURRENCES))
             )
         return await self.tried(asked)
 
     async def alike(self, request: SearchRequest) -> _Attempt:
         """Results for one of several words whose names are similar to the whole query, and those with its number."""
-        tried = await self.tried(replace(request, counted=False))
+        tried = await self.tried(replace(request, counts_total=False))
         near = [
             one for one in tried.match.candidates if one.tier == NUMBER_TIER or ranking.is_similar_name(self.query, one)
         ]
@@ -157,12 +157,12 @@ async def _search_numbers(search: _Search, text: str, keys: Sequence[str]) -> tu
 async def _search_words(search: _Search) -> _Attempt:
     """The first attempt that is good enough, else the best one."""
     query = search.query
-    suspected = [word for word in query.needed if spelling.is_correctable_word(word)]
-    words = spelling.words_to_look_up(query)
+    suspected = [word for word in query.required_words if spelling.is_correctable_word(word)]
+    words = spelling.dictionary_lookup_words(query)
     matched = await store_search.suggest_words(search.tx, words, query.prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
-    initials = spelling.initials_beside_words_query(groups, matched)
-    if initials is not None and any(group.is_unmatched or group.repaired for group in groups):
+    initials = spelling.initials_with_other_words_query(groups, matched)
+    if initials is not None and any(group.is_unmatched or group.corrections for group in groups):
         best = await search.tried(SearchRequest(initials, (), query.text, search.keys))
         if best.best >= ranking.confidence_threshold(query):
             return best
@@ -196,7 +196,7 @@ async def _search_words(search: _Search) -> _Attempt:
 def _is_good_enough(query: SearchQuery, first: _Attempt, groups: Sequence[QueryTerm]) -> bool:
     if first.best >= ranking.confidence_threshold(query):
         return True
-    if any(group.is_unmatched or group.repaired for group in groups):
+    if any(group.is_unmatched or group.corrections for group in groups):
         return False
     return first.match.total >= _ENOUGH_RESULTS or any(one.tier <= _NAME_TIER for one in first.match.candidates)
 
@@ -214,13 +214,13 @@ async def _extend_suggestions(
     search: _Search, matched: WordSuggestions, groups: Sequence[QueryTerm], misspelt: Sequence[str]
 ) -> WordSuggestions:
     """Add costlier suggestions: words that share letters, and two words written as one."""
-    lost = [word for word in spelling.uncertain_words(groups) if word in misspelt]
-    unheard = [word for word in misspelt if word not in matched.similar]
-    far = spelling.bounded_two_edit_variants(lost)
+    lost = [word for word in spelling.likely_misspelt_words(groups) if word in misspelt]
+    unheard = [word for word in misspelt if word not in matched.similar_words]
+    far = spelling.two_edit_variants_within_limit(lost)
     similar = await store_search.similar_words(search.tx, unheard, far)
     parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
     counts = await store_search.word_counts(search.tx, sorted(parts)) if parts else {}
     for word in lost:
         similar.setdefault(word, []).extend(spelling.known_compound_splits(word, counts))
-    several = {word: [*matched.similar.get(word, ()), *similar.get(word, ())] for word in misspelt}
-    return WordSuggestions(matched.known, matched.completions, several)
+    several = {word: [*matched.similar_words.get(word, ()), *similar.get(word, ())] for word in misspelt}
+    return WordSuggestions(matched.known_word_counts, matched.completions, several)

@@ -22,7 +22,7 @@ from almoner.nonprofits.organisations import (
     store_unlisted,
 )
 from almoner.nonprofits.organisations.domain import (
-    Branding,
+    EffectiveBranding,
     Milestone,
     Namesake,
     Organisation,
@@ -35,8 +35,8 @@ from almoner.nonprofits.organisations.filters import OrganisationFilters as Orga
 from almoner.nonprofits.organisations.normalisation import SearchQuery, normalise_search_text
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.nonprofits.organisations.ranking import RankedResult
-from almoner.nonprofits.organisations.store import find_record as find_record
-from almoner.nonprofits.organisations.store import find_record_by_number as find_record_by_number
+from almoner.nonprofits.organisations.store import find_exact_record as find_exact_record
+from almoner.nonprofits.organisations.store import find_exact_record_by_number as find_exact_record_by_number
 from almoner.nonprofits.organisations.store import list_merged_records as list_merged_records
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
 from almoner.nonprofits.organisations.store_namesakes import NameSearch
@@ -79,8 +79,8 @@ class OrganisationResults:
     total: int
     exhaustive: bool
     rankings: Mapping[UUID, RankedResult]
-    similar_only: bool = False
-    zeros_added: bool = False
+    similar_results_only: bool = False
+    leading_zeros_added: bool = False
 
 
 async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
@@ -95,7 +95,7 @@ async def display_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]
     if not organisation_ids:
         return {}
     found = await store.find_by_ids(tx, scope, list(organisation_ids))
-    return {id_: organisation.shown_name for id_, organisation in found.items()}
+    return {id_: organisation.effective_display_name for id_, organisation in found.items()}
 
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, as_of: datetime) -> Organisation:
@@ -135,7 +135,7 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
         if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
-        there_are = await registries.describe_known(tx, country_code)
+        there_are = await registries.describe_known_registries(tx, country_code)
         raise NotFound(f"the country has no registry of that id, code or name; it has {there_are}")
     days = [known.data_as_of for known in named if known.data_as_of is not None]
     doubts = [_describe_check(checked) for checked in checks if checked.verdict != "ok"]
@@ -152,10 +152,10 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: s
     """Other organisations that a name or a mistyped number may mean."""
     query = SearchQuery.parse(name)
     own = normalise_search_text(organisation.name).split()
-    shared = [word for word in query.needed if word in own]
+    shared = [word for word in query.required_words if word in own]
     near = sorted(registries_domain.number_keys_one_typo_away(number_key))
-    further = [word for word in query.needed if word not in own]
-    search = NameSearch(query.text, normalise_search_text(place), further, (query.needed, shared), near)
+    further = [word for word in query.required_words if word not in own]
+    search = NameSearch(query.text, normalise_search_text(place), further, (query.required_words, shared), near)
     return await store_namesakes.list_namesakes(tx, organisation, search)
 
 
@@ -190,7 +190,7 @@ _VERDICTS: Final[Mapping[registries_domain.Verdict, str]] = {
 
 
 def _describe_check(checked: registries_domain.IdentifierCheck) -> str:
-    hints = f" ({'; '.join(checked.hints)})" if checked.hints else ""
+    hints = f" ({'; '.join(checked.suggested_numbers)})" if checked.suggested_numbers else ""
     return f"registryId {_VERDICTS[checked.verdict]}: {checked.reason}{hints}"
 
 
@@ -206,9 +206,9 @@ def _describe_unlisted(registry: Registry, parts: Sequence[str]) -> str:
     return f"{reported}, of which {present}: one of the others may list it"
 
 
-async def get_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
+async def get_effective_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> EffectiveBranding:
     """An organisation's branding, own or from its record. Raises NotFound."""
-    if (found := await store.find_branding(tx, scope, organisation_id)) is None:
+    if (found := await store.find_effective_branding(tx, scope, organisation_id)) is None:
         raise NotFound
     return found
 
@@ -233,7 +233,7 @@ async def resolve_filters(
             country = f" of {filters.country_code}, which has" if filters.country_code else "; there are"
             raise IncorrectParams(
                 f"query.registryName '{registry_name[:100]}' is the id, code or name of no registry{country} "
-                f"{await registries.describe_known(tx, filters.country_code)}"
+                f"{await registries.describe_known_registries(tx, filters.country_code)}"
             )
         registry_ids = tuple(registry.id for registry in named)
         if registry_number is not None:
@@ -271,10 +271,10 @@ async def search_by_text(
 ) -> OrganisationResults:
     """Results ``start`` to ``stop`` for a query in words."""
     results = await search.search_by_text(tx, scope, filters, text, start, stop, best_first=best_first)
-    shown = await list_by_ids(tx, scope, [placed.id for placed in results.placed])
-    rankings = {placed.id: placed for placed in results.placed}
+    shown = await list_by_ids(tx, scope, [placed.id for placed in results.ranked_results])
+    rankings = {placed.id: placed for placed in results.ranked_results}
     return OrganisationResults(
-        shown, results.total, results.exhaustive, rankings, results.similar_only, results.zeros_added
+        shown, results.total, results.exhaustive, rankings, results.similar_results_only, results.leading_zeros_added
     )
 
 

@@ -71,9 +71,9 @@ MAX_REQUIRED_TERMS: Final = 6
 class WordSuggestions:
     """Dictionary words for a query: known, completions, and similar ones."""
 
-    known: Mapping[str, int] = field(default_factory=dict)
+    known_word_counts: Mapping[str, int] = field(default_factory=dict)
     completions: Sequence[WordCount] = ()
-    similar: Mapping[str, Sequence[WordCount]] = field(default_factory=dict)
+    similar_words: Mapping[str, Sequence[WordCount]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class QueryTerm:
     """One required word of a query with its alternatives."""
 
     word: str
-    typed: tuple[str, ...]
-    begins: bool
-    repaired: tuple[str, ...]
+    spellings: tuple[str, ...]
+    is_prefix: bool
+    corrections: tuple[str, ...]
     weight: int
     """The total occurrences of all its alternatives."""
 
@@ -94,16 +94,16 @@ class QueryTerm:
 
     def name_query(self) -> str:
         """The tsquery for names."""
-        return self._terms("", (*self.typed, *self.repaired))
+        return self._terms("", (*self.spellings, *self.corrections))
 
     def name_or_place_query(self) -> str:
         """The tsquery for names and places."""
-        everything = (*self.typed, *self.repaired)
+        everything = (*self.spellings, *self.corrections)
         return f"({self._terms('', everything)} | {self._terms('@', everything)})"
 
     def other_fields_query(self) -> str:
         """The tsquery for places and descriptions."""
-        return f"({self._terms('@', (*self.typed, *self.repaired))} | {self._terms('#', self.typed)})"
+        return f"({self._terms('@', (*self.spellings, *self.corrections))} | {self._terms('#', self.spellings)})"
 
     def any_field_query(self) -> str:
         """The tsquery for names, places and descriptions."""
@@ -112,7 +112,7 @@ class QueryTerm:
     def _terms(self, mark: str, words: Iterable[str]) -> str:
         # Words are [a-z0-9]+ only, so they cannot contain quotes.
         terms = [
-            f"'{mark}{word}':*" if self.begins and word == self.word else _tsquery_term(mark, word) for word in words
+            f"'{mark}{word}':*" if self.is_prefix and word == self.word else _tsquery_term(mark, word) for word in words
         ]
         return "(" + " | ".join(terms) + ")"
 
@@ -122,12 +122,16 @@ def _tsquery_term(mark: str, word: str) -> str:
     return parts[0] if len(parts) == 1 else "(" + " & ".join(parts) + ")"
 
 
-def words_to_look_up(query: SearchQuery) -> list[str]:
+def dictionary_lookup_words(query: SearchQuery) -> list[str]:
     """The words to look up: the needed ones, their variant spellings, and neighbours joined into one."""
     joined = ["".join(pair) for pair in pairwise(query.words)]
     return list(
         dict.fromkeys(
-            [*query.needed, *(other for word in query.needed for other in abbreviations.other_spellings(word)), *joined]
+            [
+                *query.required_words,
+                *(other for word in query.required_words for other in abbreviations.other_spellings(word)),
+                *joined,
+            ]
         )
     )
 
@@ -159,7 +163,7 @@ def two_edit_variants(word: str) -> list[str]:
     return sorted(once | {one[:at] + one[at + 1 :] for one in once for at in range(len(one))})
 
 
-def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
+def two_edit_variants_within_limit(words: Sequence[str]) -> dict[str, list[str]]:
     """``two_edit_variants`` of the shortest words, while the total number of strings stays within the limit.
 
     A word has about twice the square of its length.
@@ -177,34 +181,34 @@ def build_query_terms(
     query: SearchQuery, suggestions: WordSuggestions, *, correct_known_words: bool = False
 ) -> list[QueryTerm]:
     """A term for each needed word; ``correct_known_words``: known words may be typos too."""
-    made = [_build_term(word, query, suggestions, doubtful=correct_known_words) for word in query.needed]
+    made = [_build_term(word, query, suggestions, doubtful=correct_known_words) for word in query.required_words]
     place = {group.word: nth for nth, group in enumerate(made)}
     for pair in pairwise(query.words):
         joined = "".join(pair)
-        count = suggestions.known.get(joined, 0)
-        if count and any(word not in suggestions.known for word in pair):
+        count = suggestions.known_word_counts.get(joined, 0)
+        if count and any(word not in suggestions.known_word_counts for word in pair):
             for nth in (place[word] for word in pair if word in place):
                 one = made[nth]
-                made[nth] = replace(one, repaired=(*one.repaired, joined), weight=one.weight + count)
+                made[nth] = replace(one, corrections=(*one.corrections, joined), weight=one.weight + count)
     return made
 
 
 def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doubtful: bool) -> QueryTerm:
-    typed = [word, *(other for other in abbreviations.other_spellings(word) if other in matched.known)]
-    weight, begins = sum(matched.known.get(one, 0) for one in typed), False
+    typed = [word, *(other for other in abbreviations.other_spellings(word) if other in matched.known_word_counts)]
+    weight, begins = sum(matched.known_word_counts.get(one, 0) for one in typed), False
     if word == query.prefix and matched.completions:
         weight, begins = max(weight, sum(count for _, count in matched.completions)), True
     if weight and not doubtful:
         return QueryTerm(word, tuple(typed), begins, (), weight)
-    counts = dict(matched.similar.get(word, ()))
-    repaired = rank_corrections(word, matched.similar.get(word, ()))
+    counts = dict(matched.similar_words.get(word, ()))
+    repaired = rank_corrections(word, matched.similar_words.get(word, ()))
     return QueryTerm(word, tuple(typed), begins, repaired, weight + sum(counts[other] for other in repaired))
 
 
-def uncertain_words(terms: Sequence[QueryTerm]) -> list[str]:
+def likely_misspelt_words(terms: Sequence[QueryTerm]) -> list[str]:
     """Words without a match or with rare matches only, which are likely to have two typos."""
     return [
-        group.word for group in terms if group.is_unmatched or (group.repaired and group.weight <= RARE_OCCURRENCES)
+        group.word for group in terms if group.is_unmatched or (group.corrections and group.weight <= RARE_OCCURRENCES)
     ]
 
 
@@ -217,8 +221,8 @@ def required_terms(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
     strong = [
         group
         for group in known
-        if not any(word in STOP_WORDS for word in group.repaired)
-        and not (group.begins and group.weight > MAX_PREFIX_OCCURRENCES)
+        if not any(word in STOP_WORDS for word in group.corrections)
+        and not (group.is_prefix and group.weight > MAX_PREFIX_OCCURRENCES)
     ]
     rarest = sorted(strong or known, key=lambda group: group.weight)[: MAX_REQUIRED_TERMS if strong else 1]
     return [group for group in known if group in rarest]
@@ -243,7 +247,7 @@ def exceeds_count_limit(terms: Sequence[QueryTerm], count_limit: int = _UNCOUNTE
     return len(terms) == 1 and terms[0].weight > count_limit
 
 
-def all_terms_queries_for_names_and_elsewhere(
+def all_terms_queries_for_names_and_other_fields(
     terms: Sequence[QueryTerm], alternative_query: str | None = None
 ) -> tuple[QueryAlternatives, QueryAlternatives]:
     """Queries (names, elsewhere) for results with all terms in the name or in other fields."""
@@ -265,18 +269,20 @@ def all_terms_queries_for_names_and_elsewhere(
     return (named,), ((f"({otherwise}) & {missing}",),)
 
 
-def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
+def initials_query(query: SearchQuery, suggestions: WordSuggestions) -> str | None:
     """A tsquery for names with the entered initials, if there is one short, uncommon word."""
     if (
         len(query.words) != 1
         or len(query.text) not in INITIALS_LENGTHS
-        or matched.known.get(query.text, 0) > RARE_OCCURRENCES
+        or suggestions.known_word_counts.get(query.text, 0) > RARE_OCCURRENCES
     ):
         return None
     return f"'~{query.text}':*"
 
 
-def initials_beside_words_query(terms: Sequence[QueryTerm], matched: WordSuggestions) -> QueryAlternatives | None:
+def initials_with_other_words_query(
+    terms: Sequence[QueryTerm], suggestions: WordSuggestions
+) -> QueryAlternatives | None:
     """Query for names with the initials that one word may be, and the other words in names or places."""
     if not 1 < len(terms) <= _MAX_WORDS_WITH_INITIALS:
         return None
@@ -285,9 +291,9 @@ def initials_beside_words_query(terms: Sequence[QueryTerm], matched: WordSuggest
         for one in terms
         if one.word.isalpha()
         and len(one.word) in INITIALS_LENGTHS
-        and matched.known.get(one.word, 0) <= _MAX_INITIALS_OCCURRENCES
-        and (one.word in matched.known or not one.begins)
-        and not any(other.is_unmatched or other.repaired for other in terms if other is not one)
+        and suggestions.known_word_counts.get(one.word, 0) <= _MAX_INITIALS_OCCURRENCES
+        and (one.word in suggestions.known_word_counts or not one.is_prefix)
+        and not any(other.is_unmatched or other.corrections for other in terms if other is not one)
     )
     return ways or None
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, OrganisationSource
+from almoner.nonprofits.organisations.domain import EffectiveBranding, Milestone, Organisation, OrganisationSource
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import RequestedPage
@@ -63,11 +63,11 @@ def _organisation(row: Record) -> Organisation:
     values = dict(row)
     for several in ("types", "websites", "images", "other_names"):
         values[several] = tuple(values[several])
-    values["sources"] = tuple(parse_source(*reported) for reported in values["sources"])
+    values["sources"] = tuple(build_organisation_source(*reported) for reported in values["sources"])
     return Organisation(**values)
 
 
-def parse_source(
+def build_organisation_source(
     registry_name: str, registry_number: str, code: str | None, unverified: bool, data_as_of: str | None
 ) -> OrganisationSource:
     """The source in an array's JSON members."""
@@ -94,7 +94,7 @@ async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | No
     return _organisation(row) if row else None
 
 
-async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
+async def find_exact_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
     """The record with exactly this ID, even if it is merged into another, as its register states it."""
     row = await tx.fetchrow(
         _UNBRANDED + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)",
@@ -130,7 +130,7 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
 
 
 @across_partners("registers")
-async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
+async def find_exact_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
     """The published record with exactly this number, even if it is merged into another."""
     row = await tx.fetchrow(
         _RECORD + "where o.number_key = $1 and o.registry_id = $2 and o.partner_id is null", number_key, registry_id
@@ -178,7 +178,7 @@ async def principal_ids_by_record(tx: Tx, organisation_ids: Sequence[UUID]) -> d
     return {row["id"]: row["principal"] for row in rows}
 
 
-async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding | None:
+async def find_effective_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> EffectiveBranding | None:
     """The branding of an organisation, its own or from its record."""
     row = await tx.fetchrow(
         """
@@ -194,7 +194,7 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
     )
     if row is None:
         return None
-    return Branding(
+    return EffectiveBranding(
         row["id"], row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"]
     )
 

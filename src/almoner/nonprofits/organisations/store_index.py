@@ -33,15 +33,15 @@ _ALL_WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, describe
 
 @dataclass(frozen=True, slots=True)
 class ReindexBatch:
-    """The result of one batch; ``last`` None: no more organisations."""
+    """The result of one batch; ``last_organisation_id`` None: no more organisations."""
 
-    last: UUID | None
+    last_organisation_id: UUID | None
     organisations: int
     repaired: int
 
 
 @across_partners("registers")
-async def repair_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
+async def repair_search_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
     """Lock some organisations and rebuild their search rows."""
     row = await tx.fetchrow(
         f"""

@@ -60,15 +60,15 @@ _NAMESAKES: Final = f"""
 class NameSearch:
     """A name and a place to search for, in the form of the search index.
 
-    ``further_words``: those beyond the first line; ``queries``: words that must all match; ``near_keys``: numbers one
-    typo away.
+    ``further_words``: those beyond the first line; ``required_word_sets``: words that must all match;
+    ``near_number_keys``: numbers one typo away.
     """
 
     name: str
     place: str
     further_words: Sequence[str]
-    queries: Sequence[Sequence[str]]
-    near_keys: Sequence[str]
+    required_word_sets: Sequence[Sequence[str]]
+    near_number_keys: Sequence[str]
 
 
 async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
@@ -101,9 +101,9 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name_search: NameSe
         organisation.id,
         name_search.name,
         name_search.place,
-        " | ".join(_all_of(words) for words in name_search.queries if words) or None,
+        " | ".join(_all_of(words) for words in name_search.required_word_sets if words) or None,
         organisation.registry_id,
-        list(name_search.near_keys),
+        list(name_search.near_number_keys),
         list(name_search.further_words),
     )
     return [Namesake(**{**dict(row), "other_names": tuple(row["other_names"])}) for row in rows]

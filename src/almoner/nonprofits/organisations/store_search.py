@@ -54,17 +54,17 @@ CompareBy = Literal["length", "letters"]
 class SearchRequest:
     """What to match: queries for names and other fields, the text, and numbers.
 
-    ``exceeds_count_limit``: there are certainly more than ``COUNTED``, so no counting is needed. ``counted``: whether
-    the total is reported.
+    ``exceeds_count_limit``: there are certainly more than ``COUNTED``, so no counting is needed. ``counts_total``:
+    whether the total is reported.
     """
 
     name_alternatives: QueryAlternatives
-    elsewhere: QueryAlternatives
+    other_field_alternatives: QueryAlternatives
     text: str
     keys: tuple[str, ...] = ()
     compare_by: CompareBy = "length"
-    exceeds_count: bool = False
-    counted: bool = True
+    exceeds_count_limit: bool = False
+    counts_total: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def _with_words(where: _Where, request: SearchRequest, upto: str) -> str:
                 union select id from foremost
             ) sure
         )"""
-    if request.exceeds_count:
+    if request.exceeds_count_limit:
         return f"""
         many as (select true as results), {first}, {name_hits}, named as not materialized (
             select * from name_hits where not (select suffices from before) limit {MAX_COUNTED + 1}
@@ -267,14 +267,16 @@ def _with_words(where: _Where, request: SearchRequest, upto: str) -> str:
         ), others as (
             select * from named where false
         )"""
-    wanted = f"{MAX_COUNTED + 1} - n" if request.counted else f"case when n < {upto} then {MAX_COUNTED + 1} else 0 end"
+    wanted = (
+        f"{MAX_COUNTED + 1} - n" if request.counts_total else f"case when n < {upto} then {MAX_COUNTED + 1} else 0 end"
+    )
     return f"""
         {name_hits}, named as not materialized (
             select * from name_hits limit {MAX_COUNTED + 1}
         ), known as materialized (
             select count(*) as n from named
         ), other_hits as materialized (
-            select {_FIELDS} from organisation_search where {where.has(request.elsewhere)} and {where}
+            select {_FIELDS} from organisation_search where {where.has(request.other_field_alternatives)} and {where}
         ), others as not materialized (
             select * from other_hits limit (select {wanted} from known)
         ), many as materialized (

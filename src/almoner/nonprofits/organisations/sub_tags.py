@@ -27,18 +27,18 @@ class ActivitySubTagResponse(ResponseRecord):
     updated_at: str
 
 
-def sub_tags_response(tx: Tx, rules: Mapping[str, str] | None) -> list[ActivitySubTagResponse]:
+def sub_tags_response(tx: Tx, rules_by_sub_tag: Mapping[str, str] | None) -> list[ActivitySubTagResponse]:
     """The response for sub-tags by code, in the order of the file. Codes that the file no longer has are omitted."""
     at = iso_timestamp(VERSION)
     return [
         ActivitySubTagResponse(
-            id=tx.ids.text("activitysubtag", sub.id),
+            id=tx.ids.encode("activitysubtag", sub.id),
             name=sub.name,
-            tag=TagNameResponse(tx.ids.text("activitytag", sub.tag_id), TAGS[sub.tag_id].name),
+            tag=TagNameResponse(tx.ids.encode("activitytag", sub.tag_id), TAGS[sub.tag_id].name),
             description=sub.description,
-            rule=(rules or {})[sub.code],
+            rule=(rules_by_sub_tag or {})[sub.code],
             created_at=at,
             updated_at=at,
         )
-        for sub in ordered_sub_tags(rules or {})
+        for sub in ordered_sub_tags(rules_by_sub_tag or {})
     ]

@@ -247,7 +247,7 @@ class FileReadResult:
 
     position: int
     rows: int
-    staged: int
+    staged_rows: int
     unnumbered: int
     filled_counts: dict[str, FilledRowCounts]
     refused: str | None = None
@@ -258,7 +258,8 @@ class FileReadResult:
 class SourceStatus:
     """The status of a source: its newest load, age and later quarantined loads.
 
-    ``data_as_of``: of its newest part; ``oldest``: of its oldest one. ``active``: organisations that it lists now.
+    ``data_as_of``: of its newest part; ``oldest_data_as_of``: of its oldest one. ``active``: organisations that it
+    lists now.
     """
 
     source: str
@@ -266,17 +267,17 @@ class SourceStatus:
     lists: bool
     unverified: bool
     data_as_of: datetime | None
-    oldest: datetime | None
+    oldest_data_as_of: datetime | None
     parts: int
     rows: int
     active: int
-    last: UUID | None
+    last_import_id: UUID | None
     loaded_at: datetime | None
     quarantined: tuple[tuple[UUID, datetime, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SourceAge:
+class SourceFreshness:
     """The age of a source's data.
 
     ``max_age``: the promised age; ``waiting``: quarantined loads. ``every``: None if it is not scheduled. ``reading``:
@@ -298,7 +299,7 @@ class SourceAge:
     reason: str | None
     reading: int | None
 
-    def is_late(self, now: datetime) -> bool:
+    def is_stale(self, now: datetime) -> bool:
         """Whether the data are older than promised."""
         return self.data_as_of is not None and self.max_age is not None and now - self.data_as_of > self.max_age
 

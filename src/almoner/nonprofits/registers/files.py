@@ -26,7 +26,7 @@ class ImportFile:
     """A file, or a member of a ZIP file, to load. ``facts.bytes``: the size of its content."""
 
     path: Path
-    member: str | None
+    zip_member: str | None
     facts: ImportedFile
 
 
@@ -121,7 +121,7 @@ def _describe_file(path: Path, member: str | None) -> ImportedFile:
 @contextmanager
 def open_import_file(import_file: ImportFile) -> Iterator[OpenImportFile]:
     """Open a file for reading once."""
-    with _content(import_file.path, import_file.member) as content:
+    with _content(import_file.path, import_file.zip_member) as content:
         file = OpenImportFile(import_file.facts.name, content)
         try:
             yield file
@@ -140,5 +140,5 @@ def data_date_of_files(import_files: Sequence[ImportFile]) -> datetime:
 
 def _date_in_name(one: ImportFile) -> datetime | None:
     """The date in the file's own name, else its archive's, else its folder's; None without one."""
-    names = (one.member or "", one.path.name, one.path.absolute().parent.name)
+    names = (one.zip_member or "", one.path.name, one.path.absolute().parent.name)
     return next((day for name in names if (day := remote_files.date_in_file_name(name))), None)

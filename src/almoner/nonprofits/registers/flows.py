@@ -145,8 +145,8 @@ class _ImportRun:
         """Check the load, then merge or quarantine it."""
         tx, staging_id = self.tx, self.staging_id
         self.pace.report_merge_steps(0, 1)
-        read = await store_staging.list_read_files(tx, staging_id)
-        await store_staging.tune_session_for_merge(tx, staging_id, is_small=_count_staged(read) <= self.few)
+        read = await store_staging.list_file_read_results(tx, staging_id)
+        await store_staging.tune_session_for_merge(tx, staging_id, is_small_merge=_count_staged(read) <= self.few)
         by_file = _fills_by_file(read, await self._rejected_repeats())
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
@@ -257,15 +257,17 @@ class _ImportRun:
         return RegisterImportSummary(
             refused=tuple(one.refused for one in read if one.refused),
             rows=sum(fills["rows"] for fills in parts.values()),
-            bad=bad,
-            first_bad=(self.found[first[0].file].facts.name, first[0].line, first[0].reason) if first else None,
-            before={part: one.filled_counts for part, one in covered.items()},
-            after=parts,
-            numbers=numbers,
-            removed=gone,
+            rejected_rows=bad,
+            first_rejected_row=(self.found[first[0].file].facts.name, first[0].line, first[0].reason)
+            if first
+            else None,
+            filled_counts_before={part: one.filled_counts for part, one in covered.items()},
+            filled_counts_after=parts,
+            number_count=numbers,
+            missing_number_count=gone,
             missing=missing,
             data_date=self.data_date,
-            newest=max((one.data_as_of for one in covered.values()), default=None),
+            newest_data_date=max((one.data_as_of for one in covered.values()), default=None),
         )
 
     def _with_counts(
@@ -293,7 +295,7 @@ def _fills_by_file(
 
 
 def _count_staged(read: Sequence[FileReadResult]) -> int:
-    return sum(one.staged for one in read)
+    return sum(one.staged_rows for one in read)
 
 
 def _unreadable_columns(read: Sequence[FileReadResult]) -> UnreadableColumns:

@@ -67,9 +67,9 @@ If a job is killed earlier, what it read is kept and the next run continues.
 class RegisterRefreshContext:
     """The dependencies of refreshing. ``folder``: of fetched files, with a folder for each source."""
 
-    plan: Sequence[Refresh]
+    schedule: Sequence[Refresh]
     outbound: OutboundClient
-    folder: Path
+    download_folder: Path
     telemetry: Telemetry
 
 
@@ -83,12 +83,12 @@ async def refresh_source(
 ) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = job.details.source
-    planned = next((one for one in refresh_context.plan if one.source == source), None)
+    planned = next((one for one in refresh_context.schedule if one.source == source), None)
     if planned is None:
         return JobDone()  # no longer in the schedule
     async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, source) or RefreshStatus(None)
-        last = await store_refresh.list_fetched_file_hashes_and_dates(tx, before.load_id) if before.load_id else []
+        last = await store_refresh.list_fetched_file_hashes_and_dates(tx, before.import_id) if before.import_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(refresh_context, context.db, planned)
@@ -99,7 +99,7 @@ async def refresh_source(
         return JobDone()
     if before.status not in (None, "failed") and [(one.sha256, one.last_modified) for one in fetched] == last:
         # Quarantined files stay so until the publisher sends another file.
-        left = before if before.status == "quarantined" else RefreshStatus("unchanged", load_id=before.load_id)
+        left = before if before.status == "quarantined" else RefreshStatus("unchanged", import_id=before.import_id)
         await _record_attempt(refresh_context, context.db, source, left)
         return JobDone()
     await _load(refresh_context, context.db, planned, before, fetched)
@@ -118,7 +118,7 @@ async def import_released_files(
             if load is None
             else [sha256 for _, sha256 in await store_status.list_fetched_urls_and_hashes(tx, load.id)]
         )
-    planned = next((one for one in refresh_context.plan if load is not None and one.source == load.source), None)
+    planned = next((one for one in refresh_context.schedule if load is not None and one.source == load.source), None)
     if load is None or planned is None:
         return JobDropped("the schedule no longer names the source of this import")
     async with context.db.read() as tx:
@@ -129,7 +129,7 @@ async def import_released_files(
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still downloading")
     except FetchRefused as error:
-        return JobRetry(retry_delay(before.failures + 1, planned.every), str(error))
+        return JobRetry(retry_delay(before.failures + 1, planned.interval), str(error))
     if [one.sha256 for one in fetched] != wanted:
         return JobDropped("the publisher has replaced the files that were released: see the newest import")
 
@@ -152,7 +152,7 @@ async def import_released_files(
         )
     except ImportRefused as error:
         return JobDropped(str(error))
-    await _record_attempt(refresh_context, context.db, load.source, RefreshStatus("loaded", load_id=made.id))
+    await _record_attempt(refresh_context, context.db, load.source, RefreshStatus("loaded", import_id=made.id))
     return JobDone()
 
 
@@ -169,7 +169,7 @@ async def enqueue_refresh(tx: Tx, source: str) -> None:
 
 
 async def _fetch(refresh_context: RegisterRefreshContext, db: Database, planned: Refresh) -> list[FetchedFile]:
-    folder, real_now = refresh_context.folder / planned.source, db.deployment.clock.real_now
+    folder, real_now = refresh_context.download_folder / planned.source, db.deployment.clock.real_now
     return [await fetching.fetch_file(refresh_context.outbound, folder, url, real_now) for url in planned.urls]
 
 
@@ -198,7 +198,7 @@ async def _load(
             refresh_context,
             db,
             planned.source,
-            RefreshStatus("quarantined", load_id=stored.id),
+            RefreshStatus("quarantined", import_id=stored.id),
             "; ".join(stored.reasons),
         )
     except ImportRefused as error:
@@ -206,9 +206,9 @@ async def _load(
     else:
         unchanged = load.status == "unchanged"
         refresh = (
-            RefreshStatus("unchanged", load_id=before.load_id)
+            RefreshStatus("unchanged", import_id=before.import_id)
             if unchanged
-            else RefreshStatus("loaded", load_id=load.id)
+            else RefreshStatus("loaded", import_id=load.id)
         )
         await _record_attempt(refresh_context, db, planned.source, refresh)
 
@@ -217,8 +217,8 @@ async def _record_failure(
     refresh_context: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, reason: str
 ) -> None:
     failures = before.failures + 1
-    refresh = RefreshStatus("failed", failures, before.load_id)
-    await _record_attempt(refresh_context, db, planned.source, refresh, reason, retry_delay(failures, planned.every))
+    refresh = RefreshStatus("failed", failures, before.import_id)
+    await _record_attempt(refresh_context, db, planned.source, refresh, reason, retry_delay(failures, planned.interval))
 
 
 async def _record_attempt(
@@ -254,7 +254,7 @@ async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuaranti
 
 
 async def _next_due_at(refresh_context: RegisterRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_refresh_due_at(tx, refresh_context.plan)
+    return await store_refresh.next_refresh_due_at(tx, refresh_context.schedule)
 
 
 async def _enqueue(refresh_context: RegisterRefreshContext, tx: Tx) -> int:
@@ -262,7 +262,7 @@ async def _enqueue(refresh_context: RegisterRefreshContext, tx: Tx) -> int:
 
     Returns 0, as it processes no record.
     """
-    await store_refresh.store_refresh_schedule(tx, refresh_context.plan)
+    await store_refresh.store_refresh_schedule(tx, refresh_context.schedule)
     due = await store_refresh.claim_sources_due_for_refresh(tx)
     await queue.enqueue_jobs(tx, [REFRESH.build_job(RefreshSourceJob(one), lane=_LANE, unique_key=one) for one in due])
     return 0

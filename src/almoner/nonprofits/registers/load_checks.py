@@ -28,21 +28,21 @@ _MIN_FILL_SHARE: Final = 0.5
 class RegisterImportSummary:
     """The figures by which a load is checked.
 
-    ``numbers``: how many numbers those parts have; ``removed``: how many of them are in no file. ``missing``: loaded
-    canary numbers, if the load replaces all parts and contains none of them.
+    ``number_count``: how many numbers those parts have; ``missing_number_count``: how many of them are in no file.
+    ``missing``: loaded canary numbers, if the load replaces all parts and contains none of them.
     """
 
     refused: tuple[str, ...]
     rows: int
-    bad: int
-    first_bad: tuple[str, int, str] | None
-    before: Mapping[str, FilledRowCounts]
-    after: Mapping[str, FilledRowCounts]
-    numbers: int
-    removed: int
+    rejected_rows: int
+    first_rejected_row: tuple[str, int, str] | None
+    filled_counts_before: Mapping[str, FilledRowCounts]
+    filled_counts_after: Mapping[str, FilledRowCounts]
+    number_count: int
+    missing_number_count: int
     missing: Collection[str]
     data_date: datetime
-    newest: datetime | None
+    newest_data_date: datetime | None
 
 
 def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
@@ -50,23 +50,24 @@ def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
     found = list(summary.refused)
     if summary.rows == 0 and not found:
         found.append("the files hold no rows")
-    if has_too_many_rejected_rows(summary.rows, summary.bad) and summary.first_bad is not None:
-        name, line, reason = summary.first_bad
+    if has_too_many_rejected_rows(summary.rows, summary.rejected_rows) and summary.first_rejected_row is not None:
+        name, line, reason = summary.first_rejected_row
         found.append(
-            f"{summary.bad} of {summary.rows + summary.bad} rows are bad, the first in line {line} of {name}: {reason}"
+            f"{summary.rejected_rows} of {summary.rows + summary.rejected_rows} rows are bad, "
+            f"the first in line {line} of {name}: {reason}"
         )
     if summary.rows:
-        rows_before = {part: fills["rows"] for part, fills in summary.before.items()}
-        rows_after = {part: fills["rows"] for part, fills in summary.after.items()}
+        rows_before = {part: fills["rows"] for part, fills in summary.filled_counts_before.items()}
+        rows_after = {part: fills["rows"] for part, fills in summary.filled_counts_after.items()}
         found += find_reduced_parts(rows_before, rows_after) or find_missing_number_problems(
-            summary.numbers, summary.removed
+            summary.number_count, summary.missing_number_count
         )
-        found += find_emptied_columns(summary.before, summary.after)
+        found += find_emptied_columns(summary.filled_counts_before, summary.filled_counts_after)
     if summary.missing and summary.rows:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(summary.missing)[:3])})")
-    if summary.newest is not None and summary.data_date < summary.newest:
+    if summary.newest_data_date is not None and summary.data_date < summary.newest_data_date:
         found.append(
-            f"the data are of {summary.data_date:%Y-%m-%d}, data of {summary.newest:%Y-%m-%d} are loaded "
+            f"the data are of {summary.data_date:%Y-%m-%d}, data of {summary.newest_data_date:%Y-%m-%d} are loaded "
             "(say --as-of if that day is wrong)"
         )
     return found

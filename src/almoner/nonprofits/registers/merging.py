@@ -68,29 +68,29 @@ async def merge_import(
             tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_row_lookups
         )
     else:
-        rows, counts = store_merge.new_rows_query(staged), MergeCounts()
+        rows, counts = store_merge.new_rows_sql(staged), MergeCounts()
     progress.report_merge_steps(1, _STEPS)
     doing = MergeRun(source.code, registry_id, new_import.id, day, rows, compared and counts.total <= max_row_lookups)
     if compared:
-        await store_merge.end_entries(tx, doing)
+        await store_merge.end_superseded_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)
     progress.report_merge_steps(2, _STEPS)
     if source.lists_organisations:
         await merge_organisations(tx, doing, had_previous_entries=compared)
     progress.report_merge_steps(3, _STEPS)
-    reported = await store_staging.list_links(tx, staging_id)
+    reported = await store_staging.list_staged_register_links(tx, staging_id)
     # A single file without links states that there are none; an extract may lack their table.
     silent = () if source.reads_files_together else staged_parts.keys()
-    relinked = await merges.replace_links_and_list_affected_numbers(
+    relinked = await merges.replace_register_links_and_list_affected_numbers(
         tx, source.code, new_import.id, day, reported, silent
     )
     await store.upsert_parts(tx, new_import, staged_parts)
     await store.update_source_dates(tx, source.code, registry_id)
     scope = await import_scope_of(tx, doing, staged_parts)
-    await merges.apply_links_to_organisations(tx, new_import.id, day, scope, relinked)
+    await merges.apply_register_links_to_organisations(tx, new_import.id, day, scope, relinked)
     progress.report_merge_steps(4, _STEPS)
     added = counts.added if compared else inserted
-    ambiguous = await merges.count_ambiguous_links(tx, source.code)
+    ambiguous = await merges.count_ambiguous_register_links(tx, source.code)
     return _with_counts(new_import, counts, added, ambiguous)
 
 

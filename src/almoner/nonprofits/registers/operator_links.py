@@ -23,7 +23,7 @@ async def are_merged(tx: Tx, one: Organisation, other: Organisation) -> bool:
 
 async def are_merged_by_operators(tx: Tx, one: Organisation, other: Organisation) -> bool:
     """Whether operators have joined the two."""
-    return await merges.has_links(tx, SOURCE, _part(one, other))
+    return await merges.has_register_links(tx, SOURCE, _part(one, other))
 
 
 async def merge_records(tx: Tx, one: Organisation, other: Organisation) -> None:
@@ -69,11 +69,11 @@ async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[Reg
         tx.new_id(), one.registry_code, SOURCE, tx.now, tx.now, len(links), 0, 0, 0, 0, forced=False, files=()
     )
     await store.insert_import(tx, one.registry_id, load, [], {})
-    relinked = await merges.replace_links_and_list_affected_numbers(
+    relinked = await merges.replace_register_links_and_list_affected_numbers(
         tx, SOURCE, load.id, tx.now, links, [_part(one, other)]
     )
     scope = ImportScope(one.registry_id, SOURCE, (), [_key(one)])
-    await merges.apply_links_to_organisations(tx, load.id, tx.now, scope, relinked)
+    await merges.apply_register_links_to_organisations(tx, load.id, tx.now, scope, relinked)
 
 
 def _part(one: Organisation, other: Organisation) -> str:

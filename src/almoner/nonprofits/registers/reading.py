@@ -87,7 +87,7 @@ async def read_files_into_staging(
     async with db.write() as tx:
         if (
             started := await store_staging.begin_or_resume_staging(
-                tx, source.code, hashes, read_together=source.reads_files_together
+                tx, source.code, hashes, reads_files_together=source.reads_files_together
             )
         ) is None:
             raise AnotherImportInProgress(source.code)
@@ -157,7 +157,7 @@ class _ReadUnit:
         read = FileReadResult(
             self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unreadable_values
         )
-        await store_staging.insert_read_file(self.tx, staging_id, read)
+        await store_staging.insert_file_read_result(self.tx, staging_id, read)
 
     def _records(self) -> Iterator[tuple[Any, ...]]:
         """One record for each row that is kept."""

@@ -146,7 +146,7 @@ def staging_row_of_entry(
         (parse_number_key(registry_code, parent) or parent) if parent else None,
         entry.prominence,
         tags.tag_ids,
-        _encode(tags.rules).decode() if tags.rules else None,
+        _encode(tags.rules_by_sub_tag).decode() if tags.rules_by_sub_tag else None,
         normalise_indexed_text(entry.name),
         normalise_indexed_text(others) if others else "",
         normalise_indexed_text(description) if description else "",

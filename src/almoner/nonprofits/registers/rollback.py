@@ -47,16 +47,16 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
         raise AnotherImportInProgress(source.code)
     staging_id, _ = started
     total = await _stage(tx, source, staging_id, newest)
-    await store_staging.tune_session_for_merge(tx, staging_id, is_small=total <= FEW_ROWS)
+    await store_staging.tune_session_for_merge(tx, staging_id, is_small_merge=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(staging_id)
     rows, counts = await store_merge.create_reverted_difference_table_and_count(tx, source.code, staged, newest.id)
     await store_diff.mark_import_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
     standing = await store.list_imported_parts(tx, source.code)
     doing = MergeRun(
-        source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, restores=True
+        source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, is_rollback=True
     )
-    await store_merge.end_entries(tx, doing)
+    await store_merge.end_superseded_entries(tx, doing)
     await store_merge.insert_entries(tx, doing)
     if source.lists_organisations:
         await merging.merge_organisations(tx, doing, had_previous_entries=True)
@@ -78,18 +78,18 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     )
     await store.insert_import(tx, registry_id, created, [], {})
     await store.update_source_dates(tx, source.code, registry_id)
-    relinked = await merges.revert_links_and_list_affected_numbers(tx, newest.id, load_id)
+    relinked = await merges.revert_register_links_and_list_affected_numbers(tx, newest.id, load_id)
     scope = await merging.import_scope_of(tx, doing, parts)
-    await merges.apply_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
+    await merges.apply_register_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
     await store_staging.delete_staging(tx, staging_id)
     return created
 
 
 async def _stage(tx: Tx, source: RegisterSource, staging_id: UUID, newest: RegisterImport) -> int:
     """Stage the versions that the load ended as if a file contained them; returns how many."""
-    total = await store_diff.stage_ended_entries(tx, newest.id)
+    total = await store_diff.stage_entries_ended_by_import(tx, newest.id)
     for after in range(0, total, _AT_ONCE):
-        ended = await store_diff.list_ended_entries(tx, after, after + _AT_ONCE)
+        ended = await store_diff.list_staged_ended_entries(tx, after, after + _AT_ONCE)
         rows = [_staged_record(tx, source, newest.registry_code, row, after + nth) for nth, row in enumerate(ended)]
         await store_staging.copy_staging_rows(tx, staging_id, rows)
     return total

@@ -17,4 +17,4 @@ class RefreshStatus:
 
     status: Status | None
     failures: int = 0
-    load_id: UUID | None = None
+    import_id: UUID | None = None

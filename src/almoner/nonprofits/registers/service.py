@@ -19,7 +19,7 @@ from almoner.nonprofits.registers.record_pairs import decide_pair as decide_pair
 from almoner.nonprofits.registers.record_pairs import load_pair as load_pair
 from almoner.nonprofits.registers.store import find_import as find_import
 from almoner.nonprofits.registers.store import find_previous_import as find_previous_import
-from almoner.nonprofits.registers.store import ignored_columns_of as ignored_columns_of
+from almoner.nonprofits.registers.store import list_ignored_columns as list_ignored_columns
 from almoner.nonprofits.registers.store import list_imports as list_imports
 from almoner.nonprofits.registers.store import list_rejected_rows as list_rejected_rows
 from almoner.nonprofits.registers.store import list_sources as list_sources
@@ -28,7 +28,7 @@ from almoner.nonprofits.registers.store_status import count_imports as count_imp
 from almoner.nonprofits.registers.store_status import count_undecided_imports as count_undecided_imports
 from almoner.nonprofits.registers.store_status import find_decision as find_decision
 from almoner.nonprofits.registers.store_status import list_fetched_urls_and_hashes as list_fetched_urls_and_hashes
-from almoner.nonprofits.registers.store_status import list_source_ages as list_source_ages
+from almoner.nonprofits.registers.store_status import list_source_freshness as list_source_freshness
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.fetching import FetchedFile
@@ -41,7 +41,7 @@ async def list_imports_page(
     return await store.list_imports_by_ids(tx, await store_status.list_import_ids(tx, source, status, before, limit))
 
 
-async def undecidable_reason(tx: Tx, register_import: RegisterImport) -> str:
+async def decision_refusal_reason(tx: Tx, register_import: RegisterImport) -> str:
     """Why a load cannot be decided any more; empty if it can."""
     if register_import.status != "quarantined":
         return "This import is not in quarantine."
@@ -55,7 +55,7 @@ async def decide_quarantined_import(
     tx: Tx, register_import: RegisterImport, decision: Decision, decided_by: str, note: str
 ) -> None:
     """Record an operator's decision about a quarantined load, once. Raises ImportRefused."""
-    if reason := await undecidable_reason(tx, register_import):
+    if reason := await decision_refusal_reason(tx, register_import):
         raise ImportRefused(reason)
     if not await store_status.insert_decision(
         tx, register_import.id, RegisterImportDecision(decision, decided_by, tx.now, note)

@@ -18,7 +18,7 @@ from almoner.platform.database.transactions import Tx
 class ImportedPart:
     """The current load of a part of a source."""
 
-    load_id: UUID
+    import_id: UUID
     data_as_of: datetime
     filled_counts: FilledRowCounts
 
@@ -46,7 +46,7 @@ async def upsert_source(tx: Tx, registry_id: UUID, source: RegisterSource) -> No
     )
 
 
-async def ignored_columns_of(tx: Tx, source: str) -> list[str]:
+async def list_ignored_columns(tx: Tx, source: str) -> list[str]:
     """The facts that its reader ignored when the source was last loaded."""
     return list(await tx.fetchval("select ignored_columns from register_source where code = $1", source) or ())
 

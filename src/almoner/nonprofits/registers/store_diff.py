@@ -105,7 +105,7 @@ async def list_differences(
     ]
 
 
-async def stage_ended_entries(tx: Tx, import_id: UUID) -> int:
+async def stage_entries_ended_by_import(tx: Tx, import_id: UUID) -> int:
     """Collect the versions that a load ended; returns how many."""
     done = await tx.execute(
         """
@@ -118,7 +118,7 @@ async def stage_ended_entries(tx: Tx, import_id: UUID) -> int:
     return int(done.split()[-1])
 
 
-async def list_ended_entries(tx: Tx, after_position: int, last_position: int) -> list[Record]:
+async def list_staged_ended_entries(tx: Tx, after_position: int, last_position: int) -> list[Record]:
     """Some of the collected versions: number_key, part, record."""
     return await tx.fetch(
         """

@@ -64,11 +64,11 @@ class MergeRun:
 
     source: str
     registry_id: UUID
-    load_id: UUID
+    import_id: UUID
     data_date: datetime
     rows: str
     looks_up_rows: bool
-    restores: bool = False
+    is_rollback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ async def has_entries(tx: Tx, source: str) -> bool:
     )
 
 
-def new_rows_query(staging_table: str) -> str:
+def new_rows_sql(staging_table: str) -> str:
     """A query for the rows of a source without current entries."""
     return f"(select * from {staging_table} where number_key is not null) s"
 
@@ -236,7 +236,7 @@ async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tu
     return f"(select t.* from register_delta d join {staging_table} t on t.number_key = d.number_key) s", counts
 
 
-async def end_entries(tx: Tx, merge: MergeRun) -> None:
+async def end_superseded_entries(tx: Tx, merge_run: MergeRun) -> None:
     """End the versions that are no longer current, on the date of the data.
 
     Also ends earlier versions of these numbers that a later-dated load had ended by itself: it was rolled back, or
@@ -247,52 +247,54 @@ async def end_entries(tx: Tx, merge: MergeRun) -> None:
         update register_entry e set valid_to = greatest(e.valid_from, $1), ended_by_load_id = $2
         from register_delta d where e.id = d.entry_id
         """,
-        merge.data_date,
-        merge.load_id,
+        merge_run.data_date,
+        merge_run.import_id,
     )
     if await tx.fetchval(
-        "select exists (select from register_load where source = $1 and data_as_of > $2)", merge.source, merge.data_date
+        "select exists (select from register_load where source = $1 and data_as_of > $2)",
+        merge_run.source,
+        merge_run.data_date,
     ):
         await tx.execute(
             """
             update register_entry e set valid_to = greatest(e.valid_from, $2) from register_delta d
             where e.source = $1 and e.number_key = d.number_key and e.valid_to > $2
             """,
-            merge.source,
-            merge.data_date,
+            merge_run.source,
+            merge_run.data_date,
         )
 
 
-async def insert_entries(tx: Tx, merge: MergeRun) -> int:
+async def insert_entries(tx: Tx, merge_run: MergeRun) -> int:
     """Insert the new current versions."""
     done = await tx.execute(
         f"""
         insert into register_entry (source, number_key, part, record, valid_from, load_id)
-        select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {merge.rows}
+        select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {merge_run.rows}
         """,
-        merge.source,
-        merge.data_date,
-        merge.load_id,
+        merge_run.source,
+        merge_run.data_date,
+        merge_run.import_id,
     )
     return int(done.split()[-1])
 
 
-async def insert_organisation_changes(tx: Tx, merge: MergeRun) -> None:
+async def insert_organisation_changes(tx: Tx, merge_run: MergeRun) -> None:
     """Store the field changes that ``update_organisations`` will make, for the history."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
         select o.id, $3, $4, told.field, told.before, told.after
-        from {merge.rows} join organisation o on o.number_key = s.number_key
+        from {merge_run.rows} join organisation o on o.number_key = s.number_key
         cross join lateral (values {_HISTORY}) told (field, before, after)
         where o.registry_id = $1 and o.partner_id is null and {_OWN} and {_DIFFERS}
             and told.before is distinct from told.after
         order by o.id
         """,
-        merge.registry_id,
-        merge.source,
-        merge.load_id,
-        merge.data_date,
+        merge_run.registry_id,
+        merge_run.source,
+        merge_run.import_id,
+        merge_run.data_date,
     )
 
 
@@ -305,30 +307,32 @@ _FORMER: Final = f"""
 _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
 
 
-async def update_organisations(tx: Tx, merge: MergeRun) -> None:
+async def update_organisations(tx: Tx, merge_run: MergeRun) -> None:
     """Update changed and relisted organisations, and add their former names to search."""
-    former = _RESTORED if merge.restores else _FORMER
+    former = _RESTORED if merge_run.is_rollback else _FORMER
     await tx.execute(
         f"""
         update organisation o set {_SET}, search_former = {former}, source = $2, last_seen = null, updated_at = $3,
             first_seen = least(o.first_seen, $4)
-        from {merge.rows}
+        from {merge_run.rows}
         where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key and {_OWN} and {_DIFFERS}
         """,
-        merge.registry_id,
-        merge.source,
+        merge_run.registry_id,
+        merge_run.source,
         tx.now,
-        merge.data_date,
+        merge_run.data_date,
     )
 
 
-async def insert_organisations(tx: Tx, merge: MergeRun) -> None:
+async def insert_organisations(tx: Tx, merge_run: MergeRun) -> None:
     """Insert new organisations, with IDs in the order of the files.
 
     Large numbers of branches get their parent here, small ones afterwards (slice merges).
     """
     central = (
-        "select null::text as group_key, null::uuid as id" if merge.looks_up_rows else _CENTRAL.format(rows=merge.rows)
+        "select null::text as group_key, null::uuid as id"
+        if merge_run.looks_up_rows
+        else _CENTRAL.format(rows=merge_run.rows)
     )
     await tx.execute(
         f"""
@@ -338,7 +342,7 @@ async def insert_organisations(tx: Tx, merge: MergeRun) -> None:
         )
         select s.id, $1, g.country_code, s.number_key, {", ".join(map(_staged_value, _COLUMNS))},
             case when coalesce(s.usa_group_exempt, not s.is_branch_parent) then c.id end, $2, $3, $4, $4
-        from {merge.rows}
+        from {merge_run.rows}
         join registry g on g.id = $1
         left join ({central}) c on c.group_key = s.group_key
         where not exists (
@@ -346,9 +350,9 @@ async def insert_organisations(tx: Tx, merge: MergeRun) -> None:
             where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key
         )
         """,
-        merge.registry_id,
-        merge.source,
-        merge.data_date,
+        merge_run.registry_id,
+        merge_run.source,
+        merge_run.data_date,
         tx.now,
     )
 
@@ -359,17 +363,17 @@ _GONE: Final = """
 """
 
 
-async def deactivate_removed_organisations(tx: Tx, merge: MergeRun) -> None:
+async def deactivate_removed_organisations(tx: Tx, merge_run: MergeRun) -> None:
     """Mark organisations that their source no longer lists as inactive."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
         select o.id, $3, $4, 'active', 'true', 'false' from organisation o, {_GONE} and o.active order by o.id
         """,
-        merge.registry_id,
-        merge.source,
-        merge.load_id,
-        merge.data_date,
+        merge_run.registry_id,
+        merge_run.source,
+        merge_run.import_id,
+        merge_run.data_date,
     )
     await tx.execute(
         f"""
@@ -377,8 +381,8 @@ async def deactivate_removed_organisations(tx: Tx, merge: MergeRun) -> None:
             o.first_seen, (select p.data_as_of from register_part p where p.source = $2 and p.part = o.part)
         ) from {_GONE}
         """,
-        merge.registry_id,
-        merge.source,
+        merge_run.registry_id,
+        merge_run.source,
         tx.now,
     )
 

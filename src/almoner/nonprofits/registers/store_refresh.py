@@ -109,7 +109,7 @@ async def record_refresh_attempt(
         tx.now,
         status.status,
         status.failures,
-        status.load_id,
+        status.import_id,
         reason,
         retry_after,
     )
@@ -126,4 +126,4 @@ async def data_ages_and_import_counts(tx: Tx) -> tuple[dict[str, float], dict[tu
 
 
 def _columns(plan: Sequence[Refresh]) -> tuple[list[str], list[timedelta]]:
-    return [one.source for one in plan], [one.every for one in plan]
+    return [one.source for one in plan], [one.interval for one in plan]

@@ -22,15 +22,15 @@ def staging_table_name(staging_id: UUID) -> str:
 
 
 async def begin_or_resume_staging(
-    tx: Tx, source: str, file_hashes: Sequence[bytes], *, read_together: bool = False
+    tx: Tx, source: str, file_hashes: Sequence[bytes], *, reads_files_together: bool = False
 ) -> tuple[UUID, list[FileReadResult]] | None:
     """Start or resume reading these files; None while another process reads them.
 
-    ``read_together``: all files are read at once. Reading other files of the source is abandoned. After None the
+    ``reads_files_together``: all files are read at once. Reading other files of the source is abandoned. After None the
     transaction cannot be used.
     """
     try:
-        return await _begin_reading(tx, source, file_hashes, joined=read_together)
+        return await _begin_reading(tx, source, file_hashes, joined=reads_files_together)
     except (asyncpg.LockNotAvailableError, asyncpg.UniqueViolationError):
         return None
 
@@ -61,10 +61,10 @@ async def _intact_files(tx: Tx, staging_id: UUID, *, joined: bool) -> list[FileR
         f"select file_position, count(*) as n from {staging_table_name(staging_id)} group by file_position"
     )
     there = {row["file_position"]: row["n"] for row in rows}
-    read = await list_read_files(tx, staging_id)
+    read = await list_file_read_results(tx, staging_id)
     if joined:  # read at once as the first file: rejected rows have the position of their file
         there = {one.position: sum(there.values()) for one in read}
-    stored = [one for one in read if there.get(one.position, 0) == one.staged]
+    stored = [one for one in read if there.get(one.position, 0) == one.staged_rows]
     lost = [one.position for one in read if one not in stored]
     if lost:
         await tx.execute(
@@ -80,7 +80,7 @@ async def _intact_files(tx: Tx, staging_id: UUID, *, joined: bool) -> list[FileR
     return stored
 
 
-async def list_read_files(tx: Tx, staging_id: UUID) -> list[FileReadResult]:
+async def list_file_read_results(tx: Tx, staging_id: UUID) -> list[FileReadResult]:
     """The files that were read, in their order."""
     rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", staging_id)
     return [
@@ -113,7 +113,7 @@ async def copy_staging_rows(
     await tx.copy_records(staging_table_name(staging_id), STAGING_COLUMNS, rows)
 
 
-async def insert_read_file(tx: Tx, staging_id: UUID, read_result: FileReadResult) -> None:
+async def insert_file_read_result(tx: Tx, staging_id: UUID, read_result: FileReadResult) -> None:
     """Record that a file was read; its rows are committed with it."""
     await tx.execute(
         """
@@ -124,7 +124,7 @@ async def insert_read_file(tx: Tx, staging_id: UUID, read_result: FileReadResult
         staging_id,
         read_result.position,
         read_result.rows,
-        read_result.staged,
+        read_result.staged_rows,
         read_result.unnumbered,
         read_result.filled_counts,
         read_result.refused,
@@ -132,10 +132,10 @@ async def insert_read_file(tx: Tx, staging_id: UUID, read_result: FileReadResult
     )
 
 
-async def tune_session_for_merge(tx: Tx, staging_id: UUID, *, is_small: bool) -> None:
+async def tune_session_for_merge(tx: Tx, staging_id: UUID, *, is_small_merge: bool) -> None:
     """Set memory and planner settings for a merge, and analyse the staging table."""
     await tx.execute("set local work_mem = '64MB'")
-    if not is_small:
+    if not is_small_merge:
         # Tables may have grown since they were analysed, and nested loops would be too slow.
         await tx.execute("set local enable_nestloop = off")
     # Searches run at the same time: parallel workers would use every processor.
@@ -204,7 +204,7 @@ async def list_rejected_rows(tx: Tx, staging_id: UUID, limit: int) -> list[Rejec
     return [RejectedRow(row["line"], row["reason"], row["record"], row["file_position"]) for row in rows]
 
 
-async def list_links(tx: Tx, staging_id: UUID) -> list[RegisterLink]:
+async def list_staged_register_links(tx: Tx, staging_id: UUID) -> list[RegisterLink]:
     """The links between numbers, in the order of the files."""
     rows = await tx.fetch(
         f"""

@@ -3,13 +3,13 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registers.domain import RegisterImportDecision, SourceAge
+from almoner.nonprofits.registers.domain import RegisterImportDecision, SourceFreshness
 from almoner.platform.database.transactions import Tx
 
 _LAST: Final = UUID(int=2**128 - 1)
 
 
-async def list_source_ages(tx: Tx) -> list[SourceAge]:
+async def list_source_freshness(tx: Tx) -> list[SourceFreshness]:
     """The age of each source's data, by registry and name."""
     rows = await tx.fetch(
         """
@@ -32,7 +32,7 @@ async def list_source_ages(tx: Tx) -> list[SourceAge]:
         order by g.code, s.code
         """
     )
-    return [SourceAge(**row) for row in rows]
+    return [SourceFreshness(**row) for row in rows]
 
 
 async def list_import_ids(

@@ -38,7 +38,7 @@ upload_tasks: Final = DependentTaskRegistry[RegisterUploadContext]()
 
 
 @upload_tasks.job(IMPORT_UPLOAD, time_limit=_LIMIT)
-async def import_upload(
+async def import_uploaded_file(
     upload_context: RegisterUploadContext, context: JobContext, job: DecodedJob[ImportUploadJob]
 ) -> Result:
     """Import an uploaded file and record the result."""
@@ -48,13 +48,13 @@ async def import_upload(
         return JobDone()
     try:
         with TemporaryDirectory(prefix="almoner-register-") as folder:
-            path = await import_uploads.write_file(upload_context.blobs, upload, Path(folder))
+            path = await import_uploads.write_uploaded_file(upload_context.blobs, upload, Path(folder))
             await _import(context.db, upload_context.get_source(upload.source), upload, path)
     except (StorageUnavailable, AnotherImportInProgress) as error:
         return JobRetry(_AGAIN, str(error))
     except (UploadLost, ImportRefused) as error:
         await import_uploads.record_refused_import(context.db, upload, str(error))
-    await import_uploads.remove_file(upload_context.blobs, upload)
+    await import_uploads.delete_uploaded_file(upload_context.blobs, upload)
     return JobDone()
 
 

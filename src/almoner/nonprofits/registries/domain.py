@@ -87,22 +87,22 @@ class Registry:
 class DeclaredRegistry:
     """A registry that only a mapping file declares.
 
-    Its numbers have from ``shortest`` to ``longest`` characters without spaces, hyphens, dots and slashes: digits, or
-    letters and digits.
+    Its numbers have from ``min_number_length`` to ``max_number_length`` characters without spaces, hyphens, dots and
+    slashes: digits, or letters and digits.
     """
 
     code: str
     name: str
     english_name: str
     country_code: str
-    shortest: int = 1
-    longest: int = 50
-    digits: bool = False
+    min_number_length: int = 1
+    max_number_length: int = 50
+    digits_only: bool = False
 
-    def accepts_number_key(self, key: str) -> bool:
+    def accepts_number_key(self, number_key: str) -> bool:
         """Whether the key has the form of its numbers."""
-        formed = key.isascii() and (key.isdigit() if self.digits else key.isalnum())
-        return formed and self.shortest <= len(key) <= self.longest
+        formed = number_key.isascii() and (number_key.isdigit() if self.digits_only else number_key.isalnum())
+        return formed and self.min_number_length <= len(number_key) <= self.max_number_length
 
     def matches(self, registry: Registry) -> bool:
         """Whether a known registry is this one."""
@@ -133,16 +133,19 @@ def missing_register_parts(registry_code: str, imported_parts: Collection[str]) 
     return tuple(sorted(REQUIRED_PARTS.get(registry_code, frozenset()).difference(imported_parts)))
 
 
-def number_keys_one_typo_away(key: str) -> frozenset[str]:
+def number_keys_one_typo_away(number_key: str) -> frozenset[str]:
     """Numbers that differ by one digit or one transposition."""
     found = {
-        f"{key[:at]}{digit}{key[at + 1 :]}"
-        for at, there in enumerate(key)
+        f"{number_key[:at]}{digit}{number_key[at + 1 :]}"
+        for at, there in enumerate(number_key)
         if there.isascii() and there.isdigit()
         for digit in "0123456789"
     }
-    found |= {f"{key[:at]}{key[at + 1]}{key[at]}{key[at + 2 :]}" for at in range(len(key) - 1)}
-    return frozenset(found - {key})
+    found |= {
+        f"{number_key[:at]}{number_key[at + 1]}{number_key[at]}{number_key[at + 2 :]}"
+        for at in range(len(number_key) - 1)
+    }
+    return frozenset(found - {number_key})
 
 
 def has_known_number_format(registry_code: str) -> bool:

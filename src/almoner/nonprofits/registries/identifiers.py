@@ -20,14 +20,14 @@ class IdentifierCheck:
     """The result of checking a number.
 
     ``key``: set whenever the format is right, so that it can be looked up despite a wrong check digit; ``written``: as
-    the register writes it. ``reason``: a whole sentence; ``hints``: possibly intended numbers.
+    the register writes it. ``reason``: a whole sentence; ``suggested_numbers``: possibly intended numbers.
     """
 
     verdict: Verdict
     reason: str
     key: str | None = None
     formatted: str | None = None
-    hints: tuple[str, ...] = ()
+    suggested_numbers: tuple[str, ...] = ()
 
 
 def check_registry_number(registry_code: str, number: str) -> IdentifierCheck:
@@ -76,17 +76,19 @@ def _explain_invalid(code: str, numbering: NumberFormat, text: str) -> Identifie
         return IdentifierCheck("malformed", f"The text is longer than any number. {form}.")
     if number_formats.is_spreadsheet_quantity(text):
         reason = "A spreadsheet has turned the number into a quantity, which loses digits: take it from its source."
-        return IdentifierCheck("malformed", reason, hints=_suggestion(code, re.sub(r"[.,]0+\s*$", "", text)))
+        return IdentifierCheck(
+            "malformed", reason, suggested_numbers=_suggestion(code, re.sub(r"[.,]0+\s*$", "", text))
+        )
     if spelling.without_hyphens in numbering.refused:
         return IdentifierCheck(
             "refused", "This number was never given to anybody: it fills a field that must not be empty."
         )
     if (ascii_text := number_formats.to_ascii_digits(text)) != text:
         reason = f"The digits are of another script or style: write them as 0 to 9. {form}."
-        return IdentifierCheck("refused", reason, hints=_suggestion(code, ascii_text))
+        return IdentifierCheck("refused", reason, suggested_numbers=_suggestion(code, ascii_text))
     if (other := _other_number(code, numbering, text, spelling)) is not None:
-        return IdentifierCheck("refused", f"{other}. {form}.", hints=tuple(_hints(code, spelling)))
-    return IdentifierCheck("malformed", f"{form}.", hints=tuple(_hints(code, spelling)))
+        return IdentifierCheck("refused", f"{other}. {form}.", suggested_numbers=tuple(_hints(code, spelling)))
+    return IdentifierCheck("malformed", f"{form}.", suggested_numbers=tuple(_hints(code, spelling)))
 
 
 _OTHER_NUMBERS: Final = (

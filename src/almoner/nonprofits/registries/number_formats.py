@@ -84,11 +84,11 @@ class NumberFormat:
         """What may stand before its numbers, as a pattern."""
         return "|".join([*(name.replace("_", "").replace("-", "-?") for name in self.lists), *self.labels, _LABELS])
 
-    def parse_key(self, spelling: NumberText) -> str | None:
+    def parse_key(self, number_text: NumberText) -> str | None:
         """The key; None if it is no number of this register."""
-        if not spelling.is_plausible_number:
+        if not number_text.is_plausible_number:
             return None
-        key = next((key for text in self._readings(spelling) if (key := self._read(text)) is not None), None)
+        key = next((key for text in self._readings(number_text) if (key := self._read(text)) is not None), None)
         return None if key in self.refused else key
 
     def _read(self, text: str) -> str | None:

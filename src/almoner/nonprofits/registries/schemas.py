@@ -47,7 +47,7 @@ class RegistryResponse(ResponseRecord, object_name="Registry"):
 def registry_response(tx: Tx, registry: Registry) -> RegistryResponse:
     """The answer for one registry."""
     return RegistryResponse(
-        id=tx.ids.text("registry", registry.id),
+        id=tx.ids.encode("registry", registry.id),
         name=registry.name,
         english_name=registry.english_name,
         code=registry.code,

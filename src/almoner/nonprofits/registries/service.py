@@ -27,7 +27,7 @@ async def insert_registry_if_new(tx: Tx, declared: DeclaredRegistry) -> bool | N
     return False if known is not None and declared.matches(known) else None
 
 
-async def describe_known(tx: Tx, country_code: str | None = None) -> str:
+async def describe_known_registries(tx: Tx, country_code: str | None = None) -> str:
     """The names and codes of the registries of one country, or of all, for an error sentence."""
     there_are = [
         one for one in await store.list_registries(tx) if country_code is None or one.country_code == country_code
@@ -40,7 +40,7 @@ async def find_registries_by_text(tx: Tx, text: str, country_code: str | None = 
 
     The nearest ones to the text; several if it is ambiguous, such as "Charity Commission".
     """
-    registry_id = tx.ids.parse("registry", text)
+    registry_id = tx.ids.decode("registry", text)
     there_are = [
         one for one in await store.list_registries(tx) if country_code is None or one.country_code == country_code
     ]

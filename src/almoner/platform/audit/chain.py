@@ -17,7 +17,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.audit import heads, log
-from almoner.platform.audit.heads import ChainEnd
+from almoner.platform.audit.heads import ChainHead
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.queue import BY_INDEX
@@ -163,20 +163,20 @@ class ChainBuilder:
                 await wait_until_set(stop, _LOOK_SECONDS)
 
 
-async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
+async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainHead]:
     """Lock the ends of the chains that nobody else has locked; a scope's first entry starts a chain."""
     rows = await tx.fetch(_TURNS, scopes)
     if len(rows) < len(scopes):
-        ends = [ChainEnd(scope, 0, GENESIS) for scope in scopes]
+        ends = [ChainHead(scope, 0, GENESIS) for scope in scopes]
         if await tx.fetchval(_BEGIN, *_end_columns(tx.vault, ends)):
             rows = await tx.fetch(_TURNS, scopes)
-    return {row["scope"]: ChainEnd(*row) for row in rows}
+    return {row["scope"]: ChainHead(*row) for row in rows}
 
 
-async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Record]) -> None:
+async def _link_entries(tx: Tx, ends: dict[UUID, ChainHead], rows: Sequence[Record]) -> None:
     """Link the entries in order of writing within each scope; the first end of a chain is signed at once."""
     started = [end for end in ends.values() if end.sequence == 0]
-    moved: dict[UUID, ChainEnd] = {}
+    moved: dict[UUID, ChainHead] = {}
     places: list[tuple[UUID, int, int, bytes]] = []
     for row in rows:
         end = ends[row["scope"]]
@@ -191,10 +191,10 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Recor
     if (done["linked"], done["moved"]) != (len(places), len(moved)):
         raise RuntimeError(f"{done['linked']} of {len(places)} audit entries were there to be linked")
     if first := [end for end in started if end.sequence]:
-        await heads.sign_chain_ends(tx, first)
+        await heads.sign_chain_heads(tx, first)
 
 
-def _end_columns(vault: Vault, ends: Sequence[ChainEnd]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
+def _end_columns(vault: Vault, ends: Sequence[ChainHead]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
     return (
         [end.scope for end in ends],
         [end.sequence for end in ends],

@@ -21,7 +21,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.audit import log
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import Vault
@@ -35,7 +35,7 @@ _EVERY: Final = timedelta(minutes=5)  # entries newer than the last exported hea
 
 
 @dataclass(slots=True)
-class ChainEnd:
+class ChainHead:
     """The last entry of a scope's audit chain: its position and hash."""
 
     scope: UUID
@@ -75,12 +75,12 @@ class SignedHead:
     signature: bytes
     exported: bool = True
 
-    def to_exported_head(self, ids: Ids) -> ExportedHead:
+    def to_exported_head(self, ids: RecordIdCodec) -> ExportedHead:
         """The head in the export format."""
         hash_, signature = self.hash.hex(), b64encode(self.signature).decode()
         return ExportedHead(scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
 
-    def has_valid_signature(self, ids: Ids, public_key: Ed25519PublicKey) -> bool:
+    def has_valid_signature(self, ids: RecordIdCodec, public_key: Ed25519PublicKey) -> bool:
         """Whether the signature is valid for this key."""
         try:
             public_key.verify(self.signature, self.to_exported_head(ids).signed_message())
@@ -93,18 +93,18 @@ class ExportFailed(Exception):
     """The export folder could not be written to. Not an OSError, which would mean that the database is unavailable."""
 
 
-class UnreadableHeads(Exception):
+class UnreadableExportedHeads(Exception):
     """A file of exported heads cannot be read."""
 
 
-def scope_name(ids: Ids, scope: UUID) -> str:
+def scope_name(ids: RecordIdCodec, scope: UUID) -> str:
     """The external name of a scope: its partner's text ID, or ``deployment``."""
-    return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.text("partner", scope)
+    return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.encode("partner", scope)
 
 
-def scope_from_name(ids: Ids, name_: str) -> UUID | None:
+def scope_from_name(ids: RecordIdCodec, name_: str) -> UUID | None:
     """The scope with this external name."""
-    return DEPLOYMENT if name_ == _DEPLOYMENT_NAME else ids.parse("partner", name_)
+    return DEPLOYMENT if name_ == _DEPLOYMENT_NAME else ids.decode("partner", name_)
 
 
 def signing_key(vault: Vault) -> Ed25519PrivateKey:
@@ -133,20 +133,20 @@ async def next_signing_at(tx: Tx) -> datetime | None:
     return moment
 
 
-async def sign_heads(tx: Tx, limit: int = 1000) -> int:
+async def sign_grown_chain_heads(tx: Tx, limit: int = 1000) -> int:
     """Sign the heads of chains that grew; returns how many. Forged ends are not signed."""
     rows = await tx.fetch(f"{_UNSIGNED_ENDS} order by scope limit $1", limit)
-    ends = [(ChainEnd(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
+    ends = [(ChainHead(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
     genuine = [end for end, mac in ends if end.mac(tx.vault) == mac]
-    await sign_chain_ends(tx, genuine)
+    await sign_chain_heads(tx, genuine)
     return len(genuine)
 
 
-async def sign_chain_ends(tx: Tx, ends: Iterable[ChainEnd]) -> None:
+async def sign_chain_heads(tx: Tx, chain_heads: Iterable[ChainHead]) -> None:
     """Sign the given chain ends."""
     key = signing_key(tx.vault)
     signed = []
-    for end in ends:
+    for end in chain_heads:
         head = SignedHead(end.scope, end.sequence, end.hash, tx.now, b"")
         signed.append(
             (end.scope, end.sequence, end.hash, tx.now, key.sign(head.to_exported_head(tx.ids).signed_message()))
@@ -179,7 +179,7 @@ async def export_signed_chain_heads(tx: Tx, folder: Path) -> int:
     )
     heads = [SignedHead(*row) for row in rows]
     try:
-        await asyncio.to_thread(append_heads, folder, tx.ids, heads)
+        await asyncio.to_thread(append_exported_heads, folder, tx.ids, heads)
     except OSError as error:
         raise ExportFailed(
             f"Signed heads cannot be written to {folder} ({error}): see docs/runbooks/audit.md"
@@ -191,7 +191,7 @@ async def export_signed_chain_heads(tx: Tx, folder: Path) -> int:
     return len(heads)
 
 
-def append_heads(folder: Path, ids: Ids, heads: Sequence[SignedHead]) -> None:
+def append_exported_heads(folder: Path, ids: RecordIdCodec, heads: Sequence[SignedHead]) -> None:
     """Append heads, ordered by scope, to the files of the folder, and sync them to disk."""
     folder.mkdir(parents=True, exist_ok=True)
     for scope, of_scope in groupby(heads, key=lambda head: head.scope):
@@ -211,8 +211,8 @@ def _drop_torn_line(number: int) -> None:
         os.ftruncate(number, size - (len(tail) - tail.rfind(b"\n") - 1))
 
 
-def read_exported_heads(folder: Path, ids: Ids, scope: UUID) -> list[SignedHead]:
-    """The exported heads of a scope by position; empty without a file. Raises UnreadableHeads, OSError."""
+def read_exported_heads(folder: Path, ids: RecordIdCodec, scope: UUID) -> list[SignedHead]:
+    """The exported heads of a scope by position; empty without a file. Raises UnreadableExportedHeads, OSError."""
     file = folder / (scope_name(ids, scope) + SUFFIX)
     found: set[SignedHead] = set()
     try:
@@ -224,7 +224,7 @@ def read_exported_heads(folder: Path, ids: Ids, scope: UUID) -> list[SignedHead]
     return sorted(found, key=lambda head: head.sequence)
 
 
-def _parse_head(ids: Ids, text: bytes, where: str) -> SignedHead:
+def _parse_head(ids: RecordIdCodec, text: bytes, where: str) -> SignedHead:
     try:
         line = _lines.decode(text)
         scope = scope_from_name(ids, line.scope)
@@ -233,10 +233,10 @@ def _parse_head(ids: Ids, text: bytes, where: str) -> SignedHead:
         moment = datetime.fromisoformat(line.signed_at)
         return SignedHead(scope, line.sequence, bytes.fromhex(line.hash), moment, b64decode(line.signature))
     except (msgspec.MsgspecError, ValueError) as error:
-        raise UnreadableHeads(f"{where} is no signed head") from error
+        raise UnreadableExportedHeads(f"{where} is no signed head") from error
 
 
-def list_exported_scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
+def list_exported_scopes(folder: Path, ids: RecordIdCodec) -> Iterable[UUID]:
     """The scopes that have a file in the export folder."""
     found = (scope_from_name(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
     return [scope for scope in found if scope is not None]
@@ -253,7 +253,7 @@ async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
 
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("audit.sign", next_signing_at, sign_heads, period=_EVERY)
+tasks.add_periodic_job("audit.sign", next_signing_at, sign_grown_chain_heads, period=_EVERY)
 tasks.add_periodic_job(
     "audit.erase_addresses", log.next_ip_erasure_at, log.erase_ip_addresses, period=timedelta(days=1)
 )

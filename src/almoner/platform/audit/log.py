@@ -49,7 +49,7 @@ class AuditEntry:
     action: str
     subject: str
     address: str | None
-    address_hash: bytes | None
+    hashed_ip_address: bytes | None
     request_id: str | None
     details: Details | None
 
@@ -63,7 +63,7 @@ class AuditEntry:
             self.actor.id,
             self.action,
             self.subject,
-            self.address_hash,
+            self.hashed_ip_address,
             self.request_id,
             self.details,
         )
@@ -124,7 +124,7 @@ def insert_entries_sql(
 _NAMES: Final = tuple(f"entry_{column}" for column in COLUMNS.split(", "))
 
 
-def entry_parameters(entry_values: tuple[object, ...]) -> dict[str, object]:
+def entry_sql_parameters(entry_values: tuple[object, ...]) -> dict[str, object]:
     """The values of an entry by the parameter names of ``insert_entries_sql``."""
     return dict(zip(_NAMES, entry_values, strict=True))
 

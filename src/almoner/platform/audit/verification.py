@@ -15,7 +15,7 @@ from asyncpg import Record
 
 from almoner.platform.audit import heads, log
 from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, chained_hash
-from almoner.platform.audit.heads import ChainEnd, SignedHead, UnreadableHeads
+from almoner.platform.audit.heads import ChainHead, SignedHead, UnreadableExportedHeads
 from almoner.platform.database.transactions import Database, Tx
 
 Report = Callable[[int], None]
@@ -59,13 +59,13 @@ class AuditChainBroken(Exception):
 
 @dataclass(slots=True)
 class ChainVerification:
-    """The result of verifying one scope. ``waiting``: unchained entries; ``broken``: the fault, if any."""
+    """The result of verifying one scope. ``broken``: the fault, if any."""
 
     scope: UUID
     entries: int = 0
     head: bytes = GENESIS
     heads: int = 0
-    waiting: int = 0
+    unchained_entry_count: int = 0
     broken: AuditChainBroken | None = None
 
 
@@ -84,7 +84,7 @@ async def verify_chain(
     export_folder: Path | None = None,
     report: Report | None = None,
     *,
-    must_exist: bool = False,
+    fail_if_missing: bool = False,
 ) -> ChainVerification:
     """Verify one chain from its first entry to its head.
 
@@ -93,11 +93,11 @@ async def verify_chain(
     walk = _ChainWalk(db, scope)
     try:
         await walk.from_the_beginning(export_folder, report)
-        if must_exist and not walk.proof.entries:
+        if fail_if_missing and not walk.proof.entries:
             raise AuditChainBroken(None, "the whole chain is missing, or was never started")
     except AuditChainBroken as broken:
         walk.proof.broken = broken
-    except UnreadableHeads as unreadable:
+    except UnreadableExportedHeads as unreadable:
         walk.proof.broken = AuditChainBroken(None, str(unreadable))
     return walk.proof
 
@@ -135,7 +135,7 @@ class _ChainWalk:
         while rows := await self._page(WAITING, last):
             for row in rows:
                 self._verify_mac(row, None)
-            proof.waiting += len(rows)
+            proof.unchained_entry_count += len(rows)
             last = rows[-1]["position"]
         async with self._db.read() as tx:
             if copied := await tx.fetchrow(_TWICE, proof.scope):
@@ -148,19 +148,19 @@ class _ChainWalk:
             await tx.execute(IN_ORDER)
             return await tx.fetch(sql, self.proof.scope, after, _PAGE)
 
-    async def _load_end(self, tx: Tx) -> ChainEnd | None:
+    async def _load_end(self, tx: Tx) -> ChainHead | None:
         """The end of the chain, checked against its MAC."""
         row = await tx.fetchrow(
             "select scope, last_sequence, last_hash, mac from audit_chain where scope = $1", self.proof.scope
         )
         if row is None:
             return None
-        end = ChainEnd(row["scope"], row["last_sequence"], row["last_hash"])
+        end = ChainHead(row["scope"], row["last_sequence"], row["last_hash"])
         if end.mac(self._vault) != row["mac"]:
             raise AuditChainBroken(None, f"the recorded end of the chain (entry {end.sequence:,}) was edited")
         return end
 
-    def _verify_chained_entry(self, row: Record, started: ChainEnd | None) -> None:
+    def _verify_chained_entry(self, row: Record, started: ChainHead | None) -> None:
         """Verify the next entry of the chain."""
         proof, sequence = self.proof, row["sequence"]
         expected = proof.entries + 1
@@ -189,10 +189,10 @@ class _ChainWalk:
         if log.entry_mac(self._vault, body) != row["mac"]:
             raise AuditChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
-            if log.ip_address_hash(self._vault, entry.id, entry.address) != entry.address_hash:
+            if log.ip_address_hash(self._vault, entry.id, entry.address) != entry.hashed_ip_address:
                 raise AuditChainBroken(sequence, f"the address was edited ({entry.action}, {entry.id})")
         elif (
-            entry.address_hash is not None
+            entry.hashed_ip_address is not None
             and (sequence or self._aged + 1) > self._aged
             and entry.at + log.ADDRESS_RETENTION > self._now
         ):
@@ -201,7 +201,7 @@ class _ChainWalk:
             )
         return body
 
-    def _verify_ends(self, started: ChainEnd | None, now: ChainEnd | None) -> None:
+    def _verify_ends(self, started: ChainHead | None, now: ChainHead | None) -> None:
         """Check that the chain reaches its stored end and all signed heads."""
         entries = self.proof.entries
         if self._heads:

@@ -151,7 +151,7 @@ class CopyFinding:
 
     claim: DeploymentClaim | None
     server: ServerState
-    outside: DeploymentGeneration | None
+    stored_generation: DeploymentGeneration | None
     verdict: str
     storage_error: Exception | None
 
@@ -194,9 +194,9 @@ async def detect_copy_for_command(db: Database, deployment_records: DeploymentRe
     return found
 
 
-async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over: bool) -> DeploymentClaim:
-    """Make a copy an independent deployment. ``takes_over``: it also owns the original's files."""
-    stored = list(copy_finding.claim.storage_marks) if copy_finding.claim is not None and takes_over else []
+async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over_files: bool) -> DeploymentClaim:
+    """Make a copy an independent deployment. ``takes_over_files``: it also owns the original's files."""
+    stored = list(copy_finding.claim.storage_marks) if copy_finding.claim is not None and takes_over_files else []
     await tx.execute("delete from deployment")
     claim = await insert_claim(tx, copy_finding.server, stored)
     assert claim is not None

@@ -24,9 +24,9 @@ def increment_list_total_sql(list_name: str, partner_sql: str, source_sql: str) 
 _ADD: Final = _INCREMENT.format(partner="$1", name="$2", n="$3", source="")
 
 
-async def add_to_list_total(tx: Tx, partner: Partner, list_name: str, n: int) -> None:
-    """Add ``n`` (may be negative) to a list's total in the caller's transaction."""
-    await tx.execute(_ADD, partner.id, list_name, n)
+async def add_to_list_total(tx: Tx, partner: Partner, list_name: str, delta: int) -> None:
+    """Add ``delta`` (may be negative) to a list's total in the caller's transaction."""
+    await tx.execute(_ADD, partner.id, list_name, delta)
 
 
 async def get_list_total(tx: Tx, partner: Partner, list_name: str) -> int:

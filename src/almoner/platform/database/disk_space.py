@@ -41,8 +41,8 @@ def refuse_writes_when_low(*, enabled: bool = True) -> Iterator[None]:
 class FreeSpace:
     """Free bytes and inodes; ``inodes`` is None if the file system does not count them."""
 
-    size: int
-    inodes: int | None
+    free_bytes: int
+    free_inodes: int | None
 
 
 def measure_free_space(folders: Iterable[Path]) -> FreeSpace | None:
@@ -62,9 +62,9 @@ def is_space_low(free_space: FreeSpace | None, reserved_bytes: int, *, was_low: 
     if free_space is None or not reserved_bytes:
         return False
     factor = RESUME_FACTOR if was_low else 1.0
-    if free_space.size < reserved_bytes * factor:
+    if free_space.free_bytes < reserved_bytes * factor:
         return True
-    return free_space.inodes is not None and free_space.inodes < RESERVED_INODES * factor
+    return free_space.free_inodes is not None and free_space.free_inodes < RESERVED_INODES * factor
 
 
 class DiskSpace:
@@ -84,8 +84,8 @@ class DiskSpace:
         """The free space in words."""
         if self.free is None:
             return "unknown"
-        inodes = "" if self.free.inodes is None else f" and {self.free.inodes:,} inodes"
-        return f"{self.free.size // MEBIBYTE:,} MB{inodes}"
+        inodes = "" if self.free.free_inodes is None else f" and {self.free.free_inodes:,} inodes"
+        return f"{self.free.free_bytes // MEBIBYTE:,} MB{inodes}"
 
     def ensure_writable(self) -> None:
         """Raises DiskSpaceLow inside ``refuse_writes_when_low`` while disk space is low."""

@@ -71,7 +71,7 @@ class DiskWatch:
             event,
             self._clock.real_now(),
             level=level,
-            freeBytes=free.size if free else None,
-            freeInodes=free.inodes if free else None,
+            freeBytes=free.free_bytes if free else None,
+            freeInodes=free.free_inodes if free else None,
             **fields,
         )

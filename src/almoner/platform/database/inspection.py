@@ -23,15 +23,15 @@ class DatabaseReport:
     missing_rights: tuple[str, ...]
     encoding: str
     max_connections: int
-    clock_seconds: float
-    key_matches: bool | None
+    clock_difference_seconds: float
+    master_key_matches: bool | None
 
 
 async def inspect_database(dsn: str, vault: Vault, clock: Clock) -> DatabaseReport:
     """Check a migrated database.
 
-    Raises OSError or asyncpg.PostgresError. ``clock_seconds``: the difference between its clock and ours.
-    ``key_matches``: None if no process has stored a check value yet.
+    Raises OSError or asyncpg.PostgresError. ``clock_difference_seconds``: the difference between its clock and ours.
+    ``master_key_matches``: None if no process has stored a check value yet.
     """
     connection = await asyncpg.connect(dsn)
     try:

@@ -21,20 +21,20 @@ def equality_conditions(column_values: Mapping[str, object]) -> SqlConditions:
     return found
 
 
-async def rows_after(
+async def list_rows_after_id(
     tx: Tx,
     table: str,
     columns: str,
     where: SqlConditions,
-    after: UUID | int | None,
+    after_id: UUID | int | None,
     limit: int,
     *,
     oldest_first: bool = False,
 ) -> list[Record]:
     """Matching rows after an ID, newest or oldest first. ``where`` is the first to bind parameters."""
     sign, order = (">", "asc") if oldest_first else ("<", "desc")
-    if after is not None:
-        where.add(f"id {sign} {{}}", after)
+    if after_id is not None:
+        where.add(f"id {sign} {{}}", after_id)
     sql = f"select {columns} from {table} where {where.sql or 'true'} order by id {order} limit {int(limit)}"
     return await tx.fetch(sql, *where.values)
 

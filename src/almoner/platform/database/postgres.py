@@ -249,7 +249,7 @@ class Cluster:
     def _next_ballast_step(self, reserve: int) -> ballast.BallastStep | None:
         free = measure_free_space([self.home])
         present = ballast.has_ballast(self.home)
-        return None if free is None else ballast.next_ballast_step(free.size, reserve, ballast_exists=present)
+        return None if free is None else ballast.next_ballast_step(free.free_bytes, reserve, ballast_exists=present)
 
     def stop_if_unused(self, usage_lock: int) -> None:
         """Stop the server unless another process uses it."""

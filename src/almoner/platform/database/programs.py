@@ -43,29 +43,29 @@ class OsAccount:
 
     uid: int
     gid: int
-    dropped: bool
+    drops_privileges: bool
 
     @classmethod
     def current(cls) -> "OsAccount":
         """The account to use; under root it is ``nobody``."""
         if os.geteuid() != 0:
-            return cls(os.geteuid(), os.getegid(), dropped=False)
+            return cls(os.geteuid(), os.getegid(), drops_privileges=False)
         nobody = pwd.getpwnam("nobody")
-        return cls(nobody.pw_uid, nobody.pw_gid, dropped=True)
+        return cls(nobody.pw_uid, nobody.pw_gid, drops_privileges=True)
 
     def popen_arguments(self) -> dict[str, Any]:
         """``subprocess`` arguments that run a program as this account, shielded from Ctrl-C."""
-        identity = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.dropped else {}
+        identity = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.drops_privileges else {}
         return {"env": _ENVIRONMENT, "cwd": "/", "umask": 0o077, "start_new_session": True, **identity}
 
     def chown(self, path: Path) -> None:
         """Give a path that we created to the account."""
-        if self.dropped:
+        if self.drops_privileges:
             os.chown(path, self.uid, self.gid)
 
     def can_access_path(self, path: Path) -> bool:
         """Whether the account can enter every folder above the path."""
-        if not self.dropped:
+        if not self.drops_privileges:
             return True
         tried = subprocess.run(
             ["/bin/sh", "-c", 'cd "$1"', "sh", path], stderr=subprocess.DEVNULL, check=False, **self.popen_arguments()
@@ -83,7 +83,7 @@ class PostgresPrograms:
     folder: Path
     major: int
     version: str
-    base: Path
+    base_folder: Path
     parts: tuple[str, ...]
 
     @classmethod
@@ -130,16 +130,16 @@ class PostgresPrograms:
         if account.can_access_path(self.folder):
             return self
         copy = copy_folder / f"postgresql-{self.version}"
-        parts = [part for part in self.parts if (self.base / part).exists()]
-        if any(_file_sizes(copy / part) != _file_sizes(self.base / part) for part in parts):
+        parts = [part for part in self.parts if (self.base_folder / part).exists()]
+        if any(_file_sizes(copy / part) != _file_sizes(self.base_folder / part) for part in parts):
             unfinished = copy_folder / f"postgresql-{self.version}.unfinished"
             for former in (unfinished, copy):
                 shutil.rmtree(former, ignore_errors=True)
             for part in parts:
-                shutil.copytree(self.base / part, unfinished / part, symlinks=True)
+                shutil.copytree(self.base_folder / part, unfinished / part, symlinks=True)
             make_world_readable(unfinished, *unfinished.rglob("*"))
             unfinished.rename(copy)
-        return replace(self, folder=copy / self.folder.relative_to(self.base), base=copy)
+        return replace(self, folder=copy / self.folder.relative_to(self.base_folder), base_folder=copy)
 
 
 def make_world_readable(*paths: Path) -> None:
@@ -176,7 +176,7 @@ def unavailable_error(folder: Path, cause: str) -> DatabaseUnavailable:
     On a full disk it cannot log the cause, since its log is on that disk.
     """
     free = measure_free_space([folder])
-    full = free is not None and (free.size < _LEAST_BYTES or free.inodes == 0)
+    full = free is not None and (free.free_bytes < _LEAST_BYTES or free.free_inodes == 0)
     if full or any(mark in cause for mark in ("space", "are free", "quota")):
         return DiskFull(
             f"No room for the database in {folder} ({cause}): free 300 MB, or set ALMONER_DATA_DIR to another disk."

@@ -16,7 +16,7 @@ import asyncpg
 import msgspec
 from asyncpg import Record
 
-from almoner.kit.ids import Ids, new_id
+from almoner.kit.ids import RecordIdCodec, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
@@ -138,7 +138,7 @@ class Tx:
         return self._deployment.clock
 
     @property
-    def ids(self) -> Ids:
+    def ids(self) -> RecordIdCodec:
         """Converts record UUIDs to text identifiers (``donation_...``) and back."""
         return self._deployment.ids
 

@@ -6,11 +6,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One event type. ``record``: the object type in ``eventData``; ``when`` completes "Sent when ..."."""
+    """One event type. ``record``: the object type in ``eventData``; ``sent_when`` completes "Sent when ..."."""
 
     name: str
     record: str
-    when: str
+    sent_when: str
 
 
 _DECLARED: Final = (

@@ -62,7 +62,7 @@ class _Named(msgspec.Struct):
 
 def list_event_record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> list[UUID]:
     """The IDs of the events' records of a type (``donation``), without duplicates, in order."""
-    named = (tx.ids.parse(record_type, decode_event_data(event, _Named).id) for event in events)
+    named = (tx.ids.decode(record_type, decode_event_data(event, _Named).id) for event in events)
     return list(dict.fromkeys(one for one in named if one is not None))
 
 
@@ -105,7 +105,7 @@ def _prepare_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
     """Build the envelope around ``record`` (a wire record) in its current state."""
     event_id = tx.new_id()
     data = {
-        "id": tx.ids.text("event", event_id),
+        "id": tx.ids.encode("event", event_id),
         "createdAt": iso_timestamp(tx.now),
         "eventType": event_type,
         "eventData": record,

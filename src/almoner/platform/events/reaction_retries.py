@@ -22,7 +22,7 @@ def reaction_retry_job(reaction: Reaction, event: Event) -> NewJob:
     """The job that retries a reaction to an event."""
     assert event.partner_id is not None, "internal events wait in their table"
     payload = {"reaction": reaction.name, "partner": str(event.partner_id), "event": str(event.id)}
-    return NewJob(RETRY_REACTION, payload, unique=f"{reaction.name} {event.id}")
+    return NewJob(RETRY_REACTION, payload, unique_key=f"{reaction.name} {event.id}")
 
 
 def reaction_retry_handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:

@@ -176,7 +176,7 @@ def _with_text_ids(tx: Tx, evaluation: Evaluation) -> Evaluation:
     if named is None:
         return evaluation
     return replace(
-        evaluation, facts={**evaluation.facts, "organisationId": tx.ids.text("organisation", UUID(str(named)))}
+        evaluation, facts={**evaluation.facts, "organisationId": tx.ids.encode("organisation", UUID(str(named)))}
     )
 
 

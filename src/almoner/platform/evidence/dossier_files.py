@@ -83,12 +83,12 @@ class DossierFile:
 
 
 async def build_dossier_file(
-    db: Database, load: DossierLoader, scope: Partner | AllPartners, record_id: UUID, format_: DossierFormat
+    db: Database, load_dossier: DossierLoader, scope: Partner | AllPartners, record_id: UUID, format_: DossierFormat
 ) -> DossierFile:
     """Write the dossier of a record. Raises NotFound."""
     async with db.read() as tx:
-        dossier = await load(tx, scope, record_id)
-    name = f"dossier-{db.deployment.ids.text(dossier.id_type, dossier.id)}.{format_}"
+        dossier = await load_dossier(tx, scope, record_id)
+    name = f"dossier-{db.deployment.ids.encode(dossier.id_type, dossier.id)}.{format_}"
     if format_ == "json":
         content = build_signed_dossier_json(db.deployment, dossier)
     else:
@@ -111,7 +111,7 @@ async def _build_signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
 def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, object]:
     """The template's values."""
     return {
-        "title": f"Dossier of {deployment.ids.text(dossier.id_type, dossier.id)}",
+        "title": f"Dossier of {deployment.ids.encode(dossier.id_type, dossier.id)}",
         "kind": f"{_words(dossier.kind)} dossier",
         "name": text_with_direction(dossier.name, document_is_rtl=False),
         "summary": dossier.summary,
@@ -151,7 +151,7 @@ def _evaluation(dossier: Dossier, evaluation: Evaluation) -> _Row:
         "title": f"Evaluated on {evaluation.at:%Y-%m-%d %H:%M} UTC",
         "note": " ".join(_notes(dossier, evaluation)),
         "facts": _rows(dict(dossier.shown_facts(evaluation))),
-        "steps": [_step(dossier, step) for step in evaluation.steps_with_sources_labelled],
+        "steps": [_step(dossier, step) for step in evaluation.steps_with_unverified_sources_marked],
     }
 
 

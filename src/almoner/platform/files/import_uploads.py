@@ -147,7 +147,7 @@ async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return {row["storage_key"] for row in rows}
 
 
-async def write_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Path:
+async def write_uploaded_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Path:
     """Write the uploaded file under its own name. Raises UploadLost, StorageUnavailable."""
     path = folder / Path(upload.file_name).name
     try:
@@ -165,7 +165,7 @@ async def record_refused_import(db: Database, upload: ImportUpload, reason: str)
         await record_import_result(tx, upload.id, "refused", reasons=[reason])
 
 
-async def remove_file(blobs: BlobStore, upload: ImportUpload) -> None:
+async def delete_uploaded_file(blobs: BlobStore, upload: ImportUpload) -> None:
     """Delete the file of a finished upload. If the storage is unavailable, the sweep deletes it later."""
     with suppress(StorageUnavailable):
         await blobs.remove(upload.storage_key)

@@ -30,9 +30,9 @@ class ColumnMapping:
     join: str = " "
     separator: str | None = None
     formats: tuple[str, ...] = ()
-    yes: frozenset[str] = frozenset()
-    no: frozenset[str] = frozenset()
-    remove: str = ""
+    true_values: frozenset[str] = frozenset()
+    false_values: frozenset[str] = frozenset()
+    removed_text: str = ""
 
 
 @dataclass
@@ -93,17 +93,19 @@ class MappingParser:
             join="" if stated.get("join") == "" else self._text(stated, f"{where}.join", " "),
             separator=self._text(stated, f"{where}.separator", None),
             formats=self._formats(where, stated),
-            yes=frozenset(text.casefold() for text in self._texts(stated, f"{where}.true")),
-            no=frozenset(text.casefold() for text in self._texts(stated, f"{where}.false")),
-            remove=self._text(stated, f"{where}.remove", ""),
+            true_values=frozenset(text.casefold() for text in self._texts(stated, f"{where}.true")),
+            false_values=frozenset(text.casefold() for text in self._texts(stated, f"{where}.false")),
+            removed_text=self._text(stated, f"{where}.remove", ""),
         )
         if kind == "day" and not taking.formats:
             self.add_problem(f'{where} has no format: say how days are written, such as format = "%d/%m/%Y"')
-        if kind == "flag" and not taking.yes:
+        if kind == "flag" and not taking.true_values:
             self.add_problem(f'{where} does not say which values mean yes: true = ["Registered"]')
-        if taking.yes & taking.no:
-            self.add_problem(f"{where}: {', '.join(sorted(taking.yes & taking.no))} is both true and false")
-        if len([1 for asked in (taking.separator, taking.formats, taking.yes) if asked]) > 1:
+        if taking.true_values & taking.false_values:
+            self.add_problem(
+                f"{where}: {', '.join(sorted(taking.true_values & taking.false_values))} is both true and false"
+            )
+        if len([1 for asked in (taking.separator, taking.formats, taking.true_values) if asked]) > 1:
             self.add_problem(f"{where} has more than one of separator, format and true: keep one of them")
         return taking if len(self.problems) == before else None
 

@@ -49,7 +49,7 @@ class TrashedBlob:
     """A blob in the trash, and the day (UTC, real time) it was put there."""
 
     key: str
-    data_date: date
+    trashed_on: date
 
 
 class DeploymentRecords(Protocol):

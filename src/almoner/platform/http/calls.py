@@ -34,26 +34,26 @@ class ApiCall:
     path: str
     parameters: list[tuple[str, str]]
     endpoint: Endpoint
-    identified: Caller | None
+    authenticated_caller: Caller | None
     claim: idempotency.IdempotencyClaim | None
     request_id: str | None = None
     precondition: Callable[[Tx], Awaitable[None]] | None = None
-    opened: Tx | None = None
-    answer_headers: dict[str, str] = field(default_factory=dict)
+    open_tx: Tx | None = None
+    response_headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def tx(self) -> Tx:
         """The open transaction. Raises RuntimeError on a route with ``tx=None``."""
-        if self.opened is None:
+        if self.open_tx is None:
             raise RuntimeError(f"{self.endpoint.operation_id} is declared without a transaction")
-        return self.opened
+        return self.open_tx
 
     @property
     def caller(self) -> Caller:
         """The authenticated caller. Raises RuntimeError on a route without a key."""
-        if self.identified is None:
+        if self.authenticated_caller is None:
             raise RuntimeError(f"{self.endpoint.operation_id} is declared without a key")
-        return self.identified
+        return self.authenticated_caller
 
     @property
     def partner(self) -> Partner:
@@ -66,9 +66,9 @@ class ApiCall:
         caller = self.caller
         ids = self.db.deployment.ids
         if caller.is_member:
-            actor = audit.Actor("member", ids.text("member", caller.key_id))
+            actor = audit.Actor("member", ids.encode("member", caller.key_id))
         else:
-            actor = audit.Actor("key", ids.text("apikey", caller.key_id))
+            actor = audit.Actor("key", ids.encode("apikey", caller.key_id))
         return audit.AuditEntryContext(
             caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id
         )
@@ -109,6 +109,6 @@ class ApiCall:
         return ListResponse([to_response(row) for row in rows], len(rows), len(rows), result)
 
     def _cursors(self) -> CursorCodec:
-        partner = self.identified.partner.id if self.identified else None
+        partner = self.authenticated_caller.partner.id if self.authenticated_caller else None
         filters = [(name, value) for name, value in self.parameters if name not in ("cursor", "pageSize")]
         return CursorCodec(self.db.deployment.vault, partner, self.path, filters)

@@ -44,7 +44,7 @@ _IDENTIFIERS: Final = {
 """ID fields whose names do not end in their type."""
 
 _LISTS: Final = {"allowedActivitySubTags": "activitysubtag"}
-"""Lists of IDs whose names do not end in `Ids`."""
+"""Lists of IDs whose names do not end in `RecordIdCodec`."""
 
 _NAMED_OTHERWISE: Final = {
     "agentrequest": "validationrequest",
@@ -120,7 +120,7 @@ _IN_PATHS: Final = {"registry": "IRS", "registryId": "53-0196605"}
 """An organisation in the sandbox's sample register."""
 
 
-def id_type(field_name: str, owner_name: str) -> str | None:
+def id_type_of_field(field_name: str, owner_name: str) -> str | None:
     """The identifier type of a field with this name, if any.
 
     ``owner_name`` names what the field belongs to, by its ``object`` or its schema: ``id`` is its own identifier.
@@ -139,7 +139,9 @@ def id_type(field_name: str, owner_name: str) -> str | None:
 
 def list_item_id_type(field_name: str) -> str | None:
     """The identifier type of the texts in a list with this name, if any."""
-    return _LISTS.get(field_name) or (id_type(field_name.removesuffix("s"), "") if field_name.endswith("Ids") else None)
+    return _LISTS.get(field_name) or (
+        id_type_of_field(field_name.removesuffix("s"), "") if field_name.endswith("Ids") else None
+    )
 
 
 def string_format(name: str) -> str | None:

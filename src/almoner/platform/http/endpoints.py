@@ -72,10 +72,10 @@ class Endpoint:
     key: KeyKind
     scope: str | None
     tx: TxMode
-    empty: Literal[200, 204] | None
+    empty_status: Literal[200, 204] | None
     errors: tuple[type[Problem], ...]
     upload: UploadDeclaration | None
-    retirement: EndpointDeprecation | None
+    deprecation: EndpointDeprecation | None
     list_extras: type[msgspec.Struct] | None
     headers: Mapping[str, str]
     request_headers: Mapping[str, str]
@@ -86,11 +86,11 @@ class Endpoint:
     path_ids: dict[str, PathId | None] = field(init=False)
     body: type[RequestBody] | None = field(init=False)
     query: type[Query] | None = field(init=False)
-    answer: Any = field(init=False)
+    return_type: Any = field(init=False)
 
     def __post_init__(self) -> None:
         hints = get_type_hints(self.handler, include_extras=True)
-        self.__dict__["answer"] = hints.pop("return")
+        self.__dict__["return_type"] = hints.pop("return")
         self.__dict__["body"] = hints.pop("body", None)
         self.__dict__["query"] = hints.pop("query", None)
         wanted = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
@@ -125,13 +125,13 @@ class Endpoint:
     @property
     def record_type(self) -> type[ResponseRecord] | None:
         """The record type of the response, single or list."""
-        answers = get_args(self.answer) or (self.answer,)  # a list, a union, or the record
+        answers = get_args(self.return_type) or (self.return_type,)  # a list, a union, or the record
         return next((one for one in answers if isinstance(one, type) and issubclass(one, ResponseRecord)), None)
 
     @property
     def is_list(self) -> bool:
         """Whether the response is a list."""
-        return get_origin(self.answer) is ListResponse or self.answer is ListResponse
+        return get_origin(self.return_type) is ListResponse or self.return_type is ListResponse
 
 
 def _path_id_mark(hint: Any) -> PathId | None:
@@ -162,7 +162,7 @@ class Routes:
         empty: Literal[200, 204] | None = None,
         errors: Sequence[type[Problem]] = (),
         upload: UploadDeclaration | None = None,
-        retirement: EndpointDeprecation | None = None,
+        deprecation: EndpointDeprecation | None = None,
         list_extras: type[msgspec.Struct] | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
         request_headers: Mapping[str, str] = MappingProxyType({}),
@@ -196,7 +196,7 @@ class Routes:
                     empty,
                     tuple(errors),
                     upload,
-                    retirement,
+                    deprecation,
                     list_extras,
                     headers,
                     request_headers,

@@ -25,16 +25,21 @@ class IdString:
     """Marks a field as an identifier: ``Annotated[str, IdString("organisation")]``.
 
     The pattern is documented and not enforced here: an unknown ID in a body is the area's own 400 (settled 3), and in
-    the sandbox some IDs have a trigger suffix (spec 4.11), which ``tail`` describes. ``instead``: test values.
+    the sandbox some IDs have a trigger suffix (spec 4.11), which ``suffix_pattern`` describes. ``test_values``: test
+    values.
     """
 
     type: str
-    tail: str = ""
-    instead: tuple[str, ...] = ()
+    suffix_pattern: str = ""
+    test_values: tuple[str, ...] = ()
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         result = {**handler(schema), ID_TYPE_KEYWORD: self.type}
-        return result | {MORE_KEYWORD: (self.tail, self.instead)} if self.tail or self.instead else result
+        return (
+            result | {MORE_KEYWORD: (self.suffix_pattern, self.test_values)}
+            if self.suffix_pattern or self.test_values
+            else result
+        )
 
 
 TEST_SUFFIX = r"(-[A-Za-z]+:[a-z]+)*"

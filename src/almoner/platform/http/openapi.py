@@ -25,7 +25,7 @@ from almoner.kit.errors import (
     Unauthorised,
     UnsupportedContentType,
 )
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions, operation_links, response_schemas
 from almoner.platform.http import schema_components as components
@@ -81,14 +81,14 @@ class _Known:
     shared: Components
     records: Mapping[type[ResponseRecord], str]
     bodies: Mapping[type[RequestBody], str]
-    ids: Ids
+    ids: RecordIdCodec
     examples: ExampleBuilder
     texts: Descriptions
     identifiers: IdentifierSchemas
 
 
 def build_openapi_document(
-    endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Collection[EventType]
+    endpoints: Sequence[Endpoint], ids: RecordIdCodec, server: str, version: str, events: Collection[EventType]
 ) -> Schema:
     """Build the whole description of an API at ``server``."""
     events = list(events)
@@ -132,7 +132,7 @@ def build_openapi_document(
     return result
 
 
-def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventType], ids: Ids) -> _Known:
+def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventType], ids: RecordIdCodec) -> _Known:
     """The schemas of records, bodies, errors and events, each member with its description."""
     texts = Descriptions()
     record_schemas, records = components.record_schemas(endpoints, events, ids)
@@ -174,12 +174,12 @@ def _with_example(place: str, name: str, property_: Schema, known: _Known) -> Sc
     return {**folded, "examples": found} if found else folded
 
 
-def _with_identifiers(example: Any, ids: Ids) -> Any:
+def _with_identifiers(example: Any, ids: RecordIdCodec) -> Any:
     """Replace ``id:donation`` in an example by an ID of this environment."""
     if isinstance(example, list):
         return [_with_identifiers(one, ids) for one in example]
     mark, _, type_ = example.partition(":") if isinstance(example, str) else ("", "", "")
-    return ids.example(type_) if mark == "id" else example
+    return ids.example_id(type_) if mark == "id" else example
 
 
 def _used_schemas(place: Any, schemas: Schema) -> set[str]:
@@ -242,7 +242,7 @@ def _operation(endpoint: Endpoint, known: _Known, links: operation_links.Links) 
     }
     if endpoint.scope:
         operation["x-scope"] = endpoint.scope
-    if endpoint.retirement:
+    if endpoint.deprecation:
         operation["deprecated"] = True
     if body := _request_body(endpoint, known):
         operation["requestBody"] = body
@@ -348,17 +348,17 @@ def _without_null(property_: Schema) -> Schema:
 
 def _responses(endpoint: Endpoint, known: _Known, links: operation_links.Links) -> Schema:
     success: Schema = {
-        "description": "Done; the answer has no body." if endpoint.empty else "Done.",
+        "description": "Done; the answer has no body." if endpoint.empty_status else "Done.",
         "headers": response_schemas.header_schemas(endpoint),
     }
-    if not endpoint.empty:
+    if not endpoint.empty_status:
         success["content"] = {"application/json": {"schema": _response_schema(endpoint, known)}}
     if endpoint.other_media_type:
         success["content"][endpoint.other_media_type] = {"schema": {"type": "string", "format": "binary"}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
     problems = errors_of_endpoint(endpoint)
-    return {str(endpoint.empty or 200): success, **response_schemas.error_responses(problems, known.shared)}
+    return {str(endpoint.empty_status or 200): success, **response_schemas.error_responses(problems, known.shared)}
 
 
 def _response_schema(endpoint: Endpoint, known: _Known) -> Schema:
@@ -370,7 +370,7 @@ def _response_schema(endpoint: Endpoint, known: _Known) -> Schema:
         name = known.records[record] + ("List" if endpoint.is_list else "Response")
         path = endpoint.path
         for part, mark in endpoint.path_parameters.items():
-            example = known.ids.example(mark.type) if mark else str(conventions.path_example(part))
+            example = known.ids.example_id(mark.type) if mark else str(conventions.path_example(part))
             path = path.replace(f"{{{part}}}", example)
         schema = response_schemas.envelope_schema(endpoint, path, record, known.records[record], known.shared)
     return known.shared.add_component("schemas", name, known.texts.describe_schema(name, schema))

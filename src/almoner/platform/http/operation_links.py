@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from almoner.platform.http.conventions import Schema, id_type
+from almoner.platform.http.conventions import Schema, id_type_of_field
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
 
@@ -36,7 +36,7 @@ def find_id_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
         record = endpoint.record_type
         if record is None or "{" in endpoint.path or "id" not in record.__struct_fields__:
             continue
-        type_ = id_type("id", record.object_name)
+        type_ = id_type_of_field("id", record.object_name)
         if type_ and (endpoint.is_list or endpoint.method == "POST"):
             found.setdefault(type_, endpoint)
     return found

@@ -88,7 +88,7 @@ class CursorCodec:
     def encode(self, position: Position, *, backwards: bool) -> str:
         """An opaque, URL-safe cursor."""
         body = msgspec.msgpack.encode((backwards, position))
-        return urlsafe_b64encode(self._vault.sign("cursor", self._binding + body) + body).decode().rstrip("=")
+        return urlsafe_b64encode(self._vault.compute_mac("cursor", self._binding + body) + body).decode().rstrip("=")
 
     def decode(self, cursor: str) -> tuple[bool, Position]:
         """(backwards, position). Raises CursorError for a foreign or malformed cursor."""
@@ -97,7 +97,7 @@ class CursorCodec:
         except (ValueError, UnicodeEncodeError):
             raise CursorError("query.cursor is not a cursor of this service") from None
         signature, body = raw[:_SIGNATURE], raw[_SIGNATURE:]
-        if not self._vault.verify("cursor", self._binding + body, signature):
+        if not self._vault.verify_mac("cursor", self._binding + body, signature):
             raise CursorError("query.cursor is not a cursor of this list with these filters")
         backwards, position = msgspec.msgpack.decode(body)
         canonical = self.encode(tuple(position), backwards=backwards)

@@ -16,7 +16,7 @@ class BoundEndpoint:
     route: str
     names: tuple[str, ...]
     query: QueryReader
-    end: bytes
+    object_suffix: bytes
     open_to_pages: bool
     names_records: bool
     """Whether the path has parameters, and all of them are IDs."""

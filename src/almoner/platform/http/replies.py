@@ -56,12 +56,12 @@ def options_reply(allow: str, cross_origin_methods: Sequence[str], *, preflight:
     return Reply(204, b"", headers)
 
 
-def retirement_headers(retirement: EndpointDeprecation) -> RawHeaders:
+def deprecation_headers(deprecation: EndpointDeprecation) -> RawHeaders:
     """The ``Deprecation`` (RFC 9745) and ``Sunset`` (RFC 8594) headers."""
     return [
-        (b"deprecation", retirement.deprecated.encode()),
-        (b"sunset", retirement.sunset.encode()),
-        (b"link", f'<{retirement.link}>; rel="deprecation"'.encode()),
+        (b"deprecation", deprecation.deprecated.encode()),
+        (b"sunset", deprecation.sunset.encode()),
+        (b"link", f'<{deprecation.link}>; rel="deprecation"'.encode()),
     ]
 
 

@@ -14,7 +14,7 @@ from pydantic_core import from_json, to_json
 from starlette.types import Receive, Scope
 
 from almoner.kit.errors import ContentTooLarge, IncorrectParams, Problem, UnsupportedContentType
-from almoner.kit.text import clean_nested_texts, clean_text
+from almoner.kit.text import clean_json_texts, clean_text
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateLimitState
@@ -103,24 +103,24 @@ def validate_request(
     request: ApiRequest,
     endpoint: Endpoint,
     reader: QueryReader,
-    raw: bytes | ReceivedUpload,
+    body_or_upload: bytes | ReceivedUpload,
     arguments: dict[str, Any],
 ) -> Callable[[], object]:
     """Validate query and body, all problems together; returns what the idempotency fingerprint covers."""
     reasons = _validate_query(request, endpoint, reader, arguments)
-    if isinstance(raw, ReceivedUpload):
-        if reasons and raw.uploaded is None:
+    if isinstance(body_or_upload, ReceivedUpload):
+        if reasons and body_or_upload.uploaded_file is None:
             raise IncorrectParams(*reasons)
-        uploaded = arguments["upload"] = raw.get_uploaded_file()
+        uploaded = arguments["upload"] = body_or_upload.get_uploaded_file()
         body = _validate_fields(endpoint, uploaded.fields, reasons)
         if endpoint.body is not None:
             arguments["body"] = body
         return uploaded.fingerprint
-    if endpoint.body is not None or raw.strip() not in _NOTHING:
-        reasons.extend(find_raw_problems(raw))
+    if endpoint.body is not None or body_or_upload.strip() not in _NOTHING:
+        reasons.extend(find_json_problems(body_or_upload))
         try:
             model = endpoint.body or RequestBody
-            body = model.__pydantic_validator__.validate_json(clean_json(raw, model.raw_texts) or b"{}")
+            body = model.__pydantic_validator__.validate_json(clean_json_body(body_or_upload, model.raw_texts) or b"{}")
         except ValidationError as found:
             refusal = _problem_for(endpoint, found) if not reasons else IncorrectParams
             raise refusal(*reasons, *_body_sentences(endpoint, found)) from None
@@ -128,7 +128,7 @@ def validate_request(
             arguments["body"] = body
     if reasons:
         raise IncorrectParams(*reasons)
-    return lambda: _decode_body(raw)
+    return lambda: _decode_body(body_or_upload)
 
 
 def _validate_query(
@@ -167,7 +167,7 @@ def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: lis
     held = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
     try:
         if not held:
-            body = (endpoint.body or RequestBody).model_validate(clean_nested_texts(dict(fields)))
+            body = (endpoint.body or RequestBody).model_validate(clean_json_texts(dict(fields)))
             if not reasons:
                 return body
     except ValidationError as found:
@@ -175,15 +175,15 @@ def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: lis
     raise IncorrectParams(*reasons, *held)
 
 
-def clean_json(raw: bytes, verbatim_fields: Iterable[str] = ()) -> bytes:
+def clean_json_body(body: bytes, verbatim_fields: Iterable[str] = ()) -> bytes:
     """JSON with all texts cleaned as ``kit.text`` does, except ``verbatim_fields``, whose raw text is evidence."""
-    if raw.isascii() and b"\\" not in raw and b"\x7f" not in raw:
-        return raw
+    if body.isascii() and b"\\" not in body and b"\x7f" not in body:
+        return body
     try:
-        sent = from_json(raw)
+        sent = from_json(body)
     except ValueError:
-        return raw
-    cleaned = clean_nested_texts(sent)
+        return body
+    cleaned = clean_json_texts(sent)
     if isinstance(sent, dict) and isinstance(cleaned, dict):
         cleaned |= {name: sent[name] for name in verbatim_fields if name in sent}
     return to_json(cleaned, inf_nan_mode="constants")
@@ -218,13 +218,13 @@ class _Repeated(list[tuple[str, object]]):
     """The members of a JSON object that names one of them twice."""
 
 
-def find_raw_problems(raw: bytes) -> list[str]:
+def find_json_problems(body: bytes) -> list[str]:
     """What validation does not see: repeated members, and NUL, which PostgreSQL text cannot contain.
 
     Of two values of one name, each reader takes the one it likes (RFC 8259): a proxy would check the first one, and we
     would take the last.
     """
-    if b"\\u0000" not in raw and not _may_repeat_members(raw):
+    if b"\\u0000" not in body and not _may_repeat_members(body):
         return []
     repeated: list[_Repeated] = []
 
@@ -235,8 +235,8 @@ def find_raw_problems(raw: bytes) -> list[str]:
         return repeated[-1]
 
     try:
-        sent = json.loads(raw, object_pairs_hook=members)  # as lenient about numbers as the validator
-        return list(_walk(sent, "body")) if repeated or b"\\u0000" in raw else []
+        sent = json.loads(body, object_pairs_hook=members)  # as lenient about numbers as the validator
+        return list(_walk(sent, "body")) if repeated or b"\\u0000" in body else []
     except (ValueError, RecursionError):
         return []  # the validator reports invalid JSON
 

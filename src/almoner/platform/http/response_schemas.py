@@ -15,7 +15,7 @@ from almoner.kit.errors import (
     SameKeyDifferentData,
     ServiceUnavailable,
 )
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions, errors
 from almoner.platform.http.conventions import Schema
@@ -230,7 +230,7 @@ EVENT: Final = "Event"
 """The schema of every event; ``eventType`` selects the schema of its payload."""
 
 
-def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: Ids) -> Schema:
+def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: RecordIdCodec) -> Schema:
     """One schema of all events, and one of each type. ``records``: ``object`` name to the name of its schema."""
     result: Schema = {
         EVENT: {
@@ -255,20 +255,20 @@ def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: 
             "eventData": {**data, "description": "The record at the time of the event."},
         }
         result[_event_schema_name(event)] = {
-            "description": f"Sent when {event.when}.",
+            "description": f"Sent when {event.sent_when}.",
             "allOf": [{"$ref": f"{SCHEMAS}{EVENT}"}, {"type": "object", "properties": own, "required": list(own)}],
         }
     return result
 
 
-def _event_members(events: Sequence[EventType], ids: Ids) -> Schema:
+def _event_members(events: Sequence[EventType], ids: RecordIdCodec) -> Schema:
     return {
         "id": {
             "type": "string",
             ID_TYPE_KEYWORD: "event",
-            "pattern": ids.pattern("event"),
+            "pattern": ids.id_pattern("event"),
             "description": "Identifies the event; the same in each delivery.",
-            "examples": [ids.example("event")],
+            "examples": [ids.example_id("event")],
         },
         "sequence": {
             "type": "integer",
@@ -317,7 +317,7 @@ def webhook_schema(event: EventType, shared: Components) -> Schema:
         "post": {
             "operationId": f"on{_pascal(event)}",
             "tags": [WEBHOOK_TAG],
-            "summary": f"Sent when {event.when}",
+            "summary": f"Sent when {event.sent_when}",
             "description": "`eventData` contains the record.",
             "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
             "responses": {

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 from pydantic.json_schema import models_json_schema
 
-from almoner.kit.ids import TYPES, Ids
+from almoner.kit.ids import TYPES, RecordIdCodec
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions
 from almoner.platform.http.conventions import Schema
@@ -61,7 +61,7 @@ def operation_name(endpoint: Endpoint) -> str:
 
 
 def record_schemas(
-    endpoints: Sequence[Endpoint], events: Collection[EventType], ids: Ids
+    endpoints: Sequence[Endpoint], events: Collection[EventType], ids: RecordIdCodec
 ) -> tuple[Schema, dict[type[ResponseRecord], str]]:
     """The schemas of all records in responses and events, and their names."""
     answered = [endpoint.record_type for endpoint in endpoints if endpoint.record_type is not None]
@@ -88,13 +88,13 @@ def _apply_naming_conventions(field: str, property_: Schema, record: str) -> Non
             option["items"][ID_TYPE_KEYWORD] = type_
         if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
             continue
-        if type_ := conventions.id_type(field, record):
+        if type_ := conventions.id_type_of_field(field, record):
             option[ID_TYPE_KEYWORD] = type_
         elif format_ := conventions.string_format(field):
             option["format"] = format_
 
 
-def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[type[RequestBody], str]]:
+def body_schemas(endpoints: Sequence[Endpoint], ids: RecordIdCodec) -> tuple[Schema, dict[type[RequestBody], str]]:
     """The schemas of all request bodies, named after their first operation, and of their parts."""
     operations: dict[type[RequestBody], str] = {}
     for endpoint in endpoints:
@@ -164,7 +164,7 @@ def docstring_markdown(text: str) -> str:
     return "\n\n".join(re.sub(r"\s+", " ", paragraph).strip() for paragraph in paragraphs)
 
 
-def fill_id_patterns(schemas: Any, ids: Ids) -> Any:
+def fill_id_patterns(schemas: Any, ids: RecordIdCodec) -> Any:
     """Replace id marks by a pattern that fits both environments, and this one's example."""
     if isinstance(schemas, list):
         return [fill_id_patterns(item, ids) for item in schemas]
@@ -172,9 +172,12 @@ def fill_id_patterns(schemas: Any, ids: Ids) -> Any:
         return schemas
     result = {key: fill_id_patterns(value, ids) for key, value in schemas.items()}
     if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
-        result |= {"pattern": ids.pattern(marked, *result.pop(MORE_KEYWORD, ())), "examples": [ids.example(marked)]}
+        result |= {
+            "pattern": ids.id_pattern(marked, *result.pop(MORE_KEYWORD, ())),
+            "examples": [ids.example_id(marked)],
+        }
     if isinstance(such_as := schemas.get(SUCH_AS_KEYWORD), str):
-        result["examples"] = [ids.example(such_as)]
+        result["examples"] = [ids.example_id(such_as)]
     return result
 
 

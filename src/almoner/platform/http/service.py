@@ -33,11 +33,11 @@ from almoner.platform.http.replies import (
     CORS,
     RawHeaders,
     Reply,
+    deprecation_headers,
     encode_body_and_media_type,
     options_reply,
     problem_reply,
     rate_limit_headers,
-    retirement_headers,
     send_reply,
 )
 from almoner.platform.http.requests import ApiRequest, read_body, validate_request
@@ -135,8 +135,8 @@ class ApiApplication:
         request.scope["almoner.route"] = bound.route
         if bound.open_to_pages:
             extra.extend(CORS)
-        if bound.endpoint.retirement:
-            extra.extend(retirement_headers(bound.endpoint.retirement))
+        if bound.endpoint.deprecation:
+            extra.extend(deprecation_headers(bound.endpoint.deprecation))
         return await self._run(request, bound, values)
 
     async def _run(self, request: ApiRequest, bound: BoundEndpoint, values: list[str]) -> Reply:
@@ -186,11 +186,11 @@ class ApiApplication:
                 return await self._perform(call, bound, values, arguments)
             except idempotency.ResponseReplayed as replayed:
                 if endpoint.shows_secret:
-                    async with self._db.write() as call.opened:
+                    async with self._db.write() as call.open_tx:
                         await audit.insert_entry(
-                            call.opened, call_audit.build_audit_row(call, values, RawResponse(replayed.body))
+                            call.open_tx, call_audit.build_audit_row(call, values, RawResponse(replayed.body))
                         )
-                status = 204 if endpoint.empty == 204 else 200
+                status = 204 if endpoint.empty_status == 204 else 200
                 return Reply(status, replayed.body, [(b"idempotent-replayed", b"true")])
             except asyncpg.UniqueViolationError as error:
                 if attempt == 2 or claim is None or claim.key_hash is None or not idempotency.is_claim_conflict(error):
@@ -217,32 +217,32 @@ class ApiApplication:
         assert call.precondition is None or endpoint.tx == "write", "only a write has a precondition"
         if endpoint.tx is None:
             body, media_type = encode_body_and_media_type(
-                _mask_personal(call, await endpoint.handler(call, **arguments)), bound.end
+                _mask_personal(call, await endpoint.handler(call, **arguments)), bound.object_suffix
             )
         elif claim is not None and endpoint.tx not in _FRAMED:
             try:
                 async with self._db.open_transaction(endpoint.tx) as tx:
-                    call.opened = tx
+                    call.open_tx = tx
                     result = _mask_personal(call, await endpoint.handler(call, **arguments))
-                    body, media_type = encode_body_and_media_type(result, bound.end)
+                    body, media_type = encode_body_and_media_type(result, bound.object_suffix)
             except Problem:
                 await self._ensure_key_unused(claim)
                 raise
         else:
             async with self._db.open_transaction(endpoint.tx) as tx:
-                call.opened = tx
+                call.open_tx = tx
                 if call.precondition is not None:
                     await call.precondition(tx)
                 if claim is not None:
                     await idempotency.acquire_claim(tx, claim, already_leased=endpoint.upload is not None)
                 result = _mask_personal(call, await endpoint.handler(call, **arguments))
-                body, media_type = encode_body_and_media_type(result, bound.end)
+                body, media_type = encode_body_and_media_type(result, bound.object_suffix)
                 if claim is not None:
                     await idempotency.complete_claim(tx, claim, body, call_audit.build_audit_row(call, values, result))
                 elif endpoint.is_write or endpoint.shows_secret:
                     await audit.insert_entry(tx, call_audit.build_audit_row(call, values, result))
-        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
-        return Reply(endpoint.empty or 200, body, headers, media_type)
+        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.response_headers.items()]
+        return Reply(endpoint.empty_status or 200, body, headers, media_type)
 
     async def _ensure_key_unused(self, claim: IdempotencyClaim) -> None:
         """Check the Idempotency-Key of a refused call: its problem takes precedence over the body's (settled 3)."""
@@ -285,9 +285,9 @@ class ApiApplication:
                 arguments[name] = text
                 continue
             ids = self._db.deployment.ids
-            value: UUID | None = ids.parse(mark.type, text)
+            value: UUID | None = ids.decode(mark.type, text)
             if value is None:
-                raise NotFound(f"path.{name} must be an ID such as {ids.example(mark.type)}")
+                raise NotFound(f"path.{name} must be an ID such as {ids.example_id(mark.type)}")
             arguments[name] = value
         if bound.names_records:
             request.scope["almoner.path"] = request.path
@@ -307,7 +307,7 @@ def _refused(request: ApiRequest, problem: Problem) -> Reply:
 
 def _mask_personal(call: ApiCall, result: object) -> object:
     """A handler's result as its caller may see it: donors' personal data need the scope."""
-    if call.identified is None or call.identified.has_scope(PERSONAL):
+    if call.authenticated_caller is None or call.authenticated_caller.has_scope(PERSONAL):
         return result
     if isinstance(result, ListResponse):
         return replace(result, records=[redact_personal_fields(record) for record in result.records])

@@ -65,20 +65,20 @@ class ReceivedUpload:
     ``fields``: the text fields that came before a problem.
     """
 
-    uploaded: UploadedFile | None
+    uploaded_file: UploadedFile | None
     problem: Exception | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
 
     def get_uploaded_file(self) -> UploadedFile:
         """The uploaded file. Raises its ``upload/...`` problem."""
-        if self.uploaded is None:
+        if self.uploaded_file is None:
             raise self.problem or FileIsMissing()
-        return self.uploaded
+        return self.uploaded_file
 
     def close(self) -> None:
         """Close the temporary file."""
-        if self.uploaded is not None:
-            self.uploaded.content.close()
+        if self.uploaded_file is not None:
+            self.uploaded_file.content.close()
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.patch import UnsetType
-from almoner.kit.text import clean_keeping_hidden_characters, clean_text
+from almoner.kit.text import clean_text, clean_text_keeping_hidden_characters
 from almoner.kit.time import parse_day_or_timestamp, parse_timestamp
 
 T = TypeVar("T")
@@ -223,7 +223,7 @@ def _cleaned_lines(value: object) -> object:
 
 
 def _kept(value: object) -> object:
-    return clean_keeping_hidden_characters(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
+    return clean_text_keeping_hidden_characters(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
 
 
 MAX_TYPED = 4096

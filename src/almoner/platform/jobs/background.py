@@ -27,7 +27,7 @@ class BackgroundWorker:
             JobContext(db),
             {**duties.handlers, **reaction_retries.reaction_retry_handlers(duties.reactions)},
             telemetry,
-            limits=duties.limits,
+            limits=duties.time_limits,
         )
 
     async def run(self, stop: asyncio.Event) -> None:

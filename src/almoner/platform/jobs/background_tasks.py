@@ -52,34 +52,34 @@ Handler = Callable[[JobContext, Job], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A periodic job: it runs when the time from ``next_due`` has passed on the business clock.
+    """A periodic job: it runs when the time from ``find_next_due`` has passed on the business clock.
 
     ``run`` processes one batch in the given transaction and returns how many records it processed; it is called until
-    that is 0. ``every``: housekeeping sweeps run at most once per period, at its end, unless ``next_due`` returns
+    that is 0. ``period``: housekeeping sweeps run at most once per period, at its end, unless ``find_next_due`` returns
     ``tx.now``. ``sandbox_clock_limit``: the time that the sandbox clock may not pass until the work due by then is
     done.
     """
 
     name: str
-    next_due: Callable[[Tx], Awaitable[datetime | None]]
+    find_next_due: Callable[[Tx], Awaitable[datetime | None]]
     run: Callable[[Tx], Awaitable[int]]
-    every: timedelta | None = None
+    period: timedelta | None = None
     sandbox_clock_limit: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
         """When the job is next due; None if unknown. A job due at ``tx.now`` ignores the period."""
-        return self.end_of_period(await self.next_due(tx), tx.now)
+        return self.end_of_period(await self.find_next_due(tx), tx.now)
 
     def end_of_period(self, next_due_at: datetime | None, now: datetime) -> datetime | None:
         """The end of the period in which the job's records are next due."""
-        if next_due_at is None or self.every is None or next_due_at == now:
+        if next_due_at is None or self.period is None or next_due_at == now:
             return next_due_at
-        periods = -(-(next_due_at - _ERA) // self.every)
-        return _ERA + periods * self.every
+        periods = -(-(next_due_at - _ERA) // self.period)
+        return _ERA + periods * self.period
 
     def period_number_at(self, timestamp: datetime) -> int:
         """The number of the period that contains a timestamp; 0 without periods."""
-        return 0 if self.every is None else (timestamp - _ERA) // self.every
+        return 0 if self.period is None else (timestamp - _ERA) // self.period
 
 
 _ERA = datetime(1970, 1, 1, tzinfo=UTC)
@@ -95,7 +95,7 @@ class BackgroundTasks:
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     reactions: tuple[Reaction, ...] = ()
     schedules: tuple[Schedule, ...] = ()
-    limits: Mapping[str, timedelta] = field(default_factory=dict)
+    time_limits: Mapping[str, timedelta] = field(default_factory=dict)
 
 
 def join_tasks(all_tasks: Iterable["BackgroundTasks | TaskRegistry"]) -> BackgroundTasks:
@@ -112,7 +112,7 @@ def join_tasks(all_tasks: Iterable["BackgroundTasks | TaskRegistry"]) -> Backgro
         handlers |= tasks.handlers
         reactions += tasks.reactions
         schedules |= named
-        limits |= tasks.limits
+        limits |= tasks.time_limits
     return BackgroundTasks(handlers, tuple(reactions), tuple(schedules.values()), limits)
 
 

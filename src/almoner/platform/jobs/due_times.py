@@ -17,21 +17,21 @@ class DueTimes:
     """When the records of periodic jobs are next due, by name, without regard to periods; read at ``now``."""
 
     now: datetime
-    moments: Mapping[str, datetime | None]
+    due_times_by_name: Mapping[str, datetime | None]
 
     def is_due(self, schedule: Schedule, *, requested: bool) -> bool:
         """Whether a job is due; one that an operator requested does not wait for the end of its period."""
-        due = self.moments[schedule.name] if requested else self.due_at(schedule)
+        due = self.due_times_by_name[schedule.name] if requested else self.due_at(schedule)
         return due is not None and due <= self.now
 
     def due_at(self, schedule: Schedule) -> datetime | None:
         """When a job is next due, at the end of its period if it has one."""
-        return schedule.end_of_period(self.moments[schedule.name], self.now)
+        return schedule.end_of_period(self.due_times_by_name[schedule.name], self.now)
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A query that a job's ``next_due`` waits for."""
+    """A query that a job's ``find_next_due`` waits for."""
 
     method: Literal["fetchval", "fetchrow", "fetch"]
     sql: str
@@ -67,13 +67,13 @@ class QueryCollector(Tx):
 
 
 class _NextDue:
-    """One job's ``next_due``, from query to query."""
+    """One job's ``find_next_due``, from query to query."""
 
     def __init__(self, schedule: Schedule, collector: Tx) -> None:
         self.name = schedule.name
         self.moment: datetime | None = None
         self.query: _Query | None = None
-        self._steps: Generator[Any, Any, datetime | None] = schedule.next_due(collector).__await__()
+        self._steps: Generator[Any, Any, datetime | None] = schedule.find_next_due(collector).__await__()
         self.proceed(None)
 
     def proceed(self, answer: object) -> None:

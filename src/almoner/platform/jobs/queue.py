@@ -58,15 +58,15 @@ class Job:
 class NewJob:
     """A job to enqueue. ``lane``: a group of jobs with a shared limit of concurrent ones.
 
-    ``due``: business time, None for now. ``unique``: the job is skipped if one of the kind with this key has not
+    ``due``: business time, None for now. ``unique_key``: the job is skipped if one of the kind with this key has not
     started yet.
     """
 
     kind: str
     payload: object
-    due: datetime | None = None
+    due_at: datetime | None = None
     lane: str | None = None
-    unique: str | None = None
+    unique_key: str | None = None
 
 
 class NoDetails(msgspec.Struct, frozen=True):
@@ -208,9 +208,9 @@ async def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob]) -> None:
         _ENQUEUE,
         [job.kind for job in jobs],
         [msgspec.json.encode(job.payload).decode() for job in jobs],
-        [job.due or tx.now for job in jobs],
+        [job.due_at or tx.now for job in jobs],
         [job.lane for job in jobs],
-        [job.unique for job in jobs],
+        [job.unique_key for job in jobs],
         tx.now,
     )
     tx.add_commit_callback(WAKEUP.notify)

@@ -32,7 +32,7 @@ class ScheduledRefresh(Generic[Format]):
     """A source that is refetched at an interval; its ``urls`` together are one load."""
 
     format: Format
-    every: timedelta
+    interval: timedelta
     urls: tuple[str, ...]
 
     @property
@@ -50,7 +50,10 @@ class ScheduleInvalid(Exception):
 
 
 def parse_refresh_schedule(
-    text: str, find_format: Callable[[str], Format], policy: AddressPolicy, unknown_format_error: type[Exception]
+    text: str,
+    find_format: Callable[[str], Format],
+    address_policy: AddressPolicy,
+    unknown_format_error: type[Exception],
 ) -> tuple[ScheduledRefresh[Format], ...]:
     """Parse the schedule; ``find_format`` looks up formats. Raises ScheduleInvalid."""
     try:
@@ -60,7 +63,7 @@ def parse_refresh_schedule(
     problems: list[str] = []
     plan: dict[str, ScheduledRefresh[Format]] = {}
     for name, table in tables.items():
-        found = [f"[{name}] {problem}" for problem in _table_problems(table, policy)]
+        found = [f"[{name}] {problem}" for problem in _table_problems(table, address_policy)]
         try:
             source = find_format(name)
         except unknown_format_error as error:

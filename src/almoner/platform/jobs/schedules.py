@@ -111,7 +111,7 @@ class ScheduleRunner:
         return {row["name"] for row in rows}
 
     async def _to_the_end(self, schedule: Schedule, due: DueTimes | None, *, requested: bool) -> int:
-        if due is None or schedule.name not in due.moments:
+        if due is None or schedule.name not in due.due_times_by_name:
             async with self._db.read() as tx:
                 due = await read_due_times(tx, [schedule])
         handled = 0
@@ -132,7 +132,7 @@ class ScheduleRunner:
         return [
             schedule
             for schedule in self._schedules
-            if schedule.every is None
+            if schedule.period is None
             or schedule.name in requested
             or self._looked.get(schedule.name) != schedule.period_number_at(now)
         ]
@@ -157,7 +157,7 @@ class ScheduleRunner:
             if not await _acquire(tx, schedule.name):
                 return 0
             due = await (
-                schedule.next_due(tx) if requested else schedule.due_at(tx)
+                schedule.find_next_due(tx) if requested else schedule.due_at(tx)
             )  # another runner may have run it since the check
             if due is None or due > tx.now:
                 return 0
@@ -191,7 +191,7 @@ class ScheduleRunner:
             found.append(
                 PeriodicJob(
                     one.name,
-                    one.every,
+                    one.period,
                     due.due_at(one),
                     known.get("last_run_at"),
                     known.get("failed_at"),

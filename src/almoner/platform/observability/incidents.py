@@ -55,7 +55,7 @@ class Incident:
 
     id: UUID
     title: str
-    affected: str
+    affected_part: str
     started_at: datetime
     resolved_at: datetime | None
     updates: Sequence[IncidentUpdate]
@@ -68,7 +68,7 @@ class Incident:
     @property
     def affected_name(self) -> str:
         """The affected part as people read it; its key if a newer version reported it."""
-        return AFFECTED.get(self.affected, self.affected)
+        return AFFECTED.get(self.affected_part, self.affected_part)
 
 
 async def create_incident(

@@ -39,7 +39,7 @@ class ConsistencyCheck:
     invariant: str
     advice: str
     sql: str
-    shows: str | None = None
+    violating_id_type: str | None = None
 
     @property
     def statement(self) -> str:
@@ -95,13 +95,13 @@ async def _run_check(tx: Tx, check: ConsistencyCheck) -> Finding | None:
     )
     if row is None or row["count"] == 0:
         return None
-    shows = check.shows
-    named = (tx.ids.text(shows, UUID(example)) if shows else example for example in row["examples"])
+    shows = check.violating_id_type
+    named = (tx.ids.encode(shows, UUID(example)) if shows else example for example in row["examples"])
     return Finding(check, row["count"], tuple(named))
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRecord:
+class StoredCheckResult:
     """The result of the last self-check of a running service, for one check."""
 
     name: str
@@ -138,7 +138,7 @@ async def record_outcome(tx: Tx, checks: Sequence[ConsistencyCheck], outcome: Se
     )
 
 
-async def list_check_records(tx: Tx) -> list[CheckRecord]:
+async def list_stored_check_results(tx: Tx) -> list[StoredCheckResult]:
     """The results of the last self-check, failed checks first."""
     rows = await tx.fetch(
         """
@@ -147,7 +147,7 @@ async def list_check_records(tx: Tx) -> list[CheckRecord]:
         """
     )
     return [
-        CheckRecord(
+        StoredCheckResult(
             row["name"], row["invariant"], row["advice"], row["found"], tuple(row["examples"]), row["checked_at"]
         )
         for row in rows

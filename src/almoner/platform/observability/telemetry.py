@@ -142,10 +142,10 @@ class DiskMetrics(Collector):
         """The current values."""
         if self._free is not None:
             described = "Free bytes on the disk of the data directory."
-            yield GaugeMetricFamily("almoner_disk_free_bytes", described, value=self._free.size)
-        if self._free is not None and self._free.inodes is not None:
+            yield GaugeMetricFamily("almoner_disk_free_bytes", described, value=self._free.free_bytes)
+        if self._free is not None and self._free.free_inodes is not None:
             described = "Free inodes on the disk of the data directory."
-            yield GaugeMetricFamily("almoner_disk_free_inodes", described, value=self._free.inodes)
+            yield GaugeMetricFamily("almoner_disk_free_inodes", described, value=self._free.free_inodes)
         described = "1 while writes are refused because the disk is nearly full."
         yield GaugeMetricFamily("almoner_writes_refused", described, value=float(self._refused))
 

@@ -107,7 +107,7 @@ class OutboundTarget:
     loopback: bool
 
 
-def denied_range_of(address: Address) -> str | None:
+def find_denied_range(address: Address) -> str | None:
     """The denied range that contains the address; None for a public address."""
     for network, name in DENY_TABLE:
         if address.version == network.version and address in network:
@@ -162,7 +162,7 @@ def address_refusal_reason(address: str, *, loopback_only: bool) -> str | None:
         return "not an address"
     if loopback_only:
         return None if parsed.is_loopback else "not loopback"
-    return denied_range_of(parsed)
+    return find_denied_range(parsed)
 
 
 @lru_cache(maxsize=4096)
@@ -264,7 +264,7 @@ def _parse_literal(host: str) -> Address | None:
 
 
 def _ensure_public(host: str, literal: Address | None) -> None:
-    if literal is not None and denied_range_of(literal):
+    if literal is not None and find_denied_range(literal):
         raise AddressRefused("must have a public address")
     if literal is None and ("." not in host or host.endswith(".localhost")):
         raise AddressRefused("must have a full domain name")

@@ -255,24 +255,32 @@ class OutboundClient:
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
 
     async def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, max_bytes: int = MAX_BODY_BYTES
+        self,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        connection_owner: str,
+        max_bytes: int = MAX_BODY_BYTES,
     ) -> OutboundResponse:
         """POST bytes and read at most ``max_bytes`` bytes of the response. Owners never share connections.
 
         Raises OutboundFailure; UnreleasedDatabaseCopy on a copy; RuntimeError while a write transaction is open.
         """
-        return await self._call(_Call("POST", url, body, headers, max_bytes), owner)
+        return await self._call(_Call("POST", url, body, headers, max_bytes), connection_owner)
 
     async def get(
-        self, url: str, headers: Mapping[str, str], *, owner: str, max_bytes: int = MAX_BODY_BYTES
+        self, url: str, headers: Mapping[str, str], *, connection_owner: str, max_bytes: int = MAX_BODY_BYTES
     ) -> OutboundResponse:
         """GET at most ``max_bytes`` bytes."""
-        return await self._call(_Call("GET", url, None, headers, max_bytes), owner)
+        return await self._call(_Call("GET", url, None, headers, max_bytes), connection_owner)
 
     @asynccontextmanager
-    async def stream(self, url: str, headers: Mapping[str, str], *, owner: str) -> AsyncIterator[StreamedResponse]:
+    async def stream(
+        self, url: str, headers: Mapping[str, str], *, connection_owner: str
+    ) -> AsyncIterator[StreamedResponse]:
         """GET a file of any size; the time limit is per chunk."""
-        with self._called(url, owner) as (pool, target), _raise_outbound_failure():
+        with self._called(url, connection_owner) as (pool, target), _raise_outbound_failure():
             _reused.set(False)
             silence = aiohttp.ClientTimeout(
                 total=None, connect=self._limits.connect, sock_read=_STREAM_SILENCE_SECONDS, ceil_threshold=60

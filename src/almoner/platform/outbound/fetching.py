@@ -68,7 +68,7 @@ class FetchProgress:
     """The progress of a download. ``total`` is None if unknown."""
 
     name: str
-    size: int
+    received_bytes: int
     total: int | None
 
 
@@ -85,7 +85,7 @@ async def resolve_files(
     """
     found: list[Path] = []
     fetched: list[FetchedFile] = []
-    outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
+    outbound = OutboundClient(db.deployment.outbound_address_policy, identity=db.deployment.identity)
     try:
         for place in paths_or_urls:
             if is_url(place):
@@ -210,7 +210,7 @@ class _Download:
                 headers["If-Modified-Since"] = str(modified)
         at = self.url
         for _ in range(_MOST_HOPS + 1):
-            async with self.outbound.stream(at, headers, owner=_OWNER) as answer:
+            async with self.outbound.stream(at, headers, connection_owner=_OWNER) as answer:
                 if answer.status not in _REDIRECTS:
                     return await self._store_download(answer, started if "Range" in headers else None, known)
                 at = self._next(at, answer)

@@ -20,7 +20,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from almoner.kit.public_links import NO_LINKS, PublicLinks
-from almoner.kit.text import defuse_links
+from almoner.kit.text import prevent_autolinking
 from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.outbound.mail_text import plain_text_of_html
 from almoner.platform.pages import colours
@@ -36,12 +36,12 @@ _TAG_OR_LINE: Final = re.compile(r"(<[^>]*>|\n)")
 class MailBrand:
     """The branding of an email. ``panel``, ``button``: colours behind white text. ``logo``: its URL.
 
-    ``links``: a partner's, shown beside the deployment's. ``sender``: the displayed name, None for the one in the
+    ``links``: a partner's, shown beside the deployment's. ``sender_name``: the displayed name, None for the one in the
     settings.
     """
 
     name: str
-    sender: str | None = None
+    sender_name: str | None = None
     panel: str = "#0b4a3c"
     button: str = "#0d5c4a"
     logo: str | None = None
@@ -130,7 +130,7 @@ class MailRenderer(PageRenderer):
             language=language.html_lang,
             attachments=tuple(attachments),
             reply_to=brand.links.contact or self.deployment.public_links.contact,
-            sender_name=brand.sender,
+            sender_name=brand.sender_name,
         )
 
     def _text(self, made: str, language: Language) -> str:
@@ -189,11 +189,11 @@ def _without_links(value: object) -> str:
 
 
 def _text_without_links(value: object) -> str:
-    return value if isinstance(value, _OwnText | _OwnMarkup) else _OwnText(defuse_links(str(value)))
+    return value if isinstance(value, _OwnText | _OwnMarkup) else _OwnText(prevent_autolinking(str(value)))
 
 
 def _html_without_links(part: str) -> str:
-    return str(escape(defuse_links(html.unescape(part))))
+    return str(escape(prevent_autolinking(html.unescape(part))))
 
 
 @pass_context

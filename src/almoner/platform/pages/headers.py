@@ -70,12 +70,12 @@ def security_headers(
     production: bool,
     passkeys: bool = False,
     script: bool = False,
-    framed_by: Sequence[str] = (),
-    frames: bool = False,
+    frame_ancestors: Sequence[str] = (),
+    shows_frames: bool = False,
 ) -> dict[str, str]:
     """The security headers of one page.
 
-    ``framed_by``: origins that may show it in a frame; ``frames``: it shows pages of this origin in frames.
+    ``frame_ancestors``: origins that may show it in a frame; ``shows_frames``: it shows pages of this origin in frames.
 
     ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
     that follow a post as well, so the payment provider and the partner's success page must be named. ``passkeys``: the
@@ -90,10 +90,10 @@ def security_headers(
             *([" ".join(("script-src", *inline_sources.scripts)), "connect-src 'self'"] if script else []),
             " ".join(("style-src 'self'", *inline_sources.styles)),
             "img-src 'self' data:",
-            *(["frame-src 'self'"] if frames else []),
+            *(["frame-src 'self'"] if shows_frames else []),
             f"form-action {targets}",
             "base-uri 'none'",
-            " ".join(("frame-ancestors", *(framed_by or ("'none'",)))),
+            " ".join(("frame-ancestors", *(frame_ancestors or ("'none'",)))),
             "object-src 'none'",
             f"report-uri {REPORT_PATH}",
         )
@@ -110,7 +110,7 @@ def security_headers(
         "X-Robots-Tag": "noindex, nofollow",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     }
-    if framed_by:
+    if frame_ancestors:
         del found["X-Frame-Options"]
     if passkeys:
         found["Permissions-Policy"] += ", publickey-credentials-create=(self), publickey-credentials-get=(self)"

@@ -28,15 +28,21 @@ _END_BYTES: Final = 6
 class LinkSession:
     """A browser's session for one record's pages, started by its link. ``until``: its expiry, if any."""
 
-    cookie: str
-    proof: str
+    cookie_name: str
+    cookie_value: str
     csrf: str
-    until: datetime | None = None
+    expires_at: datetime | None = None
 
     def set_cookie(self, response: Response, *, max_age_seconds: int) -> None:
         """Set the session's ``__Host-`` cookie."""
         response.set_cookie(
-            self.cookie, self.proof, max_age=max_age_seconds, path="/", secure=True, httponly=True, samesite="lax"
+            self.cookie_name,
+            self.cookie_value,
+            max_age=max_age_seconds,
+            path="/",
+            secure=True,
+            httponly=True,
+            samesite="lax",
         )
 
     def matches_csrf_token(self, csrf_token: object) -> bool:
@@ -51,7 +57,7 @@ def begin_link_session(
     random = os.urandom(_RANDOM_BYTES)
     end = b"" if expires_at is None else int(expires_at.timestamp()).to_bytes(_END_BYTES)
     return _visit(
-        vault, purpose, path_id, random + vault.sign(f"visit:{purpose}", record_id.bytes + random + end) + end
+        vault, purpose, path_id, random + vault.compute_mac(f"visit:{purpose}", record_id.bytes + random + end) + end
     )
 
 
@@ -61,7 +67,7 @@ def find_link_session(
     """The session that the request's cookie proves, even if expired; None without a valid cookie."""
     raw = _decoded(request.cookies.get(_cookie(purpose, path_id), ""))
     random, signature, end = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:_SIGNED_BYTES], raw[_SIGNED_BYTES:]
-    if not vault.verify(f"visit:{purpose}", record_id.bytes + random + end, signature):
+    if not vault.verify_mac(f"visit:{purpose}", record_id.bytes + random + end, signature):
         return None
     return _visit(vault, purpose, path_id, raw)
 
@@ -81,7 +87,7 @@ def is_speculative_request(request: Request) -> bool:
 
 
 def _visit(vault: Vault, purpose: str, name: str, raw: bytes) -> LinkSession:
-    csrf, end = vault.sign(f"csrf:{purpose}", raw), raw[_SIGNED_BYTES:]
+    csrf, end = vault.compute_mac(f"csrf:{purpose}", raw), raw[_SIGNED_BYTES:]
     until = datetime.fromtimestamp(int.from_bytes(end), UTC) if end else None
     return LinkSession(_cookie(purpose, name), _encoded(raw), _encoded(csrf), until)
 

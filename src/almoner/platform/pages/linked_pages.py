@@ -62,7 +62,7 @@ class RecordLinkPages:
         record = self._vault.read_page_token(self._purpose, request.query_params.get("token", ""))
         if record is None:
             raise NotFound
-        name = self._ids.text(self._type, record)
+        name = self._ids.encode(self._type, record)
         response = RedirectResponse(self._action(record), 303, NO_PAGE)
         # A second tab keeps the first one's session: a new one would invalidate the open form.
         visit = link_sessions.find_link_session(request, self._vault, self._purpose, record, name)
@@ -84,12 +84,12 @@ class RecordLinkPages:
 
     def _action(self, record: UUID) -> str:
         """The URL path of a record's page and form."""
-        return f"/{self._purpose}/{self._ids.text(self._type, record)}"
+        return f"/{self._purpose}/{self._ids.encode(self._type, record)}"
 
     def _visited(self, request: Request) -> tuple[UUID, LinkSession]:
         """The record whose link this browser has opened, and its session. Raises NotFound."""
         name = request.path_params["id"]
-        record = self._ids.parse(self._type, name)
+        record = self._ids.decode(self._type, name)
         visit = (
             None
             if record is None

@@ -23,38 +23,38 @@ Tone = Literal["good", "waiting", "bad"]
 class Column:
     """A column of a list. ``member``: of the record; its kind decides the format.
 
-    ``named``: the member whose label it uses, if not its own. ``sort``: the sort key that the API call uses for it.
-    ``place``: ``below`` shows the value in the cell of the column before it; ``file`` only in the CSV download.
+    ``label_member``: the member whose label it uses, if not its own. ``sort``: the sort key that the API call uses for
+    it. ``place``: ``below`` shows the value in the cell of the column before it; ``file`` only in the CSV download.
     """
 
     member: str
     kind: ColumnKind = "text"
-    named: str = ""
+    label_member: str = ""
     sort: SortKey | None = None
     place: Literal["column", "below", "file"] = "column"
 
     @property
     def label(self) -> str:
         """The member whose label the column shows."""
-        return self.named or self.member
+        return self.label_member or self.member
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A filter of a list. ``parameter``: of the API call; ``choices``: its possible values.
 
-    ``named``: the member whose label it uses, if not its own.
+    ``label_member``: the member whose label it uses, if not its own.
     """
 
     parameter: str
     kind: FilterKind = "text"
     choices: tuple[str, ...] = ()
-    named: str = ""
+    label_member: str = ""
 
     @property
     def label(self) -> str:
         """The member whose label the filter shows."""
-        return self.named or self.parameter
+        return self.label_member or self.parameter
 
 
 @dataclass(frozen=True, slots=True)

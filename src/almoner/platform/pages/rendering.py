@@ -98,15 +98,15 @@ class PageRenderer:
         form_targets: Iterable[str] = (),
         passkeys: bool = False,
         script: bool = False,
-        framed_by: Sequence[str] = (),
-        frames: bool = False,
+        frame_ancestors: Sequence[str] = (),
+        shows_frames: bool = False,
         **context: object,
     ) -> HTMLResponse:
         """Render a template to a response with security headers.
 
         ``form_targets``: origins besides this one that its forms may lead to. ``passkeys``: it asks for a passkey, by
         ``passkeys_url``; ``script``: it has a script of ours with the nonce. Pages have no other scripts.
-        ``framed_by``: origins that may show it in a frame; ``frames``: it shows pages of ours in frames.
+        ``frame_ancestors``: origins that may show it in a frame; ``shows_frames``: it shows pages of ours in frames.
         """
         nonce = token_urlsafe(16)
         body = self.render_text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
@@ -116,8 +116,8 @@ class PageRenderer:
             production=not self.deployment.sandbox,
             passkeys=passkeys,
             script=script,
-            framed_by=framed_by,
-            frames=frames,
+            frame_ancestors=frame_ancestors,
+            shows_frames=shows_frames,
         )
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
 
@@ -128,17 +128,22 @@ class PageRenderer:
         language: Language,
         *,
         form_targets: Iterable[str] = (),
-        framed_by: Sequence[str] = (),
+        frame_ancestors: Sequence[str] = (),
         **context: object,
     ) -> Response:
         """A page that is the same for everybody: browsers and caches may show it again for a minute.
 
         It is rendered again once its context differs; ``context`` holds values that are compared and never changed.
-        It has no nonce; the policy names its own style sheet and script by their hashes. ``framed_by``: see
+        It has no nonce; the policy names its own style sheet and script by their hashes. ``frame_ancestors``: see
         ``security_headers``.
         """
         kept = (request.url.path, request.url.query, language.html_lang)
-        given = {**context, "template": template, "form_targets": tuple(form_targets), "framed_by": tuple(framed_by)}
+        given = {
+            **context,
+            "template": template,
+            "form_targets": tuple(form_targets),
+            "frame_ancestors": tuple(frame_ancestors),
+        }
         page = self._shared_pages.pop(kept, None)
         if page is None or page.given != given:
             page = self._make_shared_page(given, template, language, context)
@@ -159,7 +164,7 @@ class PageRenderer:
             form_targets=given["form_targets"],
             production=not self.deployment.sandbox,
             script=True,
-            framed_by=given["framed_by"],
+            frame_ancestors=given["frame_ancestors"],
         )
         etag = f'"{sha256(f"{headers}{body}".encode()).hexdigest()[:32]}"'
         headers |= {

@@ -55,7 +55,7 @@ class Language:
         region = languages.region_of_language_tag(self.tag)
         return f"{self.catalogue.split('-')[0]}-{region}" if region else self.catalogue
 
-    def has(self, key: str) -> bool:
+    def has_message(self, key: str) -> bool:
         """Whether the catalogue has this message."""
         return key in self._messages
 

@@ -26,7 +26,7 @@ class ParsedAddress:
 
     number: str
     street: tuple[str, ...]
-    box: str
+    po_box: str
     city: str
     state: str
     postcode: str
@@ -67,7 +67,7 @@ def parse_address(party: Party) -> ParsedAddress:
     if postcode.isdigit() and len(postcode) in (5, 9):
         postcode = "" if postcode.startswith("00000") else postcode[:5]
     return ParsedAddress(
-        number=number, street=named, box=next(filter(None, box.groups()), "") if box else "",
+        number=number, street=named, po_box=next(filter(None, box.groups()), "") if box else "",
         city=" ".join(_words(party.city)), state=normalise_text(party.state or ""), postcode=postcode, country=country,
     )  # fmt: skip
 
@@ -79,9 +79,9 @@ def _compare_text(one: str, other: str) -> AgreementLevel:
 
 
 def _compare_streets(one: ParsedAddress, other: ParsedAddress) -> AgreementLevel:
-    if one.box and other.box:
-        return _compare_text(one.box, other.box)
-    if one.box or other.box or not one.street or not other.street:
+    if one.po_box and other.po_box:
+        return _compare_text(one.po_box, other.po_box)
+    if one.po_box or other.po_box or not one.street or not other.street:
         return "unknown"
     shared = set(one.street) & set(other.street) or OSA.distance(one.street[0], other.street[0]) < 2 < len(
         one.street[0]

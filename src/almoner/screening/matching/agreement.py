@@ -12,7 +12,7 @@ from typing import Final
 from almoner.screening.matching import tables
 from almoner.screening.matching.addresses import AddressAgreement, ParsedAddress, compare_addresses, parse_address
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.domain import Finding, NameLikeness, Party, PartyAgreement, PreparedName, ScorePart
+from almoner.screening.matching.domain import Finding, NameSimilarity, Party, PartyAgreement, PreparedName, ScorePart
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.words import BRANCH_WORDS, prepare_name
 
@@ -74,7 +74,7 @@ MEMBER_KINDS: Final = _CHAPTER_WORDS | _OTHER_KINDS
 _prepare = lru_cache(maxsize=4096)(prepare_name)
 
 
-def _deduct(likeness: NameLikeness, finding: Finding, points: float) -> NameLikeness:
+def _deduct(likeness: NameSimilarity, finding: Finding, points: float) -> NameSimilarity:
     points = min(points, likeness.score)
     part = ScorePart(finding, -points, likeness.asked, likeness.listed)
     vetoes = (*likeness.vetoes, finding) if finding in ("branch", "unnamed") else likeness.vetoes
@@ -89,7 +89,7 @@ def _is_chapter(second: PreparedName, first: PreparedName) -> bool:
     )
 
 
-def _agreeing_words(likeness: NameLikeness) -> set[str]:
+def _agreeing_words(likeness: NameSimilarity) -> set[str]:
     """The words of the listed name that the searched name contains too."""
     return {
         word for part in likeness.parts if part.points > 0 and part.finding != "letters" for word in part.listed.split()
@@ -98,7 +98,7 @@ def _agreeing_words(likeness: NameLikeness) -> set[str]:
 
 def _compare_with_lines(
     searched_name: PreparedName, first: PreparedName, second: PreparedName, *, in_family: bool | None
-) -> Iterator[NameLikeness]:
+) -> Iterator[NameSimilarity]:
     """Compare one searched name with the first line, with both lines together and with the second line alone.
 
     ``in_family``: other organisations have the same first line, so it identifies none of them: the searched name must
@@ -128,7 +128,7 @@ def _compare_with_lines(
         )
         if _is_usual_name(searched_name, first, second, stated):
             same = ScorePart("same", 1.0, searched_name.joined, both.listed)
-            named = NameLikeness(1.0, (same,), (), searched_name.name, both.listed)
+            named = NameSimilarity(1.0, (same,), (), searched_name.name, both.listed)
             yield _deduct(named, "second_line", _PARTIAL_LINE_DEDUCTION)
     elif first.is_truncated or (
         in_family is None and _is_chapter(second, first) and not more & set(searched_name.words)
@@ -172,39 +172,39 @@ def _is_usual_name(
     )
 
 
-def _compare_with_names(searched_name: PreparedName, others: Sequence[PreparedName]) -> Iterator[NameLikeness]:
+def _compare_with_names(searched_name: PreparedName, others: Sequence[PreparedName]) -> Iterator[NameSimilarity]:
     for other in others:
         yield _deduct(compare_names(searched_name, other), "other_name", _OTHER_NAME_DEDUCTION)
 
 
-def best_name_likeness(
+def best_name_similarity(
     searched_names: Sequence[str],
     listed_names: Sequence[str],
     *,
-    listed_second_line: str | None = None,
-    others_share_first_line: bool | None = None,
-) -> NameLikeness:
+    listed_name_second_line: str | None = None,
+    shares_first_line: bool | None = None,
+) -> NameSimilarity:
     """The best likeness of all pairs of names. Other names count slightly less than the main name.
 
-    ``listed_second_line`` belongs to the first listed name: a chapter, a trust, another name.
-    ``others_share_first_line``: other organisations have the same first line; None if unknown.
+    ``listed_name_second_line`` belongs to the first listed name: a chapter, a trust, another name.
+    ``shares_first_line``: other organisations have the same first line; None if unknown.
     """
     first, *others = [read for name in listed_names if (read := _prepare(name)).words] or [_prepare("")]
-    second = _prepare(listed_second_line or "")
-    found: list[NameLikeness] = []
+    second = _prepare(listed_name_second_line or "")
+    found: list[NameSimilarity] = []
     for rank, name in enumerate(searched_names):
         read = _prepare(name)
         pairs = (
-            [*_compare_with_lines(read, first, second, in_family=others_share_first_line)]
+            [*_compare_with_lines(read, first, second, in_family=shares_first_line)]
             if second.words
             else [compare_names(read, first)]
         )
         pairs += _compare_with_names(read, others)
         found += [_deduct(pair, "other_name", _OTHER_NAME_DEDUCTION) for pair in pairs] if rank else pairs
-    return max(found, key=lambda pair: pair.score, default=NameLikeness(0.0, (), (), "", ""))
+    return max(found, key=lambda pair: pair.score, default=NameSimilarity(0.0, (), (), "", ""))
 
 
-def _differs_in_distinctive_word(likeness: NameLikeness) -> bool:
+def _differs_in_distinctive_word(likeness: NameSimilarity) -> bool:
     """Whether the one distinctive word of the name only nearly agrees: BARNES and CARNES FIRE DEPARTMENT.
 
     Two swapped neighbouring letters that form no known word are a typo. Two words that several organisations have in
@@ -245,16 +245,16 @@ def _place_parts(party: Party, listed: Party, near: AddressAgreement, *, rare: b
 
 
 def _has_address(one: ParsedAddress) -> bool:
-    return bool(one.street or one.box)
+    return bool(one.street or one.po_box)
 
 
 def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
     """Score how well a searched party and a listed one agree."""
-    likeness = best_name_likeness(
+    likeness = best_name_similarity(
         party.names,
         listed_party.names,
-        listed_second_line=listed_party.second_line,
-        others_share_first_line=listed_party.in_family,
+        listed_name_second_line=listed_party.name_second_line,
+        shares_first_line=listed_party.shares_first_line,
     )
     mine, other = _prepare(likeness.asked), _prepare(likeness.listed)
     here, there = parse_address(party), parse_address(listed_party)
@@ -271,9 +271,9 @@ def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
     return PartyAgreement(
         score=min(max(score, 0.0), 1.0),
         name=likeness.score,
-        located=located,
-        likely=likely,
-        certain=likely and located and score >= CERTAIN_SCORE,
+        both_have_street_or_box=located,
+        is_likely_match=likely,
+        is_certain_match=likely and located and score >= CERTAIN_SCORE,
         parts=tuple(parts),
         vetoes=likeness.vetoes,
         name_parts=likeness.parts,

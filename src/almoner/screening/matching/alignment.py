@@ -43,19 +43,19 @@ AlignedWords = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
 """(finding, likeness, positions of the searched words, positions of the listed words)."""
 
 
-def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
+def word_similarity(one: str, other: str, *, allow_more_typos: bool = False) -> float:
     """How alike two different words are: 0 for unrelated words, 0.97 for a plural.
 
     An umlaut may be written as two letters: JUGEND FÜR MÜNCHEN, MUENCHEN.
 
-    ``loose``: allow one typo more, and typos between two known words, because other evidence says that the two are the
-    same.
+    ``allow_more_typos``: allow one typo more, and typos between two known words, because other evidence says that the
+    two are the same.
     """
     if len(one) > len(other):
         one, other = other, one
     if one[:1] == other[:1] and _without_umlauts(one) == _without_umlauts(other):
         return _UMLAUT_LIKENESS
-    if len(one) < MIN_WORD_LENGTH - loose:
+    if len(one) < MIN_WORD_LENGTH - allow_more_typos:
         return 0.0
     if other == one + "s":
         return 0.97
@@ -65,8 +65,14 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
         return _OTHER_SPELLING_LIKENESS
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED_LIKENESS
-    both = usual and not strange and not loose  # known words are rarely typos of each other: ACTION and AUCTION
-    typos = (1 if len(other) >= _LONG_WORD_LETTERS else 0) if both else max_edit_distance(len(other), loose=loose)
+    both = (
+        usual and not strange and not allow_more_typos
+    )  # known words are rarely typos of each other: ACTION and AUCTION
+    typos = (
+        (1 if len(other) >= _LONG_WORD_LETTERS else 0)
+        if both
+        else max_edit_distance(len(other), allow_more_typos=allow_more_typos)
+    )
     distance = OSA.distance(one, other, score_cutoff=typos)
     if both:
         return _BOTH_KNOWN_LIKENESS if distance <= typos else 0.0
@@ -79,10 +85,10 @@ def _without_umlauts(word: str) -> str:
     return _UMLAUT.sub("", word)
 
 
-def max_edit_distance(longer_word_length: int, *, loose: bool) -> int:
+def max_edit_distance(longer_word_length: int, *, allow_more_typos: bool) -> int:
     """The edit distance allowed between two words, by the length of the longer one."""
     typos = 1 if longer_word_length < _LONG_ENOUGH_FOR_TWO else 2 if longer_word_length < _LONG_ENOUGH_FOR_THREE else 3
-    return typos + (loose and longer_word_length > MIN_WORD_LENGTH)
+    return typos + (allow_more_typos and longer_word_length > MIN_WORD_LENGTH)
 
 
 def _phonetic_similarity(one: str, other: str) -> float:
@@ -267,7 +273,11 @@ class WordAligner:
             for place in self.left
             for other in self.right
             if {self._asked.kinds[place], self._listed.kinds[other]} in _MISSPELT_KINDS  # not two places: NORTH DAKOTA
-            if (likeness := word_similarity(self._asked.words[place], self._listed.words[other], loose=self._loose))
+            if (
+                likeness := word_similarity(
+                    self._asked.words[place], self._listed.words[other], allow_more_typos=self._loose
+                )
+            )
         ]
         for likeness, place, other in sorted(found, reverse=True):
             if place in self.left and other in self.right:

@@ -7,7 +7,7 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from almoner.screening.matching.alignment import WordAligner
-from almoner.screening.matching.domain import Finding, NameLikeness, PreparedName, ScorePart
+from almoner.screening.matching.domain import Finding, NameSimilarity, PreparedName, ScorePart
 from almoner.screening.matching.sound_comparison import compare_sounds
 from almoner.screening.matching.words import BRANCH_WORDS
 
@@ -57,9 +57,9 @@ def _score_caps(
     if any(searched_name.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
         yield "number", _MAX_ONE_NUMBERED
     if (
-        searched_name.forms & _DISTINCT_FORMS
-        and listed.forms & _DISTINCT_FORMS
-        and not searched_name.forms & listed.forms
+        searched_name.legal_forms & _DISTINCT_FORMS
+        and listed.legal_forms & _DISTINCT_FORMS
+        and not searched_name.legal_forms & listed.legal_forms
     ):
         yield "form", _MAX_OTHER_FORM
 
@@ -74,13 +74,15 @@ def _text(name: PreparedName, places: tuple[int, ...]) -> str:
     return " ".join(name.words[place] for place in places)
 
 
-def _identical_likeness(searched_name: PreparedName, listed: PreparedName, same: ScorePart) -> NameLikeness:
+def _identical_likeness(searched_name: PreparedName, listed: PreparedName, same: ScorePart) -> NameSimilarity:
     capped = [ScorePart(finding, most - 1.0) for finding, most in _score_caps(searched_name, listed, [], [])]
-    return NameLikeness(1.0 + sum(part.points for part in capped), (same, *capped), (), searched_name.name, listed.name)
+    return NameSimilarity(
+        1.0 + sum(part.points for part in capped), (same, *capped), (), searched_name.name, listed.name
+    )
 
 
 def _is_same(searched_name: PreparedName, listed: PreparedName) -> bool:
-    if searched_name.joined == listed.joined or searched_name.joined_all == listed.joined_all:
+    if searched_name.joined == listed.joined or searched_name.joined_with_stop_words == listed.joined_with_stop_words:
         return True
     return (searched_name.joined_without_form != "" and searched_name.joined_without_form == listed.joined) or (
         listed.joined_without_form != "" and listed.joined_without_form == searched_name.joined
@@ -92,20 +94,20 @@ def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> flo
 
     Compared as written too, since a typo can hide that a word is an abbreviation: TEVCH for TECH.
     """
-    pairs = (searched_name.joined, listed.joined), (searched_name.joined_all, listed.joined_all)
+    pairs = (searched_name.joined, listed.joined), (searched_name.joined_with_stop_words, listed.joined_with_stop_words)
     return 1 - _LETTER_COST * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
 def compare_names(
     searched_name: PreparedName, listed_name: PreparedName, *, allow_more_typos: bool = False, are_persons: bool = False
-) -> NameLikeness:
+) -> NameSimilarity:
     """How alike two names are: the weighted share of words that agree; symmetric.
 
     ``allow_more_typos``: other evidence says that they are the same: more typos are allowed, and letters count as well
     as words. ``are_persons``: words may be short forms of first names, and single letters their initials.
     """
     whole, other = searched_name, listed_name
-    if searched_name.forms != listed_name.forms:
+    if searched_name.legal_forms != listed_name.legal_forms:
         searched_name, listed_name = (
             _without_translated_form(searched_name, listed_name),
             _without_translated_form(listed_name, searched_name),
@@ -132,26 +134,28 @@ def _has_other_letters(searched_name: PreparedName, listed: PreparedName) -> boo
     return mine.letters != other.letters
 
 
-def _limit_homophones(found: NameLikeness) -> NameLikeness:
+def _limit_homophones(found: NameSimilarity) -> NameSimilarity:
     if found.score <= _MAX_HOMOPHONES:
         return found
     part = ScorePart("letters", _MAX_HOMOPHONES - found.score, found.asked, found.listed)
     return replace(found, score=_MAX_HOMOPHONES, parts=(*found.parts, part))
 
 
-def _compare_letters(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
+def _compare_letters(
+    searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool
+) -> NameSimilarity:
     if searched_name.joined <= listed.joined:
         return _compare(searched_name, listed, loose=loose, persons=persons)
     return _swap(_compare(listed, searched_name, loose=loose, persons=persons), searched_name, listed)
 
 
-def _swap(turned: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> NameLikeness:
+def _swap(turned: NameSimilarity, searched_name: PreparedName, listed: PreparedName) -> NameSimilarity:
     return replace(turned, parts=tuple(map(_swap_sides, turned.parts)), asked=searched_name.name, listed=listed.name)
 
 
 def _without_translated_form(name: PreparedName, other: PreparedName) -> PreparedName:
     """The name without a last word that means the legal form of the other name."""
-    same = {_FORM_WORDS[kind] for kind in other.forms - name.forms if kind in _FORM_WORDS}
+    same = {_FORM_WORDS[kind] for kind in other.legal_forms - name.legal_forms if kind in _FORM_WORDS}
     if len(name.words) < 2 or name.words[-1] not in same:
         return name
     last = name.words[-1]
@@ -161,7 +165,7 @@ def _without_translated_form(name: PreparedName, other: PreparedName) -> Prepare
         weights=name.weights[:-1],
         kinds=name.kinds[:-1],
         joined=name.joined.removesuffix(last),
-        joined_all=name.joined_all.removesuffix(last),
+        joined_with_stop_words=name.joined_with_stop_words.removesuffix(last),
         total=name.total - name.weights[-1],
         joined_without_form="",
     )
@@ -171,10 +175,10 @@ def _swap_sides(part: ScorePart) -> ScorePart:
     return ScorePart(_OTHER_SIDE.get(part.finding, part.finding), part.points, part.listed, part.asked)
 
 
-def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
+def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameSimilarity:
     total = searched_name.total + listed.total
     if not total:
-        return NameLikeness(0.0, (), (), searched_name.name, listed.name)
+        return NameSimilarity(0.0, (), (), searched_name.name, listed.name)
     if _is_same(searched_name, listed):
         return _identical_likeness(searched_name, listed, ScorePart("same", 1.0, searched_name.joined, listed.joined))
     alignment = WordAligner(searched_name, listed, loose=loose, persons=persons)
@@ -211,4 +215,4 @@ def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, 
     if vetoes and score > _MAX_VETOED:
         parts.append(ScorePart(vetoes[0], _MAX_VETOED - score))
         score = _MAX_VETOED
-    return NameLikeness(score, tuple(parts), vetoes, searched_name.name, listed.name)
+    return NameSimilarity(score, tuple(parts), vetoes, searched_name.name, listed.name)

@@ -37,8 +37,8 @@ class ScorePart:
 class Party:
     """An organisation as somebody describes it: its names, the main one first, and its address.
 
-    ``second_line``: the second line of the main name, if any. ``in_family``: other organisations in its register have
-    the same first line; None if unknown.
+    ``name_second_line``: the second line of the main name, if any. ``shares_first_line``: other organisations in its
+    register have the same first line; None if unknown.
     """
 
     names: Sequence[str]
@@ -47,12 +47,12 @@ class Party:
     state: str | None = None
     postcode: str | None = None
     country: str | None = None
-    second_line: str | None = None
-    in_family: bool | None = None
+    name_second_line: str | None = None
+    shares_first_line: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class NameLikeness:
+class NameSimilarity:
     """How alike two names are, from 0 to 1. ``vetoes``: differences that rule out a match."""
 
     score: float
@@ -69,15 +69,16 @@ class PartyAgreement:
     ``name``: the score of the names alone, the sum of ``name_parts``. ``exact``: the words are equal. ``whole_name``:
     the main name with its first line agrees, not just another name of the organisation.
     ``differs_in_distinctive_word``: the one distinctive word only nearly agrees. ``same_place``: street, postcode or
-    city agree. ``located``: both sides have a street or a PO box, so addresses count. ``likely``: the names alone
-    indicate the same organisation. ``certain``: good enough to be accepted without review.
+    city agree. ``both_have_street_or_box``: both sides have a street or a PO box, so addresses count.
+    ``is_likely_match``: the names alone indicate the same organisation. ``is_certain_match``: good enough to be
+    accepted without review.
     """
 
     score: float
     name: float
-    located: bool
-    likely: bool
-    certain: bool
+    both_have_street_or_box: bool
+    is_likely_match: bool
+    is_certain_match: bool
     parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
     name_parts: tuple[ScorePart, ...]
@@ -92,27 +93,27 @@ class PartyAgreement:
 class PhoneticName:
     """The sound of a name in a non-Latin script: keys of each word, and coarse spellings of the name.
 
-    ``script``: the script of most letters. ``merges``: it does not distinguish L and R. ``is_spelt``: it writes all
-    sounds, so letters can be compared too. ``letters``: its letters in that script, sorted. ``forms``: the meanings of
-    legal forms around the name.
+    ``script``: the script of most letters. ``merges_l_and_r``: it does not distinguish L and R. ``is_spelt``: it writes
+    all sounds, so letters can be compared too. ``letters``: its letters in that script, sorted. ``legal_forms``: the
+    meanings of legal forms around the name.
     """
 
     script: str
     words: tuple[frozenset[str], ...]
     texts: tuple[str, ...]
     spellings: frozenset[str]
-    merges: bool
+    merges_l_and_r: bool
     is_spelt: bool
     letters: str
-    forms: frozenset[str]
+    legal_forms: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedName:
     """A name in normalised words without stop words, with the weight and kind of each.
 
-    ``joined``: the words without blanks. ``joined_all``: the same with stop words. ``name_frequency``: how many
-    registered organisations have this name. ``is_truncated``: it ends in OF, FOR or AND, so it was cut off.
+    ``joined``: the words without blanks. ``joined_with_stop_words``: the same with stop words. ``name_frequency``: how
+    many registered organisations have this name. ``is_truncated``: it ends in OF, FOR or AND, so it was cut off.
     ``acronyms``: words that are the initials of others. ``joined_without_form``: ``joined`` without a word that may be
     a legal form. ``sounds``: how it sounds, if in a non-Latin script.
     """
@@ -121,9 +122,9 @@ class PreparedName:
     words: tuple[str, ...]
     weights: tuple[float, ...]
     kinds: tuple[Kind, ...]
-    forms: frozenset[str]
+    legal_forms: frozenset[str]
     joined: str
-    joined_all: str
+    joined_with_stop_words: str
     total: float
     name_frequency: int
     is_truncated: bool
@@ -166,7 +167,7 @@ class PreparedSubject:
 class EntryMatch:
     """How likely a subject and an entry are the same. ``flagged``: a reviewer must decide."""
 
-    entry: str
+    entry_id: str
     score: float
     flagged: bool
     parts: tuple[ScorePart, ...]

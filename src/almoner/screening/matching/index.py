@@ -56,7 +56,8 @@ class NameIndex:
                 self._totals.append(name.total)
                 lengths.append(len(comparable_word_positions(name)))
                 wholes.extend(
-                    (whole, number) for whole in {name.joined_all, name.joined_without_form or name.joined_all}
+                    (whole, number)
+                    for whole in {name.joined_with_stop_words, name.joined_without_form or name.joined_with_stop_words}
                 )
                 if name.sounds is not None:
                     sounds.append((number, name.sounds))
@@ -82,22 +83,25 @@ class NameIndex:
         self._in_other_scripts = SoundIndex(sounds, lengths, text_of, self._words, self._postings)
         self._listed = lru_cache(maxsize=_CACHE_SIZE)(self._similar_listed_words)
 
-    def find_candidates(self, searched_name: PreparedName, *, loose: bool = False) -> list[int]:
+    def find_candidates(self, searched_name: PreparedName, *, allow_more_typos: bool = False) -> list[int]:
         """The positions of listed names that share enough words with the searched name.
 
         A name of one word is searched in every spelling: nothing else of it could agree. Of a very long name, words are
         searched as spelt: looking for misspellings of each would take long.
         """
-        found = set(self._wholes[searched_name.joined_all])
+        found = set(self._wholes[searched_name.joined_with_stop_words])
         if searched_name.joined_without_form:
             found.update(self._wholes[searched_name.joined_without_form])
         joined = [word for word in _joined_pairs(searched_name) if word in self._postings]
         for word in joined:
             found.update(self._postings[word])
-        least, loose = _MIN_SHARED_WEIGHT * searched_name.total, loose or len(searched_name.words) == 1
+        least, allow_more_typos = (
+            _MIN_SHARED_WEIGHT * searched_name.total,
+            allow_more_typos or len(searched_name.words) == 1,
+        )
         listed = self._exact_word if len(searched_name.words) > _MOST_MISSPELT else self._listed
         words = [
-            (*listed(word, loose), weight)
+            (*listed(word, allow_more_typos), weight)
             for word, weight in zip(searched_name.words, searched_name.weights, strict=True)
         ]
         if joined or sum(weight for count, _, weight in words if count) >= least:
@@ -130,7 +134,11 @@ class NameIndex:
 
     def _similar_listed_words(self, word: str, loose: bool, /) -> tuple[int, tuple[str, ...]]:
         """How many names contain them; the word if it is listed, and listed words that it may be a misspelling of."""
-        near = {other for other in self._similar_words(word, loose=loose) if word_similarity(word, other, loose=loose)}
+        near = {
+            other
+            for other in self._similar_words(word, loose=loose)
+            if word_similarity(word, other, allow_more_typos=loose)
+        }
         near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
         if self._persons:
             near.update(other for other in tables.nicknames().get(word, ()) if other in self._postings)
@@ -167,7 +175,10 @@ class NameIndex:
 def _max_typos(length: int, most: int, *, loose: bool) -> dict[int, int]:
     """The edit distance allowed from a word of this length, by the length of the other, which may be shortened."""
     lengths = range(length - most, length + most + 1)
-    return {other: max(max_edit_distance(max(length, other), loose=loose), abs(length - other)) for other in lengths}
+    return {
+        other: max(max_edit_distance(max(length, other), allow_more_typos=loose), abs(length - other))
+        for other in lengths
+    }
 
 
 def _joined_pairs(name: PreparedName) -> Iterator[str]:

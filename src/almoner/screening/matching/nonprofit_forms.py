@@ -80,7 +80,7 @@ def _plain(text: str) -> str:
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
 
 
-def fold_letters(text: str) -> str:
+def fold_letter_variants(text: str) -> str:
     """The text in lower case with one spelling of each letter; its length stays the same."""
     return text.lower().translate(_ONE_SPELLING)
 
@@ -93,7 +93,7 @@ def _pattern(folded: str, form: str) -> tuple[str, bool]:
         return r"(?:\"|''|'|\.\s?)".join(map(re.escape, folded.split('"'))) + r"\.?", False
     letters = form.replace(".", "")
     if len(letters) <= _LETTERS_OF_AN_ABBREVIATION and all(map(str.isupper, letters)):
-        return r"(?:\.\s?)?".join(map(re.escape, fold_letters(letters))) + r"\.?", False
+        return r"(?:\.\s?)?".join(map(re.escape, fold_letter_variants(letters))) + r"\.?", False
     script = unicodedata.name(folded[-1], "")
     glued = any(script.startswith(name) and len(folded) >= least for name, least in _GLUED)
     return r"\s+".join(map(re.escape, folded.split())), glued
@@ -107,7 +107,7 @@ def _native_forms() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
     apart: dict[str, int] = {}
     for kind, form, _ in _rows():
         if not _is_latin(form):
-            folded = fold_letters(_plain(form))
+            folded = fold_letter_variants(_plain(form))
             pattern, sticks = _pattern(folded, form)
             kinds.setdefault(_letters(folded), set()).add(kind)
             (glued if sticks else apart)[pattern] = len(folded)
@@ -124,21 +124,23 @@ def _native_forms() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
 @cache
 def _glued_forms() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
     """Cyrillic and Greek forms without a blank beside the name: (short ones, pattern in front, pattern behind it)."""
-    forms = {fold_letters(_plain(form)) for _, form, _ in _rows() if unicodedata.name(form[0], "").startswith(_CASED)}
+    forms = {
+        fold_letter_variants(_plain(form)) for _, form, _ in _rows() if unicodedata.name(form[0], "").startswith(_CASED)
+    }
     long = sorted((form for form in forms if len(_letters(form)) >= _SHORT), key=lambda form: (-len(form), form))
     either, rest = "|".join(_pattern(form, form)[0] for form in long), f"\\w{{{_LETTERS_BESIDE_A_GLUED_FORM}}}"
     front, behind = re.compile(f"{_BESIDE}*(?:{either})(?={rest})"), re.compile(f"(?<={rest})(?:{either}){_BESIDE}*$")
     return frozenset(map(_letters, forms.difference(long))), front, behind
 
 
-def strip_glued_form(name: str) -> str | None:
+def strip_attached_legal_form(name: str) -> str | None:
     """The name without a Cyrillic or Greek form that stands at an end without a blank; None if there is none.
 
     It may be part of a word: ФОНДНАДЕЖДА and ФОНДОВЫЙ. A form of two letters has capitals before a capitalised word.
     """
     text = _plain(name)
     short, front, behind = _glued_forms()
-    folded = fold_letters(text)
+    folded = fold_letter_variants(text)
     if text[:2].isupper() and text[2:4].istitle() and folded[:2] in short:
         return text[2:]
     if met := front.match(folded):
@@ -155,7 +157,7 @@ def strip_non_latin_legal_forms(name: str) -> tuple[str, frozenset[str]]:
     rest = _plain(name)
     kinds, front, behind = _native_forms()
     found: set[str] = set()
-    while len(folded := fold_letters(rest)) == len(rest):
+    while len(folded := fold_letter_variants(rest)) == len(rest):
         if (met := front.match(folded)) and _letters(folded[met.end() :]):
             rest = rest[met.end() :]
         elif (met := behind.search(folded)) and _letters(folded[: met.start()]):

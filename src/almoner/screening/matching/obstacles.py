@@ -3,29 +3,29 @@
 from collections.abc import Iterable
 
 from almoner.screening.matching.domain import PersonObstacle, ScreeningObstacle
-from almoner.screening.matching.scripts import COMPARED_BY_SOUND, has_look_alikes, unsupported_scripts
-from almoner.screening.matching.words import prepare_name, without_numbers
+from almoner.screening.matching.scripts import COMPARED_BY_SOUND, has_lookalike_letters, unsupported_scripts
+from almoner.screening.matching.words import prepare_name, words_without_numbers
 
 
-def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
+def find_screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
     """Why these names cannot all be compared; None if they can."""
     given = list(names)
     scripts = {script for name in given for script in unsupported_scripts(name)}
     if scripts:
         return "script_uncertain" if scripts <= COMPARED_BY_SOUND else "script_not_supported"
-    if any(has_look_alikes(name) or _is_one_foreign_word(name) for name in given):
+    if any(has_lookalike_letters(name) or _is_one_foreign_word(name) for name in given):
         return "script_uncertain"
     return None if given and all(any(map(str.isalnum, name)) for name in given) else "no_words"
 
 
-def person_obstacle(name: str) -> PersonObstacle | None:
+def find_person_obstacle(name: str) -> PersonObstacle | None:
     """Why a person's name cannot be compared; None if it can."""
-    return screening_obstacle([name]) or ("single_name" if _is_single_name(name) else None)
+    return find_screening_obstacle([name]) or ("single_name" if _is_single_name(name) else None)
 
 
 def _is_single_name(name: str) -> bool:
     """Whether a person's name is one word: AL-HADDAD, but not AL HADDAD, nor VAN NGUYEN."""
-    return len(without_numbers(prepare_name(name, is_person=True))) == 1
+    return len(words_without_numbers(prepare_name(name, is_person=True))) == 1
 
 
 def _is_one_foreign_word(name: str) -> bool:
@@ -33,5 +33,5 @@ def _is_one_foreign_word(name: str) -> bool:
     if name.isascii():
         return False
     prepared = prepare_name(name)
-    words = without_numbers(prepared)
+    words = words_without_numbers(prepared)
     return prepared.sounds is not None and len(words) == 1 and words[0] not in name.lower()

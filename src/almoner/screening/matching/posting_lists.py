@@ -113,7 +113,7 @@ class PackedWords(Sequence[str]):
             raise IndexError(number)
         return self._text[self._starts[number] : self._starts[number + 1]]
 
-    def get_words(self, numbers: Iterable[int]) -> list[str]:
+    def get_words(self, positions: Iterable[int]) -> list[str]:
         """The words with these numbers."""
         text, starts = self._text, self._starts
-        return [text[starts[number] : starts[number + 1]] for number in numbers]
+        return [text[starts[number] : starts[number + 1]] for number in positions]

@@ -22,7 +22,7 @@ _BY_SOUND: Final = {**_CYRILLIC, **_GREEK, "φ": "v"}
 _WRITTEN_OTHERWISE: Final = re.compile(rf"{'|'.join((*_CYRILLIC, *_GREEK))}|φ\b")
 
 
-def other_romanisations(name: str) -> Iterator[str]:
+def alternative_romanisations(name: str) -> Iterator[str]:
     """Romanisations by sound that differ from the letter-by-letter one."""
     if name.isascii():
         return

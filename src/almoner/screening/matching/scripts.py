@@ -52,7 +52,7 @@ def unsupported_scripts(text: str) -> Iterator[str]:
             yield from scripts_of_character(sign) - _SUPPORTED
 
 
-def has_look_alikes(name: str) -> bool:
+def has_lookalike_letters(name: str) -> bool:
     """Whether letters of one alphabet replace look-alikes of another, or something else replaces or alters letters.
 
     So in a word with letters of two alphabets, or a non-Latin word that looks Latin among Latin ones.

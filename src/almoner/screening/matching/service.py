@@ -7,13 +7,13 @@ from almoner.screening.matching.agreement import (
     LIKELY_SCORE,
     MEMBER_KINDS,
     RARE_NAME_WEIGHT,
-    best_name_likeness,
+    best_name_similarity,
     compare_parties,
 )
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.obstacles import person_obstacle, screening_obstacle
+from almoner.screening.matching.obstacles import find_person_obstacle, find_screening_obstacle
 from almoner.screening.matching.posting_lists import PostingLists
-from almoner.screening.matching.romanisations import other_romanisations
+from almoner.screening.matching.romanisations import alternative_romanisations
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
@@ -29,13 +29,13 @@ __all__ = [
     "RARE_NAME_WEIGHT",
     "PostingLists",
     "WatchlistMatcher",
-    "best_name_likeness",
+    "alternative_romanisations",
+    "best_name_similarity",
     "compare_names",
     "compare_parties",
+    "find_person_obstacle",
+    "find_screening_obstacle",
     "match_entry",
-    "other_romanisations",
-    "person_obstacle",
     "prepare_name",
     "prepare_subject",
-    "screening_obstacle",
 ]

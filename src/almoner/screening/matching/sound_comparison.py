@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.domain import NameLikeness, PhoneticName, PreparedName, ScorePart
+from almoner.screening.matching.domain import NameSimilarity, PhoneticName, PreparedName, ScorePart
 from almoner.screening.matching.sounds import LATIN_STOPS, latin_keys, merge_l_and_r
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.syllables import coarse_name_key, spelling_likeness
+from almoner.screening.matching.syllables import compute_coarse_name_key, syllabic_spelling_likeness
 from almoner.screening.matching.transcription import transcription_likeness
 
 SHORTEST_NEAR: Final = 3
@@ -75,12 +75,12 @@ def _spelt_words(name: str) -> list[list[str]]:
     return [words] if len(words) < _MIN_LONG_NAME_WORDS else [words, words[1:], words[:-1]]
 
 
-def compute_coarse_spellings(name: str) -> frozenset[str]:
+def compute_coarse_latin_keys(name: str) -> frozenset[str]:
     """Coarse spellings of a name in Latin letters."""
-    return frozenset(coarse_name_key(words) for words in _spelt_words(name) if words)
+    return frozenset(compute_coarse_name_key(words) for words in _spelt_words(name) if words)
 
 
-coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_spellings)
+coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_latin_keys)
 
 
 def max_possible_likeness(
@@ -97,20 +97,20 @@ def max_possible_likeness(
     return (2 * matched_weight - replaced) / (2 * matched_weight + left_over + right_over) if total_weight else 0.0
 
 
-def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> NameLikeness:
+def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> NameSimilarity:
     """How alike a name in another script and one in Latin letters sound."""
     sounds = non_latin_name.sounds
     assert sounds is not None, "it is in another script"
     if spelt := _spelling_likeness(sounds, latin_name):
         part = ScorePart("sound", spelt, non_latin_name.name, latin_name.name)
-        return NameLikeness(spelt, (part,), (), non_latin_name.name, latin_name.name)
+        return NameSimilarity(spelt, (part,), (), non_latin_name.name, latin_name.name)
     places = comparable_word_positions(latin_name)
     texts, weights = [latin_name.words[place] for place in places], [latin_name.weights[place] for place in places]
     pairs = _best_pairs(_possible_pairs(sounds, texts))
     paired = sum(len(pair.left) for pair in pairs)
     pairs += _form_pairs(sounds, texts, pairs)
     if not _agree_enough(pairs, len(sounds.words), len(texts), syllabic=bool(sounds.spellings)):
-        return NameLikeness(0.0, (), (), non_latin_name.name, latin_name.name)
+        return NameSimilarity(0.0, (), (), non_latin_name.name, latin_name.name)
     matched = [sum(weights[one] for one in pair.right) for pair in pairs]
     left_over, right_over = _UNMATCHED * (len(sounds.words) - paired), sum(weights) - sum(matched)
     total = 2 * sum(matched) + left_over + right_over
@@ -124,24 +124,24 @@ def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> Na
         points = min(score, 2 * _REPLACED * min(left_over, right_over) / total)
         parts.append(ScorePart("replaced", -points))
         score -= points
-    return NameLikeness(score, tuple(parts), (), non_latin_name.name, latin_name.name)
+    return NameSimilarity(score, tuple(parts), (), non_latin_name.name, latin_name.name)
 
 
-def is_contained_by_sound(sounded: PreparedName, latin: PreparedName, min_weight: float) -> bool:
+def either_contains_other_by_sound(non_latin_name: PreparedName, latin_name: PreparedName, min_weight: float) -> bool:
     """Whether one name has all words of the other, in the usual transcription: people omit names of their fathers.
 
     ``min_weight``: the least weight of the Latin words that agree. A name in another script may only have more words
     between its first and its last.
     """
-    sounds, places = sounded.sounds, comparable_word_positions(latin)
+    sounds, places = non_latin_name.sounds, comparable_word_positions(latin_name)
     if sounds is None or sounds.spellings:
         return False
-    pairs = _best_pairs(_possible_pairs(sounds, [latin.words[place] for place in places]))
+    pairs = _best_pairs(_possible_pairs(sounds, [latin_name.words[place] for place in places]))
     if len(pairs) < _MIN_WORDS or any(pair.likeness < _USUAL_TRANSCRIPTION for pair in pairs):
         return False
     left = {place for pair in pairs for place in pair.left}
     right = {place for pair in pairs for place in pair.right}
-    if sum(latin.weights[places[place]] for place in right) < min_weight:
+    if sum(latin_name.weights[places[place]] for place in right) < min_weight:
         return False
     last = len(sounds.words) - 1
     return len(left) > last or (len(right) == len(places) and {0, last} <= left)
@@ -149,8 +149,10 @@ def is_contained_by_sound(sounded: PreparedName, latin: PreparedName, min_weight
 
 def _form_pairs(sounds: PhoneticName, texts: Sequence[str], pairs: Sequence[_Pair]) -> list[_Pair]:
     """Pair an unpaired word with a legal form of the same meaning on the other side."""
-    left = {*range(len(texts))}.difference(*(pair.right for pair in pairs)) if sounds.forms and pairs else ()
-    return [_Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,)) for place in left if texts[place] in sounds.forms][:1]
+    left = {*range(len(texts))}.difference(*(pair.right for pair in pairs)) if sounds.legal_forms and pairs else ()
+    return [
+        _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,)) for place in left if texts[place] in sounds.legal_forms
+    ][:1]
 
 
 def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int, *, syllabic: bool) -> bool:
@@ -174,7 +176,7 @@ def _spelling_likeness(sounds: PhoneticName, latin: PreparedName) -> float:
         return 0.0
     name = "".join(sounds.texts)
     spelt = [words for words in _spelt_words(latin.name) if len(words) >= _MIN_WORDS]
-    alike = max((spelling_likeness(name, words) for words in spelt), default=0.0)
+    alike = max((syllabic_spelling_likeness(name, words) for words in spelt), default=0.0)
     return alike if alike >= _MIN_SPELLING_LIKENESS else 0.0
 
 
@@ -209,7 +211,7 @@ def _disjoint_pairs(ordered: Iterable[_Pair]) -> list[_Pair]:
 
 def _possible_pairs(sounds: PhoneticName, texts: Sequence[str]) -> Iterator[_Pair]:
     """Words of both names that may be the same: by sound, by translation, or written as two on one side."""
-    keys = [_latin(text, merges=sounds.merges) for text in texts]
+    keys = [_latin(text, merges=sounds.merges_l_and_r) for text in texts]
     for place, mine in enumerate(sounds.words):
         meant = tables.find_translations(sounds.texts[place])
         for other, listed in enumerate(keys):
@@ -252,7 +254,7 @@ def _shared_letters(one: frozenset[str], other: frozenset[str]) -> int:
     return 0
 
 
-def is_near_key(key: str, known_keys: Collection[str]) -> bool:
+def is_within_one_letter(key: str, known_keys: Collection[str]) -> bool:
     """Whether a key is one of these keys or differs by one letter."""
     return key in known_keys or any(
         max(len(key), len(other)) >= SHORTEST_NEAR and Levenshtein.distance(key, other, score_cutoff=1) <= 1

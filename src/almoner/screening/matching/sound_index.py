@@ -22,8 +22,8 @@ from almoner.screening.matching.sound_comparison import (
     SHORTEST_NEAR,
     coarse_forms,
     comparable_word_positions,
-    compute_coarse_spellings,
-    is_near_key,
+    compute_coarse_latin_keys,
+    is_within_one_letter,
     max_possible_likeness,
 )
 from almoner.screening.matching.sounds import MOST_WORDS, compute_latin_sound_keys, merge_l_and_r
@@ -128,7 +128,7 @@ class SoundIndex:
         keys = compute_latin_sound_keys(word)
         keys |= set(map(merge_l_and_r, keys))
         near = {place for key in keys for part in _key_and_deletions(key) for place in self._near_foreign[part]}
-        close = (other for other in (self._foreign_keys[place] for place in near) if is_near_key(other, keys))
+        close = (other for other in (self._foreign_keys[place] for place in near) if is_within_one_letter(other, keys))
         return tuple({number for other in close for number in self._by_foreign_key[other]})
 
     def _find_in_latin(self, sounds: PhoneticName) -> Iterator[int]:
@@ -166,7 +166,7 @@ class SoundIndex:
         meanings = [(1, keys, tables.find_translations(text)) for text, keys in single.items()]
         joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.words) :]]
         for size, keys, meant in (*meanings, *joined):
-            found = [self._words_near(key, merges=sounds.merges, exact=exact) for key in keys]
+            found = [self._words_near(key, merges=sounds.merges_l_and_r, exact=exact) for key in keys]
             same = self._names_of(meant.union(*(same for same, _ in found)))
             yield size, same, same | self._names_of({word for _, near in found for word in near})
 
@@ -203,7 +203,7 @@ class SoundIndex:
     def _spellings(self) -> "_KeysOfWords":
         """Coarse spellings of the names in Latin letters."""
         texts = ["" if number in self._foreign else self._text_of(number) for number in range(len(self._lengths))]
-        return _KeysOfWords(texts, compute_coarse_spellings)
+        return _KeysOfWords(texts, compute_coarse_latin_keys)
 
 
 class _KeysOfWords:

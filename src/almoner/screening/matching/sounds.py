@@ -16,11 +16,11 @@ from anyascii import anyascii
 
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import PhoneticName
-from almoner.screening.matching.nonprofit_forms import fold_letters, strip_non_latin_legal_forms
+from almoner.screening.matching.nonprofit_forms import fold_letter_variants, strip_non_latin_legal_forms
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.syllables import coarse_spellings
-from almoner.screening.matching.transcription import without_article
+from almoner.screening.matching.syllables import compute_coarse_syllabic_keys
+from almoner.screening.matching.transcription import strip_arabic_article
 
 _MOST_KEYS: Final = 6
 """The maximum number of keys of a word; the usual ones come first."""
@@ -73,7 +73,7 @@ def compute_latin_sound_keys(word: str) -> frozenset[str]:
     """The keys of a lower-case Latin word: ``qaddafi`` and ``gadhafi`` share one."""
     word = _DOUBLED.sub(r"\1", word[:_LONGEST_WORD])
     found = set(_plain_keys(word))
-    for shortened in (_SERVANT.sub("abd", without_article(word)), _ARTICLE.sub("", word)):
+    for shortened in (_SERVANT.sub("abd", strip_arabic_article(word)), _ARTICLE.sub("", word)):
         if shortened != word:
             found |= _plain_keys(shortened)
     return frozenset(found)
@@ -88,7 +88,7 @@ def _plain_keys(word: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=16_384)
-def script_sound_keys(word: str, script: str) -> frozenset[str]:
+def compute_non_latin_sound_keys(word: str, script: str) -> frozenset[str]:
     """The keys of a word in another script."""
     word = word[:_LONGEST_WORD]
     table = _BY_SCRIPT.get(script)
@@ -134,10 +134,10 @@ def build_phonetic_name(raw_name: str) -> PhoneticName | None:
     script = scripts.most_common(1)[0][0]
     plain = strip_diacritics(name) if script in _POINTED else unicodedata.normalize("NFC", name)
     texts = [word for word in _words(_SERVANT_OF.sub("عبد ال", plain)) if word not in _STOPS][:MOST_WORDS]
-    spellings = coarse_spellings("".join(texts)) if script in _SYLLABIC else frozenset[str]()
+    spellings = compute_coarse_syllabic_keys("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
     native = filter(_is_native_letter, unicodedata.normalize("NFKC", "".join(texts)))
-    letters = "".join(sorted(fold_letters("".join(native))))
+    letters = "".join(sorted(fold_letter_variants("".join(native))))
     forms = () if name is raw_name else set(_words(strip_diacritics(raw_name))) - set(_words(strip_diacritics(name)))
     meant = frozenset[str]().union(*map(tables.find_translations, forms))
     return PhoneticName(
@@ -150,7 +150,7 @@ def _is_native_letter(sign: str) -> bool:
 
 
 def _keys(word: str, script: str) -> frozenset[str]:
-    keys = latin_keys(normalise_text(word)) if word.isascii() else script_sound_keys(word, script)
+    keys = latin_keys(normalise_text(word)) if word.isascii() else compute_non_latin_sound_keys(word, script)
     return frozenset(map(merge_l_and_r, keys)) if script in _MERGING else keys
 
 

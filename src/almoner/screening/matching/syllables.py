@@ -12,7 +12,7 @@ from itertools import product
 from typing import Final
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.transcription import latin_likeness
+from almoner.screening.matching.transcription import latin_sound_likeness
 
 _MOST_SYLLABLES: Final = 5
 _MOST_SPELLINGS: Final = 64
@@ -78,16 +78,16 @@ def _vowel(cluster: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def coarse_word_key(spelling: str) -> str:
+def compute_coarse_word_key(spelling: str) -> str:
     """What all spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
     pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST].lower()).replace("wh", "w"))
     classes = (_vowel(piece) if piece[0] in _VOWEL_LETTERS else _CONSONANTS.get(piece, piece) for piece in pieces)
     return _DOUBLED.sub(r"\1", "".join(classes))
 
 
-def coarse_name_key(words: Iterable[str]) -> str:
+def compute_coarse_name_key(words: Iterable[str]) -> str:
     """What all spellings of a name share, however it is split into words."""
-    return _DOUBLED.sub(r"\1", "".join(map(coarse_word_key, words)).replace("nk", "n"))
+    return _DOUBLED.sub(r"\1", "".join(map(compute_coarse_word_key, words)).replace("nk", "n"))
 
 
 _HONG_KONG: Final = tuple(
@@ -133,7 +133,7 @@ def is_hangul_or_han_syllable(character: str) -> bool:
 
 
 @lru_cache(maxsize=1_024)
-def name_spellings(name: str) -> tuple[tuple[str, str], ...]:
+def romanise_syllabic_name(name: str) -> tuple[tuple[str, str], ...]:
     """Ways to spell a syllabic name (family name, given name); empty if it is not one."""
     signs = [sign for sign in name if is_hangul_or_han_syllable(sign)]
     if not 1 < len(signs) <= _MOST_SYLLABLES:
@@ -153,21 +153,21 @@ def name_spellings(name: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def coarse_spellings(name: str) -> frozenset[str]:
+def compute_coarse_syllabic_keys(name: str) -> frozenset[str]:
     """Coarse Latin spellings of a name of syllables, with the family name first and last."""
     found = set()
-    for family, given in name_spellings(name):
-        found.add(coarse_name_key((family, given)))
-        found.add(coarse_name_key((given, family)))
+    for family, given in romanise_syllabic_name(name):
+        found.add(compute_coarse_name_key((family, given)))
+        found.add(compute_coarse_name_key((given, family)))
     return frozenset(found)
 
 
-def spelling_likeness(name: str, words: Sequence[str]) -> float:
+def syllabic_spelling_likeness(name: str, latin_words: Sequence[str]) -> float:
     """How well Latin words, in their order, spell a name of syllables; its family name is first or last."""
     best = 0.0
-    for family, given in name_spellings(name):
-        for first, rest in ((words[0], words[1:]), (words[-1], words[:-1])):
-            alike = latin_likeness(family, first)
+    for family, given in romanise_syllabic_name(name):
+        for first, rest in ((latin_words[0], latin_words[1:]), (latin_words[-1], latin_words[:-1])):
+            alike = latin_sound_likeness(family, first)
             if alike >= _FAMILY_ALIKE:
-                best = max(best, min(alike, latin_likeness(given, "".join(rest))))
+                best = max(best, min(alike, latin_sound_likeness(given, "".join(rest))))
     return best

@@ -81,20 +81,20 @@ def name_frequencies() -> WordFrequencies:
 
 
 @cache
-def company_forms() -> Mapping[tuple[str, ...], str]:
+def company_legal_form_kinds() -> Mapping[tuple[str, ...], str]:
     """Words of a company's legal form -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
     lines = (line.partition("\t") for line in _data_lines("legal_forms.tsv"))
     return {tuple(form.split()): kind for form, _, kind in lines}
 
 
 @cache
-def legal_forms() -> Mapping[tuple[str, ...], frozenset[str]]:
+def legal_form_kinds() -> Mapping[tuple[str, ...], frozenset[str]]:
     """Words of a legal form -> its kinds: (``sa``,) -> ``JSC`` and, in Estonia, ``FOUNDATION``."""
     found: dict[tuple[str, ...], frozenset[str]] = {}
     for form in latin_legal_forms():
         if not form.doubtful:
             found[form.words] = found.get(form.words, frozenset()) | {form.kind}
-    for words, kind in company_forms().items():
+    for words, kind in company_legal_form_kinds().items():
         # The table of companies knows a nonprofit's form only as NGO.
         own = frozenset() if words in found and kind == "NGO" else frozenset((kind,))
         found[words] = found.get(words, frozenset()) | own
@@ -181,7 +181,7 @@ def is_compound_of_ordinary_words(word: str) -> bool:
 
 
 @cache
-def translations() -> Mapping[str, frozenset[str]]:
+def translations_by_word() -> Mapping[str, frozenset[str]]:
     """Translations of words in organisations' names, by the word and by its stem."""
     found: dict[str, frozenset[str]] = {}
     for line in _data_lines("translations.txt"):
@@ -195,7 +195,7 @@ def translations() -> Mapping[str, frozenset[str]]:
 @lru_cache(maxsize=4_096)
 def find_translations(word: str) -> frozenset[str]:
     """The translations of a word in another script, with or without article, preposition and ending."""
-    known = translations()
+    known = translations_by_word()
     bare = _ARABIC_BEFORE.sub("", word)
     forms = (_in_one_spelling(word), _in_one_spelling(bare), _without_ending(word), _without_ending(bare))
     return next((known[form] for form in forms if form in known), frozenset())

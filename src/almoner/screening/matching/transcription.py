@@ -208,7 +208,7 @@ def _likeness(letters: Sequence[_Letter], units: Sequence[str], vowel: float) ->
     return max(0.0, 1 - _cost(letters, units, vowel) / size)
 
 
-def without_article(word: str) -> str:
+def strip_arabic_article(word: str) -> str:
     """ABD for ABDUL and the like, which other scripts write without the article of the next word."""
     return "abd" if _SERVANT_ALONE.match(word) else word
 
@@ -216,7 +216,7 @@ def without_article(word: str) -> str:
 @lru_cache(maxsize=32_768)
 def transcription_likeness(text: str, script: str, latin_text: str) -> float:
     """How well ``latin_text`` transcribes ``text``: 1 if each letter has its usual transcription."""
-    spelt = [_latin_units(without_article(latin_text) if script == "ARABIC" else latin_text)]
+    spelt = [_latin_units(strip_arabic_article(latin_text) if script == "ARABIC" else latin_text)]
     if script in _MERGING:
         spelt = [tuple(_MERGED.get(unit, unit) for unit in spelt[0])]
     elif script == "ARABIC" and not _ASPIRATES.isdisjoint(text) and _DIGRAPH_OF_H.search(latin_text):
@@ -238,7 +238,7 @@ def _article_variants(text: str, script: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=32_768)
-def latin_likeness(one: str, other: str) -> float:
+def latin_sound_likeness(spelling: str, other_spelling: str) -> float:
     """How alike two Latin spellings sound: 1 if they are the same. The first may have letters of ``_EITHER``."""
-    units = _UNITS.findall(other[:_MAX_LETTERS])
-    return _likeness(tuple(map(_by_itself, _UNITS.findall(one[:_MAX_LETTERS]))), units, _SPELT_VOWEL)
+    units = _UNITS.findall(other_spelling[:_MAX_LETTERS])
+    return _likeness(tuple(map(_by_itself, _UNITS.findall(spelling[:_MAX_LETTERS]))), units, _SPELT_VOWEL)

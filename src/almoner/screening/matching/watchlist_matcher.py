@@ -17,7 +17,7 @@ from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.conventions import may_be_same_word, sounds_alike
 from almoner.screening.matching.domain import (
     EntryMatch,
-    NameLikeness,
+    NameSimilarity,
     Party,
     PreparedEntry,
     PreparedName,
@@ -25,9 +25,9 @@ from almoner.screening.matching.domain import (
     ScorePart,
 )
 from almoner.screening.matching.index import NameIndex
-from almoner.screening.matching.sound_comparison import is_contained_by_sound
+from almoner.screening.matching.sound_comparison import either_contains_other_by_sound
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.words import prepare_name, without_particles
+from almoner.screening.matching.words import prepare_name, strip_particles
 
 FLAG_SCORE: Final = 0.7
 """The score from which a match is flagged for review."""
@@ -115,7 +115,7 @@ def is_distinctive_name(name: PreparedName) -> bool:
     return len(name.words) >= _MIN_WORDS and name.total >= _MIN_DISTINCTIVE_WEIGHT and not name.name_frequency
 
 
-def identifies_by_name_alone(name: PreparedName) -> bool:
+def is_exact_name_sufficient(name: PreparedName) -> bool:
     """Whether an exactly equal name is enough for a match: almost no registered organisation has its words.
 
     Listed names are not counted: an entry would make its own words common.
@@ -130,17 +130,19 @@ def identifies_by_name_alone(name: PreparedName) -> bool:
 
 def _is_exact_name(searched_name: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
     """Whether the whole distinctive name equals that of an entry without a country: it must not go unreported."""
-    same = searched_name.joined == listed.joined or searched_name.joined_all == listed.joined_all
+    same = (
+        searched_name.joined == listed.joined or searched_name.joined_with_stop_words == listed.joined_with_stop_words
+    )
     return (
         same
         and not evidence.states_country
-        and identifies_by_name_alone(searched_name)
-        and identifies_by_name_alone(listed)
+        and is_exact_name_sufficient(searched_name)
+        and is_exact_name_sufficient(listed)
     )
 
 
 def _is_near_name(
-    likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence
+    likeness: NameSimilarity, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence
 ) -> bool:
     """Whether a distinctive name agrees but for a typo, the word order or a common word.
 
@@ -161,7 +163,7 @@ def _is_near_name(
         (likeness.score < _MIN_LIKENESS_ALONE and not sounding)
         or letters < least
         or searched_name.name_frequency
-        or not identifies_by_name_alone(listed)
+        or not is_exact_name_sufficient(listed)
     ):
         return False
     if all(map(tables.is_ordinary_word, listed.words)):
@@ -177,7 +179,7 @@ def _is_word(word: str) -> bool:
 
 def _is_typo(one: str, other: str) -> bool:
     """Whether two words are within the edit distance, and do not only sound the same: MAINFRAME and MAINPHARMA."""
-    typos = max_edit_distance(max(len(one), len(other)), loose=False)
+    typos = max_edit_distance(max(len(one), len(other)), allow_more_typos=False)
     return OSA.distance(one, other, score_cutoff=typos) <= typos
 
 
@@ -188,20 +190,20 @@ def _count_words(name: PreparedName) -> int:
 
 def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether both names are the same single rare word, particles aside."""
-    words, listed_words = without_particles(searched_name.words), without_particles(listed.words)
+    words, listed_words = strip_particles(searched_name.words), strip_particles(listed.words)
     if len(words) != 1 or [*words] != [*listed_words] or len(words[0]) < _MIN_NAME_LETTERS:
         return False
-    return identifies_by_name_alone(searched_name if len(searched_name.words) == 1 else prepare_name(words[0]))
+    return is_exact_name_sufficient(searched_name if len(searched_name.words) == 1 else prepare_name(words[0]))
 
 
-def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
+def _is_contained(likeness: NameSimilarity, searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether one name has all words of the other, and they are rare: people omit patronymics, second surnames.
 
     A word may be spelt as another language does.
     """
     if (searched_name.sounds is None) != (listed.sounds is None) and not likeness.vetoes:
         sounded, latin = (searched_name, listed) if searched_name.sounds else (listed, searched_name)
-        if is_contained_by_sound(sounded, latin, _MIN_RARE_WEIGHT):
+        if either_contains_other_by_sound(sounded, latin, _MIN_RARE_WEIGHT):
             return True
     fewer, more = sorted((searched_name, listed), key=lambda name: len(name.words))
     if len(fewer.words) < _MIN_WORDS or fewer.total < _MIN_RARE_WEIGHT or likeness.vetoes:
@@ -211,7 +213,7 @@ def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: P
     )
 
 
-def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
+def _suffices_alone(likeness: NameSimilarity, searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether two names without other evidence may be one person's: two similar, rare words."""
     if min(_count_words(searched_name), _count_words(listed)) < _MIN_WORDS:
         return _is_same_single_name(searched_name, listed)
@@ -231,7 +233,7 @@ def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed:
 
 
 def _score_ceilings(
-    likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
+    likeness: NameSimilarity, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> Iterator[ScorePart]:
     """Upper limits of the score: for a weak name, or a common one without other evidence."""
     if weak:
@@ -255,7 +257,7 @@ def _score_ceilings(
 
 
 def _score_match(
-    likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
+    likeness: NameSimilarity, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> tuple[float, list[ScorePart]]:
     if evidence.uncorroborated and likeness.score < _CONTAINED_SCORE and _is_contained(likeness, searched_name, listed):
         more = ScorePart("contained", _CONTAINED_SCORE - likeness.score, searched_name.name, listed.name)
@@ -346,7 +348,7 @@ class _NamedEntries:
         """The entries worth comparing, by position, with the positions of the names found."""
         found: dict[int, set[int]] = {}
         for name in subject.names:
-            for number in self._index.find_candidates(name, loose=loose):
+            for number in self._index.find_candidates(name, allow_more_typos=loose):
                 entry, place = self._place_of(number)
                 found.setdefault(entry, set()).add(place)
         return found
@@ -403,7 +405,7 @@ class WatchlistMatcher:
             one = _best_match(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
             if one.score >= min_score:
                 found.append(one)
-        return sorted(found, key=lambda one: (-one.score, one.entry))
+        return sorted(found, key=lambda one: (-one.score, one.entry_id))
 
 
 def prepare_subject(

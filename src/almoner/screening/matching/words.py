@@ -15,7 +15,7 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Kind, PreparedName
 from almoner.screening.matching.nonprofit_forms import (
     strip_ambiguous_legal_form,
-    strip_glued_form,
+    strip_attached_legal_form,
     strip_non_latin_legal_forms,
 )
 from almoner.screening.matching.sounds import build_phonetic_name
@@ -104,13 +104,13 @@ class NameTokens(NamedTuple):
 @lru_cache(maxsize=1)
 def _form_edges() -> tuple[frozenset[str], frozenset[str]]:
     """(first words, last words) of legal forms."""
-    known = tables.legal_forms()
+    known = tables.legal_form_kinds()
     return frozenset(form[0] for form in known), frozenset(form[-1] for form in known)
 
 
 def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
     """The words without the longest legal form at one end, and its kinds; None if there is none."""
-    known = tables.legal_forms()
+    known = tables.legal_form_kinds()
     firsts, lasts = _form_edges()
     begins, ends = words[0] in firsts, words[-1] in lasts
     for length in range(min(_MAX_FORM_WORDS, len(words) - 1), 0, -1) if begins or ends else ():
@@ -124,7 +124,7 @@ def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
 @lru_cache(maxsize=1)
 def _legal_form_words() -> frozenset[str]:
     """Words of several legal forms that are long enough to be recognised with a typo."""
-    counts = Counter(word for form in tables.company_forms() for word in form if len(word) >= _LONG_LEGAL)
+    counts = Counter(word for form in tables.company_legal_form_kinds() for word in form if len(word) >= _LONG_LEGAL)
     return frozenset(word for word, count in counts.items() if count >= _OF_SEVERAL)
 
 
@@ -250,7 +250,7 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
     words = _join_phrases(convert_number_words(words))
     words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
     bare = strip_ambiguous_legal_form(words) or _strip_damaged_form(words)
-    if bare is None and not given.isascii() and (rest := strip_glued_form(given)):
+    if bare is None and not given.isascii() and (rest := strip_attached_legal_form(given)):
         bare = normalise_text(rest).split()
     if is_person:
         return NameTokens(
@@ -268,7 +268,7 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
 @lru_cache(maxsize=1)
 def _cut_forms() -> frozenset[str]:
     """Truncated words that are a legal form by themselves: COMP, CORPORAT."""
-    words = (form[0] for form in tables.company_forms() if len(form) == 1)
+    words = (form[0] for form in tables.company_legal_form_kinds() if len(form) == 1)
     return frozenset(word[:end] for word in words for end in range(_SHORT_LEGAL, len(word)))
 
 
@@ -321,12 +321,12 @@ def _words_of_person(words: Sequence[str], given: str, written: Sequence[str]) -
     return written if several else strong
 
 
-def without_numbers(name: PreparedName) -> tuple[str, ...]:
+def words_without_numbers(name: PreparedName) -> tuple[str, ...]:
     """The words of a name that are no numbers."""
     return tuple(word for word, kind in zip(name.words, name.kinds, strict=True) if kind not in ("number", "year"))
 
 
-def without_particles(words: Sequence[str]) -> Sequence[str]:
+def strip_particles(words: Sequence[str]) -> Sequence[str]:
     """The words of a person's name that are no particles; all if it has no others."""
     return [word for word in words if len(word) == 1 or word not in STOP_WORDS] or words
 
@@ -381,7 +381,7 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
     words, forms, whole, written, bare = tokenise_name(name, is_person=is_person)
     read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]
-    if is_person and len(strong := without_particles(words)) < len(words):
+    if is_person and len(strong := strip_particles(words)) < len(words):
         weights = [weight if word in strong else _PARTICLE_WEIGHT for word, weight in zip(words, weights, strict=True)]
     if is_person:
         for place in range(1, len(words) - 1):

@@ -136,7 +136,7 @@ class StoredSubject:
 
 
 @dataclass(frozen=True, slots=True)
-class SideDifference:
+class MatchSideDifference:
     """A change since a match was decided: the side, the field, and both values."""
 
     side: Literal["subject", "entry"]
@@ -146,16 +146,16 @@ class SideDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedDecision:
+class RecordedMatchDecision:
     """A reviewer's decision on a match, with both compared sides; empty once the subject is erased."""
 
     decision: Literal["confirmed", "cleared"]
     subject_side: MatchSide
     entry_side: MatchSide
 
-    def differences_from(self, subject_side: MatchSide, entry_side: MatchSide) -> list[SideDifference]:
+    def differences_from(self, subject_side: MatchSide, entry_side: MatchSide) -> list[MatchSideDifference]:
         """The changes since the decision."""
-        return list(compare_sides((self.subject_side, self.entry_side), (subject_side, entry_side)))
+        return list(compare_match_sides((self.subject_side, self.entry_side), (subject_side, entry_side)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +180,12 @@ class ScreeningMatch:
     decision: MatchDecision
     awaiting_review: bool
     current: bool
-    decided: RecordedDecision | None
+    decided: RecordedMatchDecision | None
     found_at: datetime
     changed_at: datetime
 
     @property
-    def changes_since_decision(self) -> Sequence[SideDifference]:
+    def changes_since_decision(self) -> Sequence[MatchSideDifference]:
         """What changed since the reviewer's decision."""
         return self.decided.differences_from(self.subject_side, self.entry_side) if self.decided else ()
 
@@ -290,10 +290,12 @@ class ScreeningResult:
         return "clear" if any(category in version.covered_categories(self.kind) for version in self.lists) else None
 
 
-def compare_sides(before: tuple[MatchSide, MatchSide], after: tuple[MatchSide, MatchSide]) -> Iterator[SideDifference]:
+def compare_match_sides(
+    before: tuple[MatchSide, MatchSide], after: tuple[MatchSide, MatchSide]
+) -> Iterator[MatchSideDifference]:
     """The differences between two versions of a match, on both sides."""
     sides: Iterable[Literal["subject", "entry"]] = ("subject", "entry")
     for side, old, new in zip(sides, before, after, strict=True):
         for what in sorted(old.keys() | new.keys()):
             if old.get(what) != new.get(what):
-                yield SideDifference(side, what, old.get(what), new.get(what))
+                yield MatchSideDifference(side, what, old.get(what), new.get(what))

@@ -91,7 +91,7 @@ def normalise_identifier(text: str) -> str | None:
     return plain if len(plain) > 4 and any(map(str.isdigit, plain)) else None
 
 
-def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
+def prepare_subject_details(subject_details: SubjectDetails) -> PreparedSubject:
     """Prepare a subject's details for comparison, in every romanisation of its names.
 
     Of one word and a number, the word is compared by itself, too: HESBOLA 1.
@@ -101,7 +101,7 @@ def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
         tuple(
             name if spelling is text else replace(name, name=text)
             for text in dict.fromkeys(subject_details.names)
-            for spelling in (text, *matching.other_romanisations(text), *_without_number(text))
+            for spelling in (text, *matching.alternative_romanisations(text), *_without_number(text))
             if (name := matching.prepare_name(spelling, is_person=person)).words
         ),
         frozenset(subject_details.countries),
@@ -167,16 +167,16 @@ class ScreeningIndex:
         Names are searched without other evidence; entries that share an identifier or address are compared again with
         all evidence, which allows more typos.
         """
-        whole = prepare_subject(subject_details)
+        whole = prepare_subject_details(subject_details)
         found = {
-            one.entry: one
+            one.entry_id: one
             for one in self._lists[subject_details.kind].find_matches(replace(whole, identifiers=_NONE, address=None))
         }
         for entry, compared in self._evidence[subject_details.kind].of(whole).items():
             one = matching.match_entry(whole, compared, home_countries=HOME_COUNTRIES)
             if one.flagged:
                 found[entry] = one
-        return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
+        return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry_id))]
 
     def find_similar(self, subject_details: SubjectDetails, min_score: float, max_count: int) -> list[WatchlistHit]:
         """Return up to ``max_count`` entries with a score of at least ``min_score`` that are not flagged, best first.
@@ -184,9 +184,9 @@ class ScreeningIndex:
         They are searched by name only.
         """
         flagged = {_entry_id(hit.list, hit.entry_key) for hit in self.find_hits(subject_details)}
-        whole = prepare_subject(subject_details)
+        whole = prepare_subject_details(subject_details)
         found = self._lists[subject_details.kind].compare_candidates(whole, min_score=min_score)
-        return [self._hit(one) for one in found if one.entry not in flagged][:max_count]
+        return [self._hit(one) for one in found if one.entry_id not in flagged][:max_count]
 
     def compare_with_entry(
         self, subject_details: SubjectDetails, list_code: str, entry_key: str
@@ -196,14 +196,14 @@ class ScreeningIndex:
             subject_details.kind
         ]:
             return None
-        whole = prepare_subject(subject_details)
+        whole = prepare_subject_details(subject_details)
         found = matching.match_entry(whole, one.compared, home_countries=HOME_COUNTRIES)
         if not found.parts and whole.names and one.compared.names:  # nothing agrees
             found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0])
         return self._hit(found)
 
     def _hit(self, found: EntryMatch) -> WatchlistHit:
-        one = self._of[found.entry]
+        one = self._of[found.entry_id]
         version, load = self._named[one.list]
         subject_side, entry_side = _sides(found, one.category)
         return WatchlistHit(

@@ -12,7 +12,7 @@ from uuid import UUID
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
 from almoner.screening.matching.domain import PersonObstacle
-from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, person_obstacle, screening_obstacle
+from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, find_person_obstacle, find_screening_obstacle
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
@@ -47,9 +47,9 @@ _MOST_FOUND: Final = 20
 
 
 async def screen(
-    tx: Tx, screener: Screener, subject: ScreenedSubject, subject_details: SubjectDetails, *, watch: bool
+    tx: Tx, screener: Screener, subject: ScreenedSubject, subject_details: SubjectDetails, *, monitor: bool
 ) -> ScreeningResult:
-    """Screen a record against all lists and store the result. ``watch``: screen it again when a list changes.
+    """Screen a record against all lists and store the result. ``monitor``: screen it again when a list changes.
 
     If an older engine version screened it last, its previous details are screened first, so that changes by the engine
     are kept apart from changes of the record.
@@ -57,8 +57,8 @@ async def screen(
     lists = await screener.current_index(tx)
     known = await store.lock_subject(tx, subject.type, subject.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
-    obstacle = screening_obstacle(subject_details.names)
-    saved = await store.save_subject(tx, subject, subject_details, ENGINE_VERSION, obstacle, watch=watch)
+    obstacle = find_screening_obstacle(subject_details.names)
+    saved = await store.save_subject(tx, subject, subject_details, ENGINE_VERSION, obstacle, monitor=monitor)
     now = await _compare(tx, lists, saved)
     return now if before is None else now.combined_with(before)
 
@@ -70,7 +70,7 @@ async def rescreen(tx: Tx, screener: Screener, stored_subject_id: UUID) -> Scree
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
 
-async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
+async def get_screening_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
     """The current result of a record, without screening it."""
     stored = await store.find_screened_subject(tx, subject.type, subject.id)
     return ScreeningResult(
@@ -115,8 +115,8 @@ async def search_watchlists(
 
 def _lookup_obstacle(subject_details: SubjectDetails) -> PersonObstacle | None:
     if subject_details.kind == "person":
-        return next(filter(None, map(person_obstacle, subject_details.names)), None)
-    return screening_obstacle(subject_details.names)
+        return next(filter(None, map(find_person_obstacle, subject_details.names)), None)
+    return find_screening_obstacle(subject_details.names)
 
 
 async def list_decided_matches(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
@@ -182,7 +182,7 @@ async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     return True
 
 
-async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
+async def stop_monitoring_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
     """Stop screening a record when a list changes; returns the matches that awaited review.
 
     Decisions stay. Open matches end; a new screening finds them again.
@@ -190,7 +190,7 @@ async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMat
     stored = await store.lock_subject(tx, subject.type, subject.id)
     if stored is None:
         return []
-    await store.stop_watching_subject(tx, stored.id)
+    await store.stop_monitoring_subject(tx, stored.id)
     were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
     for match in were:
         await store.update_match(tx, match.without_monitoring())
@@ -199,7 +199,7 @@ async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMat
     return were
 
 
-async def delete_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
+async def erase_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
     """Erase a screened subject; returns its open matches, which end."""
     stored = await store.lock_subject(tx, subject.type, subject.id)
     if stored is None:
@@ -209,16 +209,16 @@ async def delete_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatc
     return were
 
 
-async def list_affected_subject_ids(
-    tx: Tx, import_id: UUID, after_id: UUID | None = None, limit: int | None = None
+async def list_subject_ids_affected_by_import(
+    tx: Tx, import_id: UUID, after_subject_id: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
-    """List watched subjects with a match that an import ended or changed: IDs after ``after_id``, or all for None."""
+    """IDs of monitored subjects with a match that an import ended or changed, after ``after_subject_id``."""
     changes = await watchlists.get_import_changes(tx, import_id)
     gone = [*changes.removed, *(before for before, _ in changes.changed)]
     if not gone:
         return []
     keys = [entry.listed.key for entry in gone]
-    return await store.list_subject_ids_with_current_matches(tx, gone[0].list, keys, after_id, limit)
+    return await store.list_subject_ids_with_current_matches(tx, gone[0].list, keys, after_subject_id, limit)
 
 
 async def build_import_index(tx: Tx, import_id: UUID) -> ScreeningIndex:
@@ -229,18 +229,18 @@ async def build_import_index(tx: Tx, import_id: UUID) -> ScreeningIndex:
     return ScreeningIndex([one for one in fresh if one is not None], versions)
 
 
-async def find_subjects_with_hits(
-    tx: Tx, screening_index: ScreeningIndex, after_id: UUID
+async def find_subject_ids_with_hits(
+    tx: Tx, screening_index: ScreeningIndex, after_subject_id: UUID
 ) -> tuple[list[UUID], UUID | None]:
     """(subjects with hits on these lists, last subject compared) among the next watched subjects."""
-    batch = await store.list_watched_subjects(tx, after_id, BATCH_SIZE)
+    batch = await store.list_monitored_subjects(tx, after_subject_id, BATCH_SIZE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if screening_index.find_hits(one.details)])
     return found, batch[-1].id if batch else None
 
 
-async def list_outdated_subject_ids(tx: Tx, after_id: UUID, limit: int) -> list[UUID]:
-    """List the next watched subjects after ``after_id`` that an older engine version screened."""
-    return await store.list_outdated_subject_ids(tx, ENGINE_VERSION, after_id, limit)
+async def list_outdated_subject_ids(tx: Tx, after_subject_id: UUID, limit: int) -> list[UUID]:
+    """List the next watched subjects after ``after_subject_id`` that an older engine version screened."""
+    return await store.list_outdated_subject_ids(tx, ENGINE_VERSION, after_subject_id, limit)
 
 
 async def has_outdated_subjects(tx: Tx) -> bool:
@@ -259,9 +259,9 @@ async def emit_screening_completed(tx: Tx, import_id: UUID) -> None:
     await outbox.emit_internal_event(tx, COMPARED, WatchlistImportEvent(changes.list, import_id))
 
 
-async def emit_screening_changed(tx: Tx, after_id: UUID, last_id: UUID) -> None:
+async def emit_screening_changed(tx: Tx, after_subject_id: UUID, last_subject_id: UUID) -> None:
     """Emit the event that the results of these watched subjects may have changed."""
-    for one in await store.list_watched_subjects_between(tx, after_id, last_id):
+    for one in await store.list_monitored_subjects_between(tx, after_subject_id, last_subject_id):
         await outbox.emit_internal_event(tx, CHANGED, ScreeningChangedEvent(one.subject.type, one.subject.id))
 
 
@@ -269,7 +269,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
     before = await store.list_matches(tx, stored_subject.id)
     hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored_subject.details)}
     found = {(match.list, match.entry_key): _updated_match(match, lists, stored_subject, hits) for match in before}
-    obstacle = screening_obstacle(stored_subject.details.names)
+    obstacle = find_screening_obstacle(stored_subject.details.names)
     changed = obstacle != stored_subject.obstacle
     for match in before:
         now = found[match.list, match.entry_key]

@@ -12,7 +12,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.screenings.domain import (
     ManualResult,
-    RecordedDecision,
+    RecordedMatchDecision,
     ScreenedSubject,
     ScreeningMatch,
     ScreeningObstacle,
@@ -40,9 +40,9 @@ async def save_subject(
     engine_version: int,
     obstacle: ScreeningObstacle | None,
     *,
-    watch: bool,
+    monitor: bool,
 ) -> StoredSubject:
-    """Store the subject's current details and lock it. Once watched it stays so until ``stop_watching_subject``.
+    """Store the subject's current details and lock it. Once watched it stays so until ``stop_monitoring_subject``.
 
     A known subject keeps its obstacle until ``record_screening_engine_version``. A manual result applies only while the
     names are unchanged.
@@ -69,7 +69,7 @@ async def save_subject(
         subject_details.countries,
         subject_details.identifiers,
         msgspec.to_builtins(subject_details.address) if subject_details.address else None,
-        watch,
+        monitor,
         tx.now,
         engine_version,
         obstacle,
@@ -154,7 +154,7 @@ async def has_outdated_subjects(tx: Tx, engine_version: int) -> bool:
 
 
 @across_partners("registers")
-async def stop_watching_subject(tx: Tx, stored_subject_id: UUID) -> None:
+async def stop_monitoring_subject(tx: Tx, stored_subject_id: UUID) -> None:
     """Stop screening a subject when a list changes."""
     await tx.execute("update screening_subject set monitored = false where id = $1", stored_subject_id)
 
@@ -183,7 +183,7 @@ async def erase_subject(tx: Tx, stored_subject_id: UUID) -> None:
 
 
 @across_partners("registers")
-async def list_watched_subjects(tx: Tx, after_id: UUID, limit: int) -> list[StoredSubject]:
+async def list_monitored_subjects(tx: Tx, after_id: UUID, limit: int) -> list[StoredSubject]:
     """List watched subjects by ID."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after_id, limit
@@ -192,7 +192,7 @@ async def list_watched_subjects(tx: Tx, after_id: UUID, limit: int) -> list[Stor
 
 
 @across_partners("registers")
-async def list_watched_subjects_between(tx: Tx, after_id: UUID, last_id: UUID) -> list[StoredSubject]:
+async def list_monitored_subjects_between(tx: Tx, after_id: UUID, last_id: UUID) -> list[StoredSubject]:
     """List watched subjects by ID, after one and up to another."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id",
@@ -305,14 +305,14 @@ async def find_subject_by_id(tx: Tx, stored_subject_id: UUID) -> StoredSubject |
 
 
 @across_partners("registers")
-async def find_subject_names(tx: Tx, subjects: Sequence[UUID]) -> dict[UUID, str]:
+async def find_subject_names(tx: Tx, subject_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The first name of each of these subjects, without those that are erased."""
-    rows = await tx.fetch("select id, names[1] from screening_subject where id = any($1) and not erased", subjects)
+    rows = await tx.fetch("select id, names[1] from screening_subject where id = any($1) and not erased", subject_ids)
     return {row[0]: row[1] for row in rows}
 
 
 @across_partners("registers")
-async def find_match_names(tx: Tx, matches: Sequence[UUID]) -> dict[UUID, str]:
+async def find_match_names(tx: Tx, match_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The first name of the subject of each of these matches, and the name that was found in the list."""
     rows = await tx.fetch(
         """
@@ -321,7 +321,7 @@ async def find_match_names(tx: Tx, matches: Sequence[UUID]) -> dict[UUID, str]:
         left join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load_id is null
         where m.id = any($1) and not s.erased
         """,
-        matches,
+        match_ids,
     )
     return {row[0]: row[1] for row in rows}
 
@@ -448,7 +448,7 @@ def _match(row: Record) -> ScreeningMatch:
         decision=row["decision"],
         awaiting_review=row["awaiting_review"],
         current=row["current"],
-        decided=RecordedDecision(row["last_decision"], row["decided_subject"] or {}, row["decided_entry"] or {})
+        decided=RecordedMatchDecision(row["last_decision"], row["decided_subject"] or {}, row["decided_entry"] or {})
         if row["last_decision"]
         else None,
         found_at=row["found_at"],

@@ -53,7 +53,7 @@ async def import_watchlist(
     published_at: datetime | None = None,
     force: bool = False,
     fetched_from: Sequence[str] = (),
-    fail_if_refused_before: bool = False,
+    fail_if_already_refused: bool = False,
     report_progress: ReportProgress | None = None,
     record_audit: RecordAudit | None = None,
 ) -> WatchlistImport:
@@ -62,7 +62,7 @@ async def import_watchlist(
     ``published_at``: their publication time; default: as stated in the files or a file name. ``force``: import in spite
     of failed checks. ``fetched_from``: the web addresses they come from. ``record_audit`` is called in the import's
     transaction, also for each list that this one replaces. Files that are loaded already change nothing.
-    ``fail_if_refused_before``: raise at once for the files refused last, without another report. Raises
+    ``fail_if_already_refused``: raise at once for the files refused last, without another report. Raises
     WatchlistImportChecksFailed if the checks fail, and WatchlistRefused if the files are not of this list.
     """
     with files.open_import_files(source_paths) as found:
@@ -72,7 +72,7 @@ async def import_watchlist(
         if current is not None and current.sha256 == found.sha256:
             return replace(current, status="unchanged", added=0, removed=0, changed=0)
         for one in refused:
-            if fail_if_refused_before and (one.list, one.sha256) == (source.code, found.sha256):
+            if fail_if_already_refused and (one.list, one.sha256) == (source.code, found.sha256):
                 raise WatchlistImportChecksFailed(one)
         stated = (
             await asyncio.to_thread(source.published_at, found.paths)
@@ -120,8 +120,8 @@ async def _merge(
     force: bool,
     fetched_from: Sequence[str],
 ) -> WatchlistImport:
-    before = await store.upsert_and_lock_list(tx, source)
-    current = await store.entry_content_hashes(tx, source.code)
+    before = await store.upsert_and_lock_watchlist(tx, source)
+    current = await store.find_entry_content_hashes(tx, source.code)
     added = read.entries.keys() - current.keys()
     missing = current.keys() - read.entries.keys()
     removed = missing - _uncertain_removals(missing, read.rejected, force=force)
@@ -210,7 +210,7 @@ async def retire_watchlist(tx: Tx, watchlist_code: str) -> WatchlistImport:
         raise WatchlistRefused(
             f"{watchlist_code!r} has no entries: `almoner watchlists status` shows the lists that are loaded"
         )
-    keys = list(await store.entry_content_hashes(tx, watchlist_code))
+    keys = list(await store.find_entry_content_hashes(tx, watchlist_code))
     load = WatchlistImport(
         id=tx.new_id(),
         list=watchlist_code,

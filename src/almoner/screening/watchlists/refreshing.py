@@ -45,9 +45,9 @@ PlannedRefresh = ScheduledRefresh[WatchlistSource]
 class WatchlistRefreshContext:
     """What refreshing needs. ``folder``: has a folder of fetched files for each list."""
 
-    plan: Sequence[PlannedRefresh]
+    schedule: Sequence[PlannedRefresh]
     outbound: OutboundClient
-    folder: Path
+    download_folder: Path
     telemetry: Telemetry
 
 
@@ -59,10 +59,10 @@ async def refresh_watchlist(
     refresh_context: WatchlistRefreshContext, context: JobContext, job: DecodedJob[RefreshWatchlistJob]
 ) -> Result:
     """Fetch the files of a list and load them when one has changed."""
-    planned = next((one for one in refresh_context.plan if one.source == job.details.list), None)
+    planned = next((one for one in refresh_context.schedule if one.source == job.details.list), None)
     if planned is None:
         return JobDone()  # no longer in the schedule
-    folder, real_now = refresh_context.folder / planned.source, context.db.deployment.clock.real_now
+    folder, real_now = refresh_context.download_folder / planned.source, context.db.deployment.clock.real_now
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             files = [
@@ -90,7 +90,7 @@ async def _load(db: Database, planned: PlannedRefresh, files: Sequence[Path]) ->
         await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=reported)
 
     load = await flows.import_watchlist(
-        db, planned.format, files, fetched_from=planned.urls, fail_if_refused_before=True, record_audit=record
+        db, planned.format, files, fetched_from=planned.urls, fail_if_already_refused=True, record_audit=record
     )
     return "unchanged" if load.status == "unchanged" else "loaded"
 
@@ -102,7 +102,7 @@ async def _record_attempt(
         failures = 0
         if status == "failed":
             failures = await store_refresh.count_consecutive_refresh_failures(tx, planned.source) + 1
-        retry_after = retry_delay(failures, planned.every) if failures else None
+        retry_after = retry_delay(failures, planned.interval) if failures else None
         await store_refresh.record_refresh_attempt(tx, planned.source, status, reason, failures, retry_after)
     refresh_context.telemetry.log(
         "watchlist_refresh",
@@ -125,12 +125,12 @@ async def enqueue_refresh(tx: Tx, watchlist_code: str) -> None:
 
 
 async def _next_due_at(refresh_context: WatchlistRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_refresh_due_at(tx, refresh_context.plan)
+    return await store_refresh.next_refresh_due_at(tx, refresh_context.schedule)
 
 
 async def _enqueue(refresh_context: WatchlistRefreshContext, tx: Tx) -> int:
     """Enqueue a job for each list that is due; an empty plan clears the schedule. Processes no records."""
-    due = await store_refresh.claim_due_lists(tx, refresh_context.plan)
+    due = await store_refresh.claim_due_watchlists(tx, refresh_context.schedule)
     await queue.enqueue_jobs(
         tx, [REFRESH.build_job(RefreshWatchlistJob(one), lane=_LANE, unique_key=one) for one in due]
     )

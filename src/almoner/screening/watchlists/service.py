@@ -31,7 +31,7 @@ async def find_entries_with_text(tx: Tx, text: str) -> TextHits:
     Case, accents, spaces and punctuation do not matter. Entries of every kind and script are searched, also those that
     are not screened.
     """
-    normalised = await store.normalise_text(tx, text)
+    normalised = await store.normalise_search_text(tx, text)
     if len(normalised) < _SHORTEST_TEXT:
         return TextHits(too_short=True)
     found = await store.find_entries_with_text(tx, normalised, _MOST_TEXT_HITS + 1)

@@ -35,7 +35,7 @@ _LOCK: Final = 0x77_6C_69_73_74
 """An advisory lock: shared by screenings against the current versions, exclusive for an import that becomes current."""
 
 
-async def upsert_and_lock_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
+async def upsert_and_lock_watchlist(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
     """Store a list with its reader's declaration and lock it; returns its current import."""
     await tx.execute(
         """
@@ -109,7 +109,7 @@ async def set_current_import(tx: Tx, watchlist_import: WatchlistImport) -> None:
     )
 
 
-async def entry_content_hashes(tx: Tx, watchlist_code: str) -> Mapping[str, bytes]:
+async def find_entry_content_hashes(tx: Tx, watchlist_code: str) -> Mapping[str, bytes]:
     """The content hash of each current entry, by key."""
     rows = await tx.fetch(
         "select entry_key, content_hash from watchlist_entry where list = $1 and until_load_id is null", watchlist_code
@@ -276,12 +276,12 @@ async def find_entries(tx: Tx, watchlist_code: str, entry_keys: Sequence[str]) -
     return [_entry(row) for row in rows]
 
 
-async def normalise_text(tx: Tx, text: str) -> str:
+async def normalise_search_text(tx: Tx, text: str) -> str:
     """Return the letters and digits of a text, as entries are searched for it."""
     return str(await tx.fetchval("select watchlist_text($1)", text))
 
 
-async def find_entries_with_text(tx: Tx, normalised: str, limit: int) -> list[TextHit]:
+async def find_entries_with_text(tx: Tx, normalised_text: str, limit: int) -> list[TextHit]:
     """Find current entries of any kind whose key, names, identifiers or note contain a normalised text."""
     rows = await tx.fetch(
         f"""
@@ -300,7 +300,7 @@ async def find_entries_with_text(tx: Tx, normalised: str, limit: int) -> list[Te
         ], null) as places
         from found order by list, entry_key limit $2
         """,
-        f"%{normalised}%",
+        f"%{normalised_text}%",
         limit,
     )
     return [TextHit(_entry(row), row["places"]) for row in rows]

@@ -31,7 +31,7 @@ async def next_refresh_due_at(tx: Tx, schedule: Plan) -> datetime | None:
     return due
 
 
-async def claim_due_lists(tx: Tx, schedule: Plan) -> list[str]:
+async def claim_due_watchlists(tx: Tx, schedule: Plan) -> list[str]:
     """Update the table to match the schedule and claim due lists; each is next due after its interval.
 
     A new list in the schedule is due at once.
@@ -88,4 +88,4 @@ async def record_refresh_attempt(
 
 
 def _columns(plan: Plan) -> tuple[list[str], list[timedelta]]:
-    return [one.source for one in plan], [one.every for one in plan]
+    return [one.source for one in plan], [one.interval for one in plan]

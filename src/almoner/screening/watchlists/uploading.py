@@ -37,7 +37,7 @@ upload_tasks: Final = DependentTaskRegistry[WatchlistUploadContext]()
 
 
 @upload_tasks.job(IMPORT_UPLOAD, time_limit=_LIMIT)
-async def import_upload(
+async def import_uploaded_file(
     upload_context: WatchlistUploadContext, context: JobContext, job: DecodedJob[ImportUploadJob]
 ) -> Result:
     """Import an uploaded list and record the result."""
@@ -47,13 +47,13 @@ async def import_upload(
         return JobDone()
     try:
         with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
-            path = await import_uploads.write_file(upload_context.blobs, upload, Path(folder))
+            path = await import_uploads.write_uploaded_file(upload_context.blobs, upload, Path(folder))
             await _import(context.db, upload_context.get_source(upload.source), upload, path)
     except StorageUnavailable as error:
         return JobRetry(_AGAIN, str(error))
     except (UploadLost, WatchlistRefused) as error:
         await import_uploads.record_refused_import(context.db, upload, str(error))
-    await import_uploads.remove_file(upload_context.blobs, upload)
+    await import_uploads.delete_uploaded_file(upload_context.blobs, upload)
     return JobDone()
 
 

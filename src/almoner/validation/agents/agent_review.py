@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
-from almoner.screening.matching.service import person_obstacle
+from almoner.screening.matching.service import find_person_obstacle
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (
@@ -36,7 +36,7 @@ from almoner.validation.agents.domain import (
     RepresentationRequest,
     RepresentedNonprofit,
 )
-from almoner.validation.agents.evaluate import EvaluationOutcome, NonprofitEvidence
+from almoner.validation.agents.evaluate import AgentEvaluationOutcome, NonprofitEvidence
 from almoner.validation.agents.test_values import Action
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision
@@ -96,7 +96,7 @@ async def review_agent(
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not locked.is_open:
         return
-    locked = await apply_request_decision(tx, locked)
+    locked = await apply_validation_request_decision(tx, locked)
     if locked.status not in ("pending", "pending_review"):
         return
     assert locked.email is not None, "nobody open is forgotten"
@@ -111,7 +111,7 @@ async def review_agent(
     if asked is not None and asked.answer == "denied":  # the nonprofit's own answer outweighs the domain
         outcome = outcome.with_step(_denied_step(asked))
     verdict = "accept" if outcome.passes else "review"
-    await transitions.record_steps(tx, locked, *outcome.steps, outcome=verdict, reasons=outcome.reasons)
+    await transitions.record_evaluation_steps(tx, locked, *outcome.steps, outcome=verdict, reasons=outcome.reasons)
     if outcome.passes:
         await transitions.apply_transition(tx, locked.with_review_passed(tx.now), _BY_RULE)
     elif locked.status == "pending_review" and locked.organisation is not None:
@@ -123,7 +123,7 @@ async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerifi
     name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
     who = ScreenedSubject("agent_verification", verification.id, verification.partner_id)
     asked = SubjectDetails("person", (name,), await _countries(tx, verification))
-    result = await matches.screen(tx, screener, who, asked, watch=True)
+    result = await matches.screen(tx, screener, who, asked, monitor=True)
     if not result.covering_watchlists:
         return EvaluationStep("watch_lists", "not_applicable")
     # Without the name: this evidence is kept after the applicant's personal data are erased (V6).
@@ -131,11 +131,11 @@ async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerifi
         "lists": [f"{one.code} {one.version_label}" for one in result.covering_watchlists]
     }
     found = [match for match in result.matches if match.decision != "cleared"]
-    if not found and (obstacle := person_obstacle(name)) is not None:
+    if not found and (obstacle := find_person_obstacle(name)) is not None:
         return EvaluationStep("watch_lists", "unknown", "not_screened", facts={**facts, "reason": obstacle})
     if not found:
         return EvaluationStep("watch_lists", "pass", facts=facts)
-    facts["matches"] = [tx.ids.text("screeningmatch", match.id) for match in found]
+    facts["matches"] = [tx.ids.encode("screeningmatch", match.id) for match in found]
     return EvaluationStep("watch_lists", "fail", "on_watch_list", facts=facts)
 
 
@@ -148,7 +148,7 @@ async def _countries(tx: Tx, verification: AgentVerification) -> tuple[str, ...]
     return ((await validation_requests.get(tx, partner, verification.validation_request.id)).details.country_code,)
 
 
-async def apply_request_decision(tx: Tx, verification: AgentVerification) -> AgentVerification:
+async def apply_validation_request_decision(tx: Tx, verification: AgentVerification) -> AgentVerification:
     """Apply the decision of its validation request: set the organisation, or reject."""
     if verification.validation_request is None:
         return verification
@@ -156,7 +156,7 @@ async def apply_request_decision(tx: Tx, verification: AgentVerification) -> Age
     if request.status == "rejected":
         facts = {"rejectionReasonCode": request.rejection_reason_code}
         failed = EvaluationStep("validation_request", "fail", "validation_request_failed", facts=facts)
-        await transitions.record_steps(tx, verification, failed)
+        await transitions.record_evaluation_steps(tx, verification, failed)
         return await transitions.apply_transition(tx, verification.with_rejection("validation_request_failed", tx.now))
     if verification.organisation is None and request.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(verification.partner_id), request.organisation_id)
@@ -207,7 +207,7 @@ def _websites_confirmed(organisation: Organisation) -> bool:
     return organisation.partner_id is None
 
 
-async def _request_review(tx: Tx, verification: AgentVerification, outcome: EvaluationOutcome) -> None:
+async def _request_review(tx: Tx, verification: AgentVerification, outcome: AgentEvaluationOutcome) -> None:
     """Ask the nonprofit once, if its official contact is known, and open a review case."""
     assert verification.organisation is not None, "there is a nonprofit to ask"
     reasons = list(outcome.reasons)
@@ -221,13 +221,15 @@ async def _request_review(tx: Tx, verification: AgentVerification, outcome: Eval
             await store.set_answer_deadline(tx, verification.with_answer_deadline(question.expires_at))
         facts = _asked_domain_fact(contact.email)
         step = EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=facts)
-        await transitions.record_steps(tx, verification, step)
+        await transitions.record_evaluation_steps(tx, verification, step)
         await ASK_NONPROFIT.enqueue(tx, RepresentationRequestJob(verification.id))
         reasons.append("nonprofit_asked")
     await reviews.request_review(tx, transitions.review_subject_for(verification), reasons)
 
 
-async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
+async def attach_evidence_documents(
+    tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]
+) -> None:
     """Attach the partner's documents as evidence in place of the nonprofit's answer. Raises NotFound."""
     locked = await transitions.get_for_update(tx, partner, verification_id)
     await store_documents.attach_documents(tx, partner, locked.id, document_ids)
@@ -237,7 +239,7 @@ async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, docum
 
 async def restore_answer_deadlines(tx: Tx, rejected_document_id: UUID) -> None:
     """A document was rejected by the scanner: wait for the nonprofit's answer again if no other one remains."""
-    for verification_id in await store_documents.list_verification_ids(tx, rejected_document_id):
+    for verification_id in await store_documents.list_verification_ids_of_document(tx, rejected_document_id):
         locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         asked = await store_mails.find_representation_request(tx, locked.id)
         if locked.status != "pending_review" or asked is None or asked.answer is not None:
@@ -270,7 +272,7 @@ async def record_representation_answer(tx: Tx, verification_id: UUID, answer: An
         if answer == "denied"
         else EvaluationStep("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
     )
-    await transitions.record_steps(tx, locked, step)
+    await transitions.record_evaluation_steps(tx, locked, step)
     await reviews.request_review(tx, transitions.review_subject_for(answered), [f"nonprofit_{answer}"])
     return answered
 
@@ -284,7 +286,7 @@ def _denied_step(asked: RepresentationRequest) -> EvaluationStep:
     return EvaluationStep("nonprofit_answer", "fail", "nonprofit_denied", facts=_asked_domain_fact(asked.email))
 
 
-async def set_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
+async def set_official_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
     """Record an organisation's contact address, and ask it about its agents in review.
 
     Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.

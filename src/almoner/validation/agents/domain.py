@@ -102,7 +102,7 @@ class InvalidMetadata(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentVerificationInput:
     """The applicant, and the organisation or validation request they apply for, by text ID."""
 
     first_name: str
@@ -325,7 +325,7 @@ class OfficialContactRefused(ValueError):
 def new_verification(
     verification_id: UUID,
     partner_id: UUID,
-    agent: Agent,
+    verification_input: AgentVerificationInput,
     organisation: RepresentedNonprofit | None,
     validation_request: RepresentedNonprofit | None,
     now: datetime,
@@ -338,12 +338,12 @@ def new_verification(
         partner_id=partner_id,
         organisation=organisation,
         validation_request=validation_request,
-        organisation_website=agent.organisation_website,
-        first_name=agent.first_name,
-        last_name=agent.last_name,
-        email=agent.email,
-        title=agent.title,
-        language=agent.language or "en",
+        organisation_website=verification_input.organisation_website,
+        first_name=verification_input.first_name,
+        last_name=verification_input.last_name,
+        email=verification_input.email,
+        title=verification_input.title,
+        language=verification_input.language or "en",
         metadata=None,
         email_check=email_check,
         status="pending" if email_check else "pending_review",

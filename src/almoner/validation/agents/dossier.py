@@ -14,7 +14,7 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UU
     """The dossier of the verification, without a name once its applicant's data were erased. Raises NotFound."""
     found = await service.get(tx, scope, verification_id)
     history = await reviews.load_dossier_history(tx, transitions.review_subject_for(found))
-    attached = await documents.find_many(tx, scope, await service.list_document_ids(tx, found.id))
+    attached = await documents.find_many(tx, scope, await service.list_document_ids_of_verification(tx, found.id))
     return Dossier(
         kind="agent_verification",
         id=found.id,
@@ -27,5 +27,5 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UU
         at=tx.now,
         reviews=history.reviews,
         decisions=history.decisions,
-        documents=[documents.dossier_response(tx, one) for one in attached],
+        documents=[documents.dossier_document_response(tx, one) for one in attached],
     )

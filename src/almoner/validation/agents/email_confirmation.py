@@ -31,7 +31,7 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
     assert verification.email is not None, "nobody unconfirmed is forgotten"
     if not await _is_within_address_limit(tx, verification.email):
         step = EvaluationStep("confirmation_mail", "warn", "address_has_its_share")
-        await transitions.record_steps(tx, verification, step)
+        await transitions.record_evaluation_steps(tx, verification, step)
         return False
     new = EmailConfirmation(tx.new_id(), verification.id, tx.real_now, 0)
     await store_mails.insert_confirmation(tx, new)
@@ -41,15 +41,15 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
 
 async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     """Whether the limit per address allows another email. Locks the address until the transaction ends."""
-    reached = await store_mails.lock_recent_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
-    return confirmation_codes.is_within_address_limit(reached, tx.real_now, sandbox=tx.deployment.sandbox)
+    reached = await store_mails.lock_address_and_list_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
+    return confirmation_codes.is_within_email_limit_per_address(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 
-async def may_send_to_address(tx: Tx, verification: AgentVerification, email: str) -> bool:
+async def may_send_confirmation_to_address(tx: Tx, verification: AgentVerification, email: str) -> bool:
     """Whether limits allow another email to this address."""
     before = await store_mails.list_confirmation_send_times(tx, verification.id)
     return confirmation_codes.may_send_confirmation(
-        before, tx.real_now, to_new_address=True
+        before, tx.real_now, is_address_corrected=True
     ) and await _is_within_address_limit(tx, email)
 
 

@@ -19,7 +19,7 @@ ANSWER: Final = "answer"
 """Purposes of the tokens in the links, and the paths of the pages that they open."""
 
 
-async def compose_confirmation(tx: Tx, mails: MailRenderer, job: DecodedJob[SendConfirmationJob]) -> Email | None:
+async def compose_confirmation_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendConfirmationJob]) -> Email | None:
     """The email with link and code; None if there is nothing to confirm."""
     confirmation_id = job.details.confirmation
     verification = await email_confirmation.find_unconfirmed_verification(tx, confirmation_id)
@@ -45,7 +45,7 @@ async def compose_confirmation(tx: Tx, mails: MailRenderer, job: DecodedJob[Send
     )
 
 
-async def compose_representation_request(
+async def compose_representation_request_email(
     tx: Tx, mails: MailRenderer, job: DecodedJob[RepresentationRequestJob]
 ) -> Email | None:
     """The request to the nonprofit; None if no answer is needed any more."""
@@ -73,4 +73,4 @@ async def get_partner_name(tx: Tx, verification: AgentVerification) -> str:
 
 
 def _link(tx: Tx, purpose: str, verification_id: UUID) -> str:
-    return f"{tx.base_urls.pages}/{purpose}?token={tx.vault.page_token(purpose, verification_id)}"
+    return f"{tx.base_urls.pages}/{purpose}?token={tx.vault.create_page_token(purpose, verification_id)}"

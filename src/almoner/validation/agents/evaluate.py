@@ -41,23 +41,23 @@ class NonprofitEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationOutcome:
+class AgentEvaluationOutcome:
     """Whether the rules approve the agent; if not, the reasons for a reviewer."""
 
     passes: bool
     reasons: tuple[str, ...]
     steps: tuple[EvaluationStep, ...]
 
-    def with_step(self, step: EvaluationStep) -> "EvaluationOutcome":
+    def with_step(self, step: EvaluationStep) -> "AgentEvaluationOutcome":
         """The outcome with one more step, which can only count against the agent."""
         against = step.verdict in ("fail", "unknown")
         reasons = (*self.reasons, step.code) if against and step.code else self.reasons
-        return EvaluationOutcome(self.passes and not against, reasons, (*self.steps, step))
+        return AgentEvaluationOutcome(self.passes and not against, reasons, (*self.steps, step))
 
 
 def evaluate_agent(
     email: str, stated_website: str | None, evidence: NonprofitEvidence, *, domain_accepts_mail: bool | None
-) -> EvaluationOutcome:
+) -> AgentEvaluationOutcome:
     """Apply the rules to an agent. ``domain_accepts_mail``: whether the domain has a mail host; None if unknown."""
     domain = internet_domains.parse_email_domain(email)
     sites = _sites(evidence) if evidence.confirmed and evidence.unreliable_reason is None else ()
@@ -70,7 +70,7 @@ def evaluate_agent(
     steps.append(_agreement(domain, sites, evidence))
     steps.append(_mail_host(domain, domain_accepts_mail, asked=_nothing_fails(steps)))
     reasons = tuple(step.code for step in steps if step.verdict in ("fail", "unknown") and step.code)
-    return EvaluationOutcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
+    return AgentEvaluationOutcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
 
 
 def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:

@@ -11,7 +11,7 @@ import idna
 from publicsuffixlist import PublicSuffixList
 from rapidfuzz.distance import OSA
 
-from almoner.kit.scripts import scripts_in_text
+from almoner.kit.scripts import unicode_scripts_in_text
 
 _DATA: Final = Path(__file__).parent / "data"
 _INSTITUTIONS: Final = frozenset("ac ed edu k12 sch school gov gouv gob go mil police nhs parliament".split())
@@ -84,7 +84,7 @@ class Domain:
     @property
     def has_mixed_scripts(self) -> bool:
         """Whether one label mixes letters of several scripts, as lookalike domains do."""
-        return any(len(scripts_in_text(_to_unicode(part))) > 1 for part in self.host.split("."))
+        return any(len(unicode_scripts_in_text(_to_unicode(part))) > 1 for part in self.host.split("."))
 
     @property
     def is_for_members_or_students(self) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import Notification
+from almoner.access.notifications.service import NotificationDefinition
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobRetry, Result
@@ -23,7 +23,7 @@ _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a reviewer decides
 
 
 @dataclass(frozen=True, slots=True)
-class JobDependencies:
+class AgentReviewDependencies:
     """The dependencies of agent jobs: the mail host lookup and the watch lists."""
 
     hosts: MailHosts
@@ -32,7 +32,7 @@ class JobDependencies:
 
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job("agent_verifications.expire", service.next_expiry_at, service.record_expiries)
-review_tasks: Final = DependentTaskRegistry[JobDependencies]()
+review_tasks: Final = DependentTaskRegistry[AgentReviewDependencies]()
 retention_tasks: Final = DependentTaskRegistry[RetentionPeriods]()
 retention_tasks.add_periodic_job(
     "agent_verifications.erase_applicants",
@@ -45,7 +45,7 @@ retention_tasks.add_periodic_job(
 @tasks.on_internal_event(DECIDED)
 async def on_validation_request_decided(tx: Tx, events: Sequence[RequestDecidedEvent]) -> None:
     """Review agents whose validation requests were decided."""
-    await service.review_after_request_decisions(tx, [one.request for one in events])
+    await service.enqueue_reviews_after_request_decisions(tx, [one.request for one in events])
 
 
 @tasks.on_internal_event(CHANGED)
@@ -69,7 +69,7 @@ async def on_document_scanned(tx: Tx, events: Sequence[DocumentScannedEvent]) ->
 
 @review_tasks.job(agent_review.REVIEW)
 async def review_agent_by_rules(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[agent_review.ReviewAgentJob]
+    dependencies: AgentReviewDependencies, context: JobContext, job: DecodedJob[agent_review.ReviewAgentJob]
 ) -> Result:
     """Review by rule, or apply a test value."""
     verification_id = job.details.verification
@@ -96,6 +96,10 @@ async def review_agent_by_rules(
 
 _MAILS: Final = Path(__file__).parent / "mails"
 notifications: Final = (
-    Notification(email_confirmation.SEND_CONFIRMATION, _MAILS / "confirmation.html", emails.compose_confirmation),
-    Notification(agent_review.ASK_NONPROFIT, _MAILS / "question.html", emails.compose_representation_request),
+    NotificationDefinition(
+        email_confirmation.SEND_CONFIRMATION, _MAILS / "confirmation.html", emails.compose_confirmation_email
+    ),
+    NotificationDefinition(
+        agent_review.ASK_NONPROFIT, _MAILS / "question.html", emails.compose_representation_request_email
+    ),
 )

@@ -157,7 +157,7 @@ class AgentPages:
         verification_id = self._vault.read_page_token(purpose, request.query_params.get("token", ""))
         if verification_id is None:
             raise NotFound
-        name = self._ids.text("agentverification", verification_id)
+        name = self._ids.encode("agentverification", verification_id)
         response = RedirectResponse(f"/{purpose}/{name}", 303, NO_PAGE)
         # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, purpose, verification_id, name)
@@ -167,7 +167,7 @@ class AgentPages:
 
     def _verification_id(self, request: Request) -> UUID:
         """The ID in the path. Raises NotFound."""
-        found = self._ids.parse("agentverification", request.path_params["id"])
+        found = self._ids.decode("agentverification", request.path_params["id"])
         if found is None:
             raise NotFound
         return found
@@ -203,7 +203,7 @@ class AgentPages:
         return response
 
     async def _record(self, tx: Tx, request: Request, changed: AgentVerification, action: str, by: str) -> None:
-        name = self._ids.text("agentverification", changed.id)
+        name = self._ids.encode("agentverification", changed.id)
         address = request.client.host if request.client else None
         await audit.record_entry(tx, changed.partner_id, Actor("system", by), action, name, ip_address=address)
 
@@ -258,7 +258,7 @@ class AgentPages:
         alert = status != 200
         facts = {**await self._facts(tx, found, language), "csrf": visit.csrf, "alert": alert}
         facts["until"] = asked.expires_at  # the verification's own deadline is gone once a document was attached
-        action = f"/{ANSWER}/{self._ids.text('agentverification', found.id)}"
+        action = f"/{ANSWER}/{self._ids.encode('agentverification', found.id)}"
         notice = "give.again" if alert else None
         return self.pages.render_page(
             "agent_answer.html", language, status=status, **facts, notice=notice, action=action

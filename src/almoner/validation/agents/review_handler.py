@@ -55,7 +55,7 @@ class AgentReviewHandler:
             title=f"Does {who or 'somebody forgotten'} speak for {found.nonprofit_name}?",
             facts=facts,
             steps=list(latest.values()),
-            documents=await service.list_document_ids(tx, subject_id),
+            documents=await service.list_document_ids_of_verification(tx, subject_id),
             compared=await _compared(tx, found),
         )
 
@@ -106,14 +106,14 @@ def _facts(found: AgentVerification) -> Iterator[Fact]:
 async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
     facts: list[Fact] = []
     if found.validation_request is not None:
-        named = tx.ids.text("validationrequest", found.validation_request.id)
+        named = tx.ids.encode("validationrequest", found.validation_request.id)
         facts.append(("validation request", f"{named} {found.validation_request.name}"))
     if found.organisation is None:
         return [*facts, ("organisation", "none yet")]
     known = await organisations.get(tx, Partner(found.partner_id), found.organisation.id)
     return [
         *facts,
-        ("organisation", f"{tx.ids.text('organisation', known.id)} {known.name}"),
+        ("organisation", f"{tx.ids.encode('organisation', known.id)} {known.name}"),
         ("register", f"{known.registry_name}, {known.registry_number}"),
         ("active", "yes" if known.active else f"no: {known.inactive_reason}"),
         ("address", known.address),

@@ -16,7 +16,7 @@ from almoner.validation.agents.schemas import (
     AgentVerificationPatch,
     AgentVerificationResponse,
     AgentVerificationsQuery,
-    filters_of,
+    parse_filters,
     verification_response,
 )
 
@@ -31,7 +31,7 @@ async def list_agent_verifications(
 ) -> ListResponse[AgentVerificationResponse]:
     """List agent verifications, newest first."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query))
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(query))
     return call.list_response(
         page, rows, total, lambda row: verification_response(call.tx, row), lambda row: (row.id.bytes,)
     )

@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from almoner.kit import web
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
@@ -29,11 +29,11 @@ from almoner.platform.http.wire import (
 )
 from almoner.validation.agents.domain import (
     REASONS,
-    Agent,
     AgentFilters,
     AgentRejection,
     AgentStatus,
     AgentVerification,
+    AgentVerificationInput,
     RepresentedNonprofit,
 )
 
@@ -47,7 +47,7 @@ class AgentVerificationsQuery(PageQuery):
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
-def filters_of(query: AgentVerificationsQuery) -> AgentFilters:
+def parse_filters(query: AgentVerificationsQuery) -> AgentFilters:
     """The filters in a query."""
     return AgentFilters(query.status, query.email, query.start_date, query.end_date)
 
@@ -59,7 +59,7 @@ def _website(text: str) -> str:
 
 
 _ADA: Final[JsonDict] = {
-    "organisationId": Ids(sandbox=True).example("organisation"),
+    "organisationId": RecordIdCodec(sandbox=True).example_id("organisation"),
     "firstName": "Ada",
     "lastName": "Example",
     "email": "ada@example.org",
@@ -99,9 +99,9 @@ class AgentVerificationBody(RequestBody):
         None, description="Language of the emails and pages (RFC 5646). Default: English.", examples=["fr"]
     )
 
-    def to_agent(self) -> Agent:
+    def to_agent(self) -> AgentVerificationInput:
         """Who applies."""
-        return Agent(
+        return AgentVerificationInput(
             self.first_name,
             self.last_name,
             self.email,
@@ -165,11 +165,11 @@ def verification_response(tx: Tx, verification: AgentVerification) -> AgentVerif
     organisation, request = verification.organisation, verification.validation_request
     named = None if organisation is None else _organisation(tx, organisation)
     asked = (
-        None if request is None else AgentRequestResponse(tx.ids.text("validationrequest", request.id), request.name)
+        None if request is None else AgentRequestResponse(tx.ids.encode("validationrequest", request.id), request.name)
     )
     code = verification.rejection_code
     return AgentVerificationResponse(
-        id=tx.ids.text("agentverification", verification.id),
+        id=tx.ids.encode("agentverification", verification.id),
         first_name=verification.first_name,
         last_name=verification.last_name,
         email=verification.email,
@@ -190,5 +190,5 @@ def verification_response(tx: Tx, verification: AgentVerification) -> AgentVerif
 
 def _organisation(tx: Tx, organisation: RepresentedNonprofit) -> AgentOrganisationResponse:
     return AgentOrganisationResponse(
-        tx.ids.text("organisation", organisation.id), organisation.name, organisation.email
+        tx.ids.encode("organisation", organisation.id), organisation.name, organisation.email
     )

@@ -29,9 +29,9 @@ from almoner.validation.agents import (
     transitions,
 )
 from almoner.validation.agents.domain import (
-    Agent,
     AgentFilters,
     AgentVerification,
+    AgentVerificationInput,
     ConfirmationMethod,
     InvalidState,
     OfficialContact,
@@ -44,7 +44,9 @@ from almoner.validation.agents.store import list_open_verification_ids as list_o
 from almoner.validation.agents.store import list_related_verifications as list_related_verifications
 from almoner.validation.agents.store import next_expiry_at as next_expiry_at
 from almoner.validation.agents.store import set_preferred_language as set_preferred_language
-from almoner.validation.agents.store_documents import list_document_ids as list_document_ids
+from almoner.validation.agents.store_documents import (
+    list_document_ids_of_verification as list_document_ids_of_verification,
+)
 from almoner.validation.agents.store_mails import find_official_contact as find_official_contact
 from almoner.validation.agents.store_mails import find_representation_request as find_representation_request
 from almoner.validation.applications.documents.domain import RetentionPeriods
@@ -59,20 +61,25 @@ _SANDBOX_NOTE: Final = "A test value in firstName asked for it."
 
 
 async def create(
-    tx: Tx, partner: Partner, agent: Agent, *, email_check: bool = True, requester_name: str | None = None
+    tx: Tx,
+    partner: Partner,
+    verification_input: AgentVerificationInput,
+    *,
+    email_check: bool = True,
+    requester_name: str | None = None,
 ) -> AgentVerification:
     """Create an agent verification; it is reviewed after the commit.
 
     ``email_check``: whether the applicant has to confirm the email address. ``requester_name``: the name that the
     applicant knows the partner by, where that is another one. Raises OrganisationNotFound, ValidationRequestNotFound.
     """
-    organisation, request = await _find_nonprofits(tx, partner, agent)
+    organisation, request = await _find_nonprofits(tx, partner, verification_input)
     created = domain.new_verification(
-        tx.new_id(), partner.id, agent, organisation, request, tx.now, email_check=email_check
+        tx.new_id(), partner.id, verification_input, organisation, request, tx.now, email_check=email_check
     )
     created = replace(created, requester_name=requester_name)
     await store.insert(tx, partner, created)
-    asked_for = test_values.sandbox_action_of(agent.first_name) if tx.deployment.sandbox else None
+    asked_for = test_values.sandbox_action_of(verification_input.first_name) if tx.deployment.sandbox else None
     if email_check and asked_for is None:
         await email_confirmation.send_confirmation(tx, created)
     await agent_review.enqueue_review(tx, created.id, asked_for)
@@ -86,15 +93,15 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
     created = locked.replacement_with_email(tx.new_id(), email, tx.now)
-    if not await email_confirmation.may_send_to_address(tx, locked, email):
+    if not await email_confirmation.may_send_confirmation_to_address(tx, locked, email):
         return None
     domains = {"from": (locked.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
-    await transitions.record_steps(tx, locked, EvaluationStep("email_correction", "pass", facts=domains))
+    await transitions.record_evaluation_steps(tx, locked, EvaluationStep("email_correction", "pass", facts=domains))
     await transitions.apply_transition(tx, locked.with_rejection("reapply", tx.now))
     partner = Partner(locked.partner_id)
     await store.insert(tx, partner, created)
     await store_documents.attach_documents(
-        tx, partner, created.id, await store_documents.list_document_ids(tx, locked.id)
+        tx, partner, created.id, await store_documents.list_document_ids_of_verification(tx, locked.id)
     )
     await email_confirmation.send_confirmation(tx, created)
     asked_for = test_values.sandbox_action_of(created.first_name or "") if tx.deployment.sandbox else None
@@ -109,19 +116,19 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 
 async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Attach the partner's stored documents as evidence. Raises NotFound."""
-    await agent_review.attach_evidence(tx, partner, verification_id, document_ids)
+    await agent_review.attach_evidence_documents(tx, partner, verification_id, document_ids)
 
 
 async def _find_nonprofits(
-    tx: Tx, partner: Partner, agent: Agent
+    tx: Tx, partner: Partner, agent: AgentVerificationInput
 ) -> tuple[RepresentedNonprofit | None, RepresentedNonprofit | None]:
     """The organisation and the validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
     if agent.organisation_id is not None:
-        named = tx.ids.parse("organisation", agent.organisation_id)
+        named = tx.ids.decode("organisation", agent.organisation_id)
         if named is not None and (organisation := await _find_organisation(tx, partner, named)):
             return organisation, None
         raise domain.OrganisationNotFound(f"body.organisationId '{agent.organisation_id[:100]}' names no organisation")
-    asked = tx.ids.parse("validationrequest", agent.validation_request_id or "")
+    asked = tx.ids.decode("validationrequest", agent.validation_request_id or "")
     try:
         request = await validation_requests.get(tx, partner, asked) if asked else None
     except NotFound:
@@ -197,7 +204,9 @@ async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, method: Con
     if not locked.is_email_unconfirmed:
         raise InvalidState(f"the verification is {locked.status}: there is nothing to confirm")
     confirmed = locked.with_email_confirmed(tx.now)
-    await transitions.record_steps(tx, locked, EvaluationStep("email_confirmation", "pass", facts={"by": method}))
+    await transitions.record_evaluation_steps(
+        tx, locked, EvaluationStep("email_confirmation", "pass", facts={"by": method})
+    )
     if confirmed.status == "pending_review":
         await agent_review.enqueue_review(tx, locked.id)
     return await transitions.apply_transition(tx, confirmed)
@@ -246,25 +255,25 @@ async def apply_sandbox_action(tx: Tx, verification_id: UUID, action: test_value
         await confirm_email(tx, ALL_PARTNERS, locked.id, "sandbox")
 
 
-async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def enqueue_reviews_after_request_decisions(tx: Tx, validation_request_ids: Sequence[UUID]) -> None:
     """Review the agents of validation requests that were decided."""
-    for verification_id in await store.list_open_verification_ids(tx, request_ids):
+    for verification_id in await store.list_open_verification_ids(tx, validation_request_ids):
         await agent_review.enqueue_review(tx, verification_id)
 
 
-async def apply_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def apply_validation_request_decisions(tx: Tx, validation_request_ids: Sequence[UUID]) -> None:
     """Apply the decisions of validation requests to their agents."""
-    for verification_id in await store.list_open_verification_ids(tx, request_ids):
+    for verification_id in await store.list_open_verification_ids(tx, validation_request_ids):
         locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-        await agent_review.apply_request_decision(tx, locked)
+        await agent_review.apply_validation_request_decision(tx, locked)
 
 
-async def set_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
+async def set_official_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
     """Record an organisation's contact address, and ask it about its agents in review.
 
     Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.
     """
-    return await agent_review.set_contact_and_review_agents(tx, contact, recorded_by)
+    return await agent_review.set_official_contact_and_review_agents(tx, contact, recorded_by)
 
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
@@ -288,16 +297,16 @@ async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit
     for ended, after in _retention_periods(retention_periods).items():
         gone += await store.erase_personal_data(tx, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
-        await matches.delete_screened_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
+        await matches.erase_screened_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
     return len(gone) + await store_mails.erase_representation_requests(tx, until, limit)
 
 
 async def next_erasure_at(retention_periods: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next erasure is due."""
-    asked = await store_mails.oldest_erasable_closed_at(tx)
+    asked = await store_mails.earliest_representation_request_end(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(retention_periods).items():
-        if (first := await store.oldest_erasable_ended_at(tx, ended, tx.now - after)) is not None:
+        if (first := await store.earliest_end_with_personal_data(tx, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 

@@ -253,7 +253,7 @@ async def set_organisation(tx: Tx, verification: AgentVerification, organisation
 
 
 @across_partners("followers")
-async def list_open_verification_ids(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
+async def list_open_verification_ids(tx: Tx, validation_request_ids: Sequence[UUID]) -> list[UUID]:
     """The IDs of unfinished verifications with these validation requests."""
     rows = await tx.fetch(
         """
@@ -261,7 +261,7 @@ async def list_open_verification_ids(tx: Tx, request_ids: Sequence[UUID]) -> lis
         where validation_request_id = any($1::uuid[])
             and status in ('pending', 'pending_user_verification', 'pending_review')
         """,
-        request_ids,
+        validation_request_ids,
     )
     return [row["id"] for row in rows]
 
@@ -317,10 +317,12 @@ appeal; and those with an appeal that is open or ended after $1.
 """
 
 
-async def oldest_erasable_ended_at(tx: Tx, end_reason: EndReason, appealed_before: datetime) -> datetime | None:
+async def earliest_end_with_personal_data(
+    tx: Tx, end_reason: EndReason, decided_or_appealed_before: datetime
+) -> datetime | None:
     """When the longest-ended verification that still has personal data ended."""
     found: datetime | None = await tx.fetchval(
-        f"select processed_at from {_ERASABLE[end_reason]} order by processed_at limit 1", appealed_before
+        f"select processed_at from {_ERASABLE[end_reason]} order by processed_at limit 1", decided_or_appealed_before
     )
     return found
 

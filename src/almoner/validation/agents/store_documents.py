@@ -37,7 +37,7 @@ async def has_usable_document(tx: Tx, verification_id: UUID) -> bool:
 
 
 @across_partners("followers")
-async def list_verification_ids(tx: Tx, document_id: UUID) -> list[UUID]:
+async def list_verification_ids_of_document(tx: Tx, document_id: UUID) -> list[UUID]:
     """The verifications that a document is attached to."""
     rows = await tx.fetch(
         """
@@ -50,7 +50,7 @@ async def list_verification_ids(tx: Tx, document_id: UUID) -> list[UUID]:
 
 
 @across_partners("held")
-async def list_document_ids(tx: Tx, verification_id: UUID) -> list[UUID]:
+async def list_document_ids_of_verification(tx: Tx, verification_id: UUID) -> list[UUID]:
     """The documents of a verification, oldest first."""
     rows = await tx.fetch(
         """

@@ -37,7 +37,7 @@ async def apply_transition(
     elif not changed_verification.is_open:
         await reviews.withdraw_review(tx, review_subject_for(changed_verification))
     if changed_verification.status == "rejected":
-        await matches.unwatch_subject(
+        await matches.stop_monitoring_subject(
             tx, ScreenedSubject("agent_verification", changed_verification.id, changed_verification.partner_id)
         )
     return await emit_status_event(tx, changed_verification)
@@ -64,7 +64,7 @@ def review_subject_for(verification: AgentVerification) -> ReviewSubject:
     )
 
 
-async def record_steps(
+async def record_evaluation_steps(
     tx: Tx,
     verification: AgentVerification,
     *steps: EvaluationStep,

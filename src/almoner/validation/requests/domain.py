@@ -84,7 +84,7 @@ OTHER_ADDRESS: Final = "other_address"
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationOutcome:
+class RequestEvaluationOutcome:
     """Whether the request may be accepted automatically; if not, why."""
 
     verdict: OutcomeVerdict
@@ -99,7 +99,7 @@ def score_includes_postal_address(evaluation: Evaluation) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class RegisterEntryCandidate:
     """A register entry that the request may mean."""
 
     registry_number: str
@@ -107,10 +107,10 @@ class Candidate:
     place: str | None
 
 
-def candidates_from_evaluation(evaluation: Evaluation) -> list[Candidate]:
+def candidates_from_evaluation(evaluation: Evaluation) -> list[RegisterEntryCandidate]:
     """Other register entries that may be meant, as found by the evaluation."""
     found = next((step.facts.get("candidates") for step in evaluation.steps if step.name == "namesakes"), None)
-    return [Candidate(*one) for one in found] if isinstance(found, list) else []
+    return [RegisterEntryCandidate(*one) for one in found] if isinstance(found, list) else []
 
 
 MAX_CORRECTIONS: Final = 5
@@ -124,9 +124,9 @@ _WRONG_NUMBER_REASONS: Final = frozenset(
 """Review reasons that a wrong number may cause: no entry, or the entry of another body."""
 
 
-def suggests_wrong_number(reason: str) -> bool:
+def suggests_wrong_number(review_reason: str) -> bool:
     """Whether the review reason means that the number may be wrong."""
-    return reason in _WRONG_NUMBER_REASONS
+    return review_reason in _WRONG_NUMBER_REASONS
 
 
 class RegistryNotFound(BadRequest):
@@ -262,10 +262,10 @@ class ValidationRequest:
             rejection_reason_code=None,
         )
 
-    def ensure_transition_allowed(self, target: RequestStatus) -> None:
-        """Raises InvalidState unless the request may become ``target`` without an appeal."""
-        if self.status != "pending" or not REQUEST.allows_transition(self.status, target):
-            raise InvalidState(f"the validation request is {self.status} and cannot become {target}")
+    def ensure_transition_allowed(self, target_status: RequestStatus) -> None:
+        """Raises InvalidState unless the request may become ``target_status`` without an appeal."""
+        if self.status != "pending" or not REQUEST.allows_transition(self.status, target_status):
+            raise InvalidState(f"the validation request is {self.status} and cannot become {target_status}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from almoner.platform.evidence.dossier import (
     load_evaluations,
 )
 from almoner.platform.http.wire import ResponseRecord
-from almoner.screening.matching.service import screening_obstacle
+from almoner.screening.matching.service import find_screening_obstacle
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.requests import service
@@ -71,7 +71,7 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -
     """The dossier of the request. Raises NotFound."""
     request = await service.get(tx, scope, request_id)
     history = await reviews.load_dossier_history(tx, service.review_subject_for(request), REVIEW_REASONS)
-    obstacle = screening_obstacle([request.details.name])
+    obstacle = find_screening_obstacle([request.details.name])
     return Dossier(
         kind="validation_request",
         id=request.id,
@@ -84,7 +84,7 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -
         at=tx.now,
         reviews=history.reviews,
         decisions=history.decisions,
-        documents=[documents.dossier_response(tx, one) for one in request.documents],
+        documents=[documents.dossier_document_response(tx, one) for one in request.documents],
         notices=[_NOT_SCREENED] if obstacle else [],
         members={"notScreenedReason": obstacle},
         messages=REVIEW_REASONS,

@@ -62,13 +62,13 @@ async def load_request_facts(
 ) -> RequestFacts:
     """Load the registers' current facts about the number."""
     registry = await registries.get(tx, registry_id)
-    listed = await organisations.find_record_by_number(tx, registry.id, number_key)
+    listed = await organisations.find_exact_record_by_number(tx, registry.id, number_key)
     main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None
     seen = RequestFacts(
         asked=nonprofit_details,
         registry=registry,
         check=registries_domain.check_registry_number(registry.code, nonprofit_details.registry_number),
-        legal_status=await legal_status.status_of_number(tx, registry.id, number_key),
+        legal_status=await legal_status.status_of_registry_number(tx, registry.id, number_key),
         listed=listed,
         main=main,
         namesakes=0,

@@ -29,11 +29,17 @@ def join_address_lines(record: Organisation | Namesake) -> str | None:
     return " ".join(line for line in (record.address_line_1, record.address_line_2) if line) or None
 
 
-def build_party(record: Organisation | Namesake, *, shares_first_line: bool | None) -> Party:
+def build_party(register_entry: Organisation | Namesake, *, shares_first_line: bool | None) -> Party:
     """A register entry as a ``Party`` for name comparison."""
-    names = [record.name, *record.other_names]
-    located = join_address_lines(record), record.city, record.state, record.postcode, record.country_code
-    return Party(names, *located, second_line=record.secondary_name, in_family=shares_first_line)
+    names = [register_entry.name, *register_entry.other_names]
+    located = (
+        join_address_lines(register_entry),
+        register_entry.city,
+        register_entry.state,
+        register_entry.postcode,
+        register_entry.country_code,
+    )
+    return Party(names, *located, name_second_line=register_entry.secondary_name, shares_first_line=shares_first_line)
 
 
 def find_registry_number_doubt(
@@ -51,7 +57,7 @@ def find_registry_number_doubt(
         (other, matching.compare_parties(party, build_party(other, shares_first_line=_has_family(other, first_lines))))
         for other in namesakes
     ]
-    likely = [(other, one) for other, one in found if one.likely]
+    likely = [(other, one) for other, one in found if one.is_likely_match]
     better = [
         other
         for other, one in likely
@@ -82,7 +88,7 @@ def find_registry_number_doubt(
     return None
 
 
-def find_namesakes_elsewhere(
+def find_namesakes_at_other_addresses(
     party: Party, listed_organisation: Organisation, namesakes: Sequence[Namesake]
 ) -> list[Namesake]:
     """Other entries with exactly this name at another address."""

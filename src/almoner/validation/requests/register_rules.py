@@ -6,18 +6,18 @@ from types import MappingProxyType
 from typing import Final
 
 from almoner.kit.evidence import EvaluationStep, StepVerdict
-from almoner.nonprofits.legal_status.domain import PUB_78, NumberStatus, SourceReport
+from almoner.nonprofits.legal_status.domain import PUB_78, RegistryNumberStatus, SourceReport
 from almoner.nonprofits.organisations.domain import Organisation
 
 
-def register_steps(
-    registry_code: str, status_report: NumberStatus, main_charity: Organisation | None
+def build_register_steps(
+    registry_code: str, status_report: RegistryNumberStatus, main_charity: Organisation | None
 ) -> Iterator[EvaluationStep]:
     """The evaluation steps that are specific to one register."""
     if registry_code == "IRS":
         yield from _of_the_irs(status_report)
         return
-    lister = status_report.listing
+    lister = status_report.listing_report
     if lister is None or not lister.rows:
         return
     if main_charity is not None:
@@ -30,14 +30,14 @@ def register_steps(
     yield from _BY_REGISTER.get(registry_code, _unknown_deductibility)(lister)
 
 
-def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
+def _of_the_irs(status_report: RegistryNumberStatus) -> Iterator[EvaluationStep]:
     for reason in status_report.legal_status.reasons:
         if reason.step != "listing":  # covered by the register's own step
             yield EvaluationStep(
                 reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts
             )
-    listed = status_report.reports.get(PUB_78)
-    if status_report.legal_status.result_of_step("publication_78") is None and listed is not None and listed.rows:
+    listed = status_report.reports_by_source.get(PUB_78)
+    if status_report.legal_status.find_reason_of_step("publication_78") is None and listed is not None and listed.rows:
         yield _step(listed, "publication_78", "pass", "listed", "DEDUCTIBILITY")
 
 
@@ -49,7 +49,7 @@ def lacks_registration_status(registry_code: str, source_report: SourceReport) -
     return registry_code == "CRA" and "Status" not in source_report.first_row_facts
 
 
-def status_facts_of(source_report: SourceReport) -> dict[str, object]:
+def extract_status_facts(source_report: SourceReport) -> dict[str, object]:
     """The status facts as the source states them."""
     return {
         name: source_report.first_row_facts[name] for name in _STATUS_FACTS if name in source_report.first_row_facts

@@ -44,7 +44,7 @@ class RequestReviewHandler:
         return ReviewEvidence(
             title=f"Is this {request.details.name}?",
             facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
-            steps=made.steps_with_sources_labelled if made else [],
+            steps=made.steps_with_unverified_sources_marked if made else [],
             documents=[document.id for document in request.documents],
             compared=await _compared(tx, request),
             links=await _links(tx, request),
@@ -86,7 +86,7 @@ def _facts(request: ValidationRequest) -> Iterator[Fact]:
 
 async def _correction_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     """The values before each correction."""
-    before = await service.list_corrections(tx, request)
+    before = await service.list_replaced_registry_numbers(tx, request)
     return [("given before", f"{name} {number}") for name, number in before]
 
 
@@ -97,7 +97,7 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     found = await organisations.find_by_number_key(tx, scope, request.registry_id, request.number_key)
     named = "A new one that only this partner sees"
     if found is not None:
-        named = f"{tx.ids.text('organisation', found.id)} {found.name}, {found.address or 'no address'}"
+        named = f"{tx.ids.encode('organisation', found.id)} {found.name}, {found.address or 'no address'}"
     return [("register", f"{registry.code}, {registry.english_name}"), ("organisation", named)]
 
 
@@ -111,11 +111,11 @@ async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]
         ("Address", ", ".join(line for line in lines if line) or None),
         ("Website", asked.website),
     ]
-    listed = await organisations.find_record_by_number(tx, request.registry_id, request.number_key)
+    listed = await organisations.find_exact_record_by_number(tx, request.registry_id, request.number_key)
     if listed is None:
         return [ValueComparison(label, value) for label, value in stated]
     former = await organisations.list_former_names(tx, listed.id)
-    names = [listed.name, *(f"{name} (other name)" for name in listed.listed_names[1:])]
+    names = [listed.name, *(f"{name} (other name)" for name in listed.registered_names[1:])]
     names += [f"{name} (former name)" for name in former]
     address = [listed.address] if listed.address else []
     found = (names, [listed.registry_number], address, list(listed.websites))

@@ -20,8 +20,8 @@ from almoner.validation.requests.schemas import (
     ValidationRequestBody,
     ValidationRequestResponse,
     ValidationRequestsQuery,
-    filters_of,
     nonprofit_details_of,
+    parse_filters,
     request_response,
 )
 
@@ -37,7 +37,7 @@ async def list_validation_requests(
 ) -> ListResponse[ValidationRequestResponse]:
     """List validation requests, newest first unless sorted by name."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(query), query.sort)
     return call.list_response(
         page,
         rows,
@@ -87,7 +87,7 @@ async def get_validation_request_dossier(
     wanted = negotiate_media_type(call.headers.get("accept"), tuple(MEDIA_TYPES.values())[::-1])
     file = await build_dossier_file(call.db, load_dossier, call.partner, id, "pdf" if wanted == PDF else "json")
     if wanted == PDF:
-        call.answer_headers["Content-Disposition"] = file.content_disposition
+        call.response_headers["Content-Disposition"] = file.content_disposition
     return RawResponse(file.content, file.media_type)
 
 

@@ -14,16 +14,16 @@ from typing import Final
 import idna
 
 from almoner.kit.evidence import EvaluationStep
-from almoner.kit.scripts import scripts_in_text
-from almoner.kit.text import hidden_characters
-from almoner.nonprofits.legal_status.domain import NumberStatus
+from almoner.kit.scripts import unicode_scripts_in_text
+from almoner.kit.text import hidden_character_names
+from almoner.nonprofits.legal_status.domain import RegistryNumberStatus
 from almoner.nonprofits.organisations.domain import FormerName, Namesake, Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
 from almoner.validation.requests import namesake_rules, register_rules
-from almoner.validation.requests.domain import OTHER_ADDRESS, EvaluationOutcome, NonprofitDetails
+from almoner.validation.requests.domain import OTHER_ADDRESS, NonprofitDetails, RequestEvaluationOutcome
 from almoner.validation.requests.namesake_rules import RegistryNumberDoubt
 
 
@@ -50,7 +50,7 @@ class RequestFacts:
     asked: NonprofitDetails
     registry: Registry
     check: IdentifierCheck
-    legal_status: NumberStatus
+    legal_status: RegistryNumberStatus
     listed: Organisation | None
     main: Organisation | None
     namesakes: int
@@ -66,7 +66,7 @@ class RulesResult:
     """The steps and outcome of an evaluation, with the name agreement."""
 
     steps: tuple[EvaluationStep, ...]
-    outcome: EvaluationOutcome
+    outcome: RequestEvaluationOutcome
     agreement: float | None
 
 
@@ -92,7 +92,7 @@ def evaluate_rules(facts: RequestFacts, rules: AcceptanceRules) -> RulesResult:
         *_script_steps(facts),
         *_address(facts, agreement, rules),
         *_namesakes(facts, doubt),
-        *register_rules.register_steps(facts.registry.code, facts.legal_status, facts.main),
+        *register_rules.build_register_steps(facts.registry.code, facts.legal_status, facts.main),
         *_claim_steps(facts),
     )
     if agreement is None:
@@ -101,7 +101,7 @@ def evaluate_rules(facts: RequestFacts, rules: AcceptanceRules) -> RulesResult:
     return RulesResult(steps, _outcome(steps), agreement.name if by_name else _score(facts, agreement))
 
 
-def _outcome(steps: Sequence[EvaluationStep]) -> EvaluationOutcome:
+def _outcome(steps: Sequence[EvaluationStep]) -> RequestEvaluationOutcome:
     listed = any(step.name == "register" and step.verdict == "pass" for step in steps)
     reasons = [
         step.code or step.name
@@ -110,21 +110,25 @@ def _outcome(steps: Sequence[EvaluationStep]) -> EvaluationOutcome:
         or (step.name in _MUST_PASS and step.verdict in ("warn", "unknown") and step.code != _OLD_DATA)
         or (step.name == "identifier" and step.verdict == "warn" and not listed)
     ]
-    return EvaluationOutcome("review", tuple(dict.fromkeys(reasons))) if reasons else EvaluationOutcome("accept")
+    return (
+        RequestEvaluationOutcome("review", tuple(dict.fromkeys(reasons)))
+        if reasons
+        else RequestEvaluationOutcome("accept")
+    )
 
 
 def _identifier(seen: RequestFacts) -> EvaluationStep:
     check = seen.check
     facts = {"given": seen.asked.registry_number, "written": check.formatted, "reason": check.reason}
-    if check.hints:
-        facts["hints"] = "; ".join(check.hints)
+    if check.suggested_numbers:
+        facts["hints"] = "; ".join(check.suggested_numbers)
     if check.verdict == "ok":
         return EvaluationStep("identifier", "pass", "well_formed", seen.registry.code, facts=facts)
     return EvaluationStep("identifier", "warn", check.verdict, seen.registry.code, facts=facts)
 
 
 def _register(seen: RequestFacts) -> EvaluationStep:
-    lister, listed = seen.legal_status.listing, seen.listed
+    lister, listed = seen.legal_status.listing_report, seen.listed
     facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.formatted}
     if lister is None or lister.data_as_of is None:
         return EvaluationStep("register", "unknown", "register_not_loaded", facts=facts)
@@ -145,7 +149,7 @@ def _register(seen: RequestFacts) -> EvaluationStep:
 
 def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[EvaluationStep]:
     """Whether the data that list it may decide: their reader, and their age."""
-    lister = seen.legal_status.listing
+    lister = seen.legal_status.listing_report
     if lister is None or lister.data_as_of is None or not lister.rows:
         yield EvaluationStep("source", "not_applicable", _NOT_LISTED)
         yield EvaluationStep("age", "not_applicable", _NOT_LISTED)
@@ -168,11 +172,11 @@ def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[Evaluati
 
 
 def _status(seen: RequestFacts) -> EvaluationStep:
-    listed, lister = seen.listed, seen.legal_status.listing
+    listed, lister = seen.listed, seen.legal_status.listing_report
     if listed is None or lister is None:
         return EvaluationStep("status", "not_applicable", _NOT_LISTED)
     reported = lister.source, lister.data_as_of
-    facts = register_rules.status_facts_of(lister)
+    facts = register_rules.extract_status_facts(lister)
     if not listed.active:
         reason = listed.inactive_reason or "removed"
         if reason == "removed" and not lister.rows:  # such a register drops removed bodies without a trace
@@ -251,7 +255,7 @@ def _score(facts: RequestFacts, agreement: PartyAgreement) -> float:
 
 
 def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
-    lister = facts.legal_status.listing
+    lister = facts.legal_status.listing_report
     return (lister.source, lister.data_as_of) if lister else (None, None)
 
 
@@ -265,7 +269,7 @@ def _name(
     enough = min(matching.LIKELY_SCORE, rules.threshold) if _has_addresses(seen) else rules.threshold
     facts: dict[str, object] = {
         "asked": seen.asked.name,
-        "listed": list(seen.listed.listed_names),
+        "listed": list(seen.listed.registered_names),
         "score": round(agreement.name, 4),
         "threshold": enough,
         "parts": [_part_fact(part) for part in agreement.name_parts],
@@ -290,7 +294,7 @@ def _former_name(facts: RequestFacts) -> FormerName | None:
     likely = (
         former
         for former in facts.former_names
-        if (found := matching.best_name_likeness(asked, [former.name])).score >= matching.LIKELY_SCORE
+        if (found := matching.best_name_similarity(asked, [former.name])).score >= matching.LIKELY_SCORE
         and not found.vetoes
     )
     return next(likely, None)
@@ -302,16 +306,18 @@ def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
     Spellings that the register itself uses pass. A name wholly in another script gets a warning.
     """
     source, day = _source_of(seen)
-    written = seen.listed.listed_names if seen.listed else ()
+    written = seen.listed.registered_names if seen.listed else ()
     known = " ".join(written).casefold().split()
     strange = [word for word in seen.asked.name.split() if word.casefold() not in known]
-    new = scripts_in_text(" ".join(strange)) - scripts_in_text(" ".join(known))
-    facts: dict[str, object] = {"scripts": sorted(scripts_in_text(seen.asked.name))}
-    if unseen := hidden_characters(" ".join(strange)):
+    new = unicode_scripts_in_text(" ".join(strange)) - unicode_scripts_in_text(" ".join(known))
+    facts: dict[str, object] = {"scripts": sorted(unicode_scripts_in_text(seen.asked.name))}
+    if unseen := hidden_character_names(" ".join(strange)):
         yield EvaluationStep("letters", "fail", "hidden_characters", source, day, facts | {"hidden": unseen})
     elif seen.listed is None:
         return
-    elif any(len(scripts_in_text(word)) > 1 for word in strange) or (new and len(scripts_in_text(seen.asked.name)) > 1):
+    elif any(len(unicode_scripts_in_text(word)) > 1 for word in strange) or (
+        new and len(unicode_scripts_in_text(seen.asked.name)) > 1
+    ):
         yield EvaluationStep("letters", "fail", "mixed_scripts", source, day, facts)
     elif new:
         yield EvaluationStep("letters", "warn", "other_script", source, day, facts)
@@ -348,7 +354,7 @@ def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:
     """Other bodies of the register in other places with exactly the stated name."""
     if facts.listed is None:
         return []
-    return namesake_rules.find_namesakes_elsewhere(_requested_party(facts.asked), facts.listed, facts.others)
+    return namesake_rules.find_namesakes_at_other_addresses(_requested_party(facts.asked), facts.listed, facts.others)
 
 
 def _is_unlikely_elsewhere(facts: RequestFacts, agreement: PartyAgreement) -> bool:
@@ -397,7 +403,7 @@ def _candidate_fact(one: Namesake) -> list[object]:
 
 def _claim_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
     """The steps for other details that the partner stated, compared with the register."""
-    asked, listed, lister = seen.asked, seen.listed, seen.legal_status.listing
+    asked, listed, lister = seen.asked, seen.listed, seen.legal_status.listing_report
     if listed is None or lister is None:
         return
     reported = lister.source, lister.data_as_of

@@ -48,7 +48,7 @@ class ValidationRequestsQuery(PageQuery):
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
-def filters_of(query: ValidationRequestsQuery) -> RequestFilters:
+def parse_filters(query: ValidationRequestsQuery) -> RequestFilters:
     """The filters in a query."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return RequestFilters(query.status, words, query.start_date, query.end_date)
@@ -168,9 +168,9 @@ def dossier_request_response(tx: Tx, request: ValidationRequest) -> DossierValid
 
 def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
     asked = request.details
-    named = tx.ids.text("organisation", request.organisation_id) if request.organisation_id else None
+    named = tx.ids.encode("organisation", request.organisation_id) if request.organisation_id else None
     return {
-        "id": tx.ids.text("validationrequest", request.id),
+        "id": tx.ids.encode("validationrequest", request.id),
         "organisation_id": named,
         "organisation_types": list(request.organisation_types),
         "name": asked.name,
@@ -197,8 +197,8 @@ def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
 def document_response(tx: Tx, request_id: UUID, document: Document) -> ValidationRequestDocumentResponse:
     """One of its documents, and the record in its events."""
     return ValidationRequestDocumentResponse(
-        id=tx.ids.text(documents.TYPE, document.id),
-        validation_request_id=tx.ids.text("validationrequest", request_id),
+        id=tx.ids.encode(documents.TYPE, document.id),
+        validation_request_id=tx.ids.encode("validationrequest", request_id),
         status=document.status,
         url=documents.download_url(tx, document),
         created_at=iso_timestamp(document.created_at),

@@ -46,7 +46,7 @@ from almoner.validation.requests.domain import (
 )
 from almoner.validation.requests.schemas import ValidationRequestResponse
 from almoner.validation.requests.store import find_names as find_names
-from almoner.validation.requests.store import lock_exclusively as lock_exclusively
+from almoner.validation.requests.store import lock_request_exclusively as lock_request_exclusively
 
 Scope = Partner | AllPartners
 
@@ -95,7 +95,7 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
         raise RegistryNotFound(
             f"body.registryName '{nonprofit_details.registry_name[:100]}' is the id, code or name of no registry of "
             f"{nonprofit_details.country_code}, which has "
-            f"{await registries.describe_known(tx, nonprofit_details.country_code)}"
+            f"{await registries.describe_known_registries(tx, nonprofit_details.country_code)}"
         )
     checked = [
         (registry, registries_domain.check_registry_number(registry.code, nonprofit_details.registry_number))
@@ -103,12 +103,12 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
     ]
     possible = [(registry, check) for registry, check in checked if check.key is not None]
     for registry, check in possible if len(possible) > 1 else ():
-        if check.key and await organisations.find_record_by_number(tx, registry.id, check.key):
+        if check.key and await organisations.find_exact_record_by_number(tx, registry.id, check.key):
             return registry, check
     if possible:
         return possible[0]
     check = checked[0][1]
-    raise InvalidRegistryId(f"body.registryId is {check.verdict}: {check.reason}", *check.hints)
+    raise InvalidRegistryId(f"body.registryId is {check.verdict}: {check.reason}", *check.suggested_numbers)
 
 
 async def correct_registry_number(
@@ -135,9 +135,9 @@ async def correct_registry_number(
     return corrected
 
 
-async def list_corrections(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
+async def list_replaced_registry_numbers(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
     """Register and number as given before each correction, oldest first."""
-    return await store.list_corrections(tx, request.id) if request.corrections else []
+    return await store.list_replaced_registry_numbers(tx, request.id) if request.corrections else []
 
 
 async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
@@ -158,7 +158,7 @@ async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> di
     return {request.id: request for request in await _with_documents(tx, found)}
 
 
-async def find_accepted_request(
+async def find_accepted_request_of_nonprofit(
     tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails
 ) -> ValidationRequest | None:
     """The newest accepted request for the same nonprofit, by number and name; None if there is none.
@@ -183,7 +183,7 @@ async def list_page(
 
 
 async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list[ValidationRequest]:
-    attached = await store.request_ids_by_document(tx, [request.id for request in requests]) if requests else {}
+    attached = await store.find_request_ids_by_document(tx, [request.id for request in requests]) if requests else {}
     if not attached:
         return list(requests)
     found: dict[UUID, list[Document]] = {}
@@ -207,7 +207,7 @@ def review_subject_for(request: ValidationRequest) -> ReviewSubject:
 
 async def list_related_subjects(tx: Tx, request: ValidationRequest) -> list[RelatedSubject]:
     """Other requests about the same number, of all partners."""
-    found = await store.list_by_number(tx, request.registry_id, request.number_key, MAX_RELATED)
+    found = await store.list_requests_by_number(tx, request.registry_id, request.number_key, MAX_RELATED)
     return [
         RelatedSubject(ReviewSubject("validation_request", id_, partner_id), "same number")
         for id_, partner_id in found
@@ -275,9 +275,9 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Re
     return await _store_decision(tx, locked.with_rejection_reversed(found.id, found.types, tx.now), decision)
 
 
-async def reevaluate_batch(tx: Tx, registry_id: UUID, after_id: UUID) -> UUID | None:
+async def enqueue_evaluation_batch(tx: Tx, registry_id: UUID, after_request_id: UUID) -> UUID | None:
     """Enqueue evaluations of the next pending requests after an ID; returns the last one, None at the end."""
-    found = await store.list_pending_request_ids(tx, registry_id, after_id, _BATCH_SIZE)
+    found = await store.list_pending_request_ids(tx, registry_id, after_request_id, _BATCH_SIZE)
     await queue.enqueue_jobs(
         tx, [EVALUATE.build_job(EvaluateRequestJob(one, "register_loaded"), unique_key=str(one)) for one in found]
     )

@@ -53,7 +53,7 @@ class RequestReference(NamedTuple):
 
 
 @across_partners("operators")
-async def list_by_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[RequestReference]:
+async def list_requests_by_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[RequestReference]:
     """Requests with this number, newest first, with their partners."""
     rows = await tx.fetch(
         """
@@ -135,7 +135,7 @@ async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRe
 
 
 @across_partners("held")
-async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
+async def lock_request_exclusively(tx: Tx, request_id: UUID) -> None:
     """Lock one request until the transaction ends, also against new rows that refer to it."""
     await tx.execute("select from validation_request where id = $1 for update", request_id)
 
@@ -198,7 +198,7 @@ async def store_correction(tx: Tx, original_request: ValidationRequest, correcte
     )
 
 
-async def list_corrections(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
+async def list_replaced_registry_numbers(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
     """Register and number as given before each correction, oldest first."""
     rows = await tx.fetch(
         """
@@ -302,7 +302,7 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_i
 
 
 @across_partners("followers")
-async def request_ids_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def find_request_ids_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """Among these requests, those with documents, by document ID."""
     rows = await tx.fetch(
         """

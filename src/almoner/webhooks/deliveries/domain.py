@@ -52,7 +52,7 @@ REPLAY_BURST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """One delivery attempt: its time, duration and response or error."""
 
     number: int
@@ -79,7 +79,7 @@ class Delivery:
     sequence: int | None
     reason: Reason
     status: Status
-    attempts: Sequence[Attempt]
+    attempts: Sequence[DeliveryAttempt]
     next_attempt_at: datetime | None
     created_at: datetime
     finished_at: datetime | None
@@ -95,7 +95,11 @@ class AttemptResult:
 
 
 def evaluate_attempt(
-    attempt: Attempt, created_at: datetime, first_attempt_at: datetime, retry_after: timedelta | None, jitter: float
+    attempt: DeliveryAttempt,
+    created_at: datetime,
+    first_attempt_at: datetime,
+    retry_after: timedelta | None,
+    jitter: float,
 ) -> AttemptResult:
     """Decide after an attempt: any 2xx succeeds, 410 suspends the subscription, all else is tried again (settled 7).
 
@@ -143,7 +147,7 @@ def parse_retry_after(header: str | None, real_now: datetime) -> timedelta | Non
         return None
 
 
-def redirect_error(status: int, location: str | None) -> str | None:
+def redirect_error_message(status: int, location: str | None) -> str | None:
     """The error of a redirect, which is not followed; None for other responses."""
     if not 300 <= status < 400 or location is None:
         return None

@@ -25,7 +25,7 @@ from almoner.platform.jobs.queue import (
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
-from almoner.webhooks.deliveries.domain import Attempt
+from almoner.webhooks.deliveries.domain import DeliveryAttempt
 from almoner.webhooks.deliveries.store import DueDelivery, EvaluatedAttempt
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import LANES_KEPT, WebhookSubscription
@@ -56,7 +56,7 @@ async def expire_deliveries(context: JobContext, job: DecodedJob[service.ExpireD
 
 
 @tasks.job(subscriptions.REMOVE_LANES)
-async def remove_delivery_lanes(context: JobContext, job: DecodedJob[subscriptions.RemoveLanesJob]) -> Answer:
+async def remove_delivery_lanes(context: JobContext, job: DecodedJob[subscriptions.RemoveDeliveryLanesJob]) -> Answer:
     """Remove the lanes of a deleted subscription."""
     async with context.db.write() as tx:
         removed = await subscriptions.remove_delivery_lanes(tx, job.details.subscription)
@@ -101,19 +101,19 @@ class DeliveryWorker:
     async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> EvaluatedAttempt:
         clock = self._db.deployment.clock
         started_at, real_now = clock.now(), clock.real_now()
-        event_id = self._db.deployment.ids.text("event", due.event_id)
+        event_id = self._db.deployment.ids.encode("event", due.event_id)
         secrets = receiver.signing_secrets(started_at)
-        headers = signatures.signature_headers(secrets, event_id, due.sequence, real_now, body)
+        headers = signatures.build_signed_headers(secrets, event_id, due.sequence, real_now, body)
         started = monotonic()
         answer: OutboundResponse | None = None
         error = None
         try:
-            answer = await self._outbound.post(receiver.url, body, headers, owner=str(due.partner_id))
+            answer = await self._outbound.post(receiver.url, body, headers, connection_owner=str(due.partner_id))
         except OutboundFailure as failure:
             error = str(failure)
         else:
-            error = domain.redirect_error(answer.status, answer.headers.get("Location"))
-        attempt = Attempt(
+            error = domain.redirect_error_message(answer.status, answer.headers.get("Location"))
+        attempt = DeliveryAttempt(
             number=due.attempts + 1,
             started_at=started_at,
             duration_ms=round((monotonic() - started) * 1000),

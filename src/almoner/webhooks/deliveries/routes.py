@@ -18,7 +18,7 @@ from almoner.webhooks.deliveries.schemas import (
     WebhookSourceAddressesResponse,
     delivery_response,
 )
-from almoner.webhooks.events.domain import UnknownSubscription
+from almoner.webhooks.events.domain import WebhookSubscriptionNotFound
 from almoner.webhooks.subscriptions.domain import SubscriptionSuspended
 
 SubscriptionId = Annotated[UUID, PathId("webhooksubscription")]
@@ -64,7 +64,7 @@ async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayB
     )
 
 
-@routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(UnknownSubscription,))
+@routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(WebhookSubscriptionNotFound,))
 async def resend_event(call: ApiCall, id: EventId, body: ResendBody) -> WebhookReplayResponse:
     """Resend an event.
 
@@ -77,4 +77,4 @@ async def resend_event(call: ApiCall, id: EventId, body: ResendBody) -> WebhookR
 async def list_webhook_source_addresses(call: ApiCall) -> WebhookSourceAddressesResponse:
     """Retrieve the IP addresses that webhooks are sent from."""
     deployment = call.db.deployment
-    return WebhookSourceAddressesResponse(deployment.environment, list(deployment.source_addresses))
+    return WebhookSourceAddressesResponse(deployment.environment, list(deployment.webhook_source_addresses))

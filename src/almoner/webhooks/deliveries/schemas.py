@@ -8,7 +8,7 @@ from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import DayOrMoment, PageQuery, RequestBody, ResponseRecord, WindowEnd
-from almoner.webhooks.deliveries.domain import Attempt, Delivery, Status
+from almoner.webhooks.deliveries.domain import Delivery, DeliveryAttempt, Status
 from almoner.webhooks.subscriptions.domain import Reason
 
 
@@ -83,9 +83,9 @@ class WebhookSourceAddressesResponse(ResponseRecord, object_name="webhook_source
 def delivery_response(tx: Tx, delivery: Delivery) -> WebhookDeliveryResponse:
     """The response for one delivery."""
     return WebhookDeliveryResponse(
-        id=tx.ids.text("webhookdelivery", delivery.id),
-        webhook_subscription_id=tx.ids.text("webhooksubscription", delivery.subscription_id),
-        event_id=tx.ids.text("event", delivery.event_id),
+        id=tx.ids.encode("webhookdelivery", delivery.id),
+        webhook_subscription_id=tx.ids.encode("webhooksubscription", delivery.subscription_id),
+        event_id=tx.ids.encode("event", delivery.event_id),
         event_type=delivery.event_type,
         sequence=delivery.sequence,
         reason=delivery.reason,
@@ -97,7 +97,7 @@ def delivery_response(tx: Tx, delivery: Delivery) -> WebhookDeliveryResponse:
     )
 
 
-def _attempt_response(attempt: Attempt) -> WebhookAttemptResponse:
+def _attempt_response(attempt: DeliveryAttempt) -> WebhookAttemptResponse:
     return WebhookAttemptResponse(
         number=attempt.number,
         attempted_at=iso_timestamp(attempt.started_at),

@@ -27,14 +27,14 @@ from almoner.webhooks.deliveries.domain import (
 )
 from almoner.webhooks.deliveries.store import EvaluatedAttempt, NewDelivery
 from almoner.webhooks.events import service as events
-from almoner.webhooks.events.domain import EventFilter, UnknownSubscription
+from almoner.webhooks.events.domain import EventFilter, WebhookSubscriptionNotFound
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import (
     EVERY_EVENT,
     REPLAY_CAP,
+    AttemptOutcome,
     Reason,
     ReceiverHealth,
-    ReceiverResponse,
     delivery_lane,
 )
 
@@ -64,7 +64,7 @@ _BATCH: Final = 1000
 async def fan_out_events(tx: Tx, new_events: Sequence[Event]) -> None:
     """Create deliveries of numbered events to every subscription for them."""
     partners = {event.partner_id for event in new_events if event.partner_id is not None}
-    listening = await subscriptions.list_listeners(tx, partners)
+    listening = await subscriptions.list_event_subscriptions(tx, partners)
     await _enqueue_deliveries(
         tx,
         [
@@ -79,11 +79,11 @@ async def fan_out_events(tx: Tx, new_events: Sequence[Event]) -> None:
 async def resend_event(tx: Tx, partner: Partner, event_id: UUID, subscription_id_text: str | None) -> int:
     """Deliver an event again: to one subscription, or to all subscribed to its type; returns how many.
 
-    Raises NotFound for the event, UnknownSubscription for a subscription that takes no deliveries.
+    Raises NotFound for the event, WebhookSubscriptionNotFound for a subscription that takes no deliveries.
     """
     event = await events.get(tx, partner, event_id)
     if subscription_id_text is None:
-        listening = await subscriptions.list_listeners(tx, [partner.id])
+        listening = await subscriptions.list_event_subscriptions(tx, [partner.id])
         receivers = [listener.id for listener in listening if listener.listens_to(event.type)]
     else:
         receivers = [await _find_receiver(tx, partner, subscription_id_text)]
@@ -105,7 +105,7 @@ async def replay_events(
     ``failed_only`` skips delivered and pending ones. Without ``starts_at``: events that were missed, among those
     pending when the receiver last accepted one. Raises NotFound, Suspended, IncorrectParams.
     """
-    subscription = await subscriptions.get_active(tx, partner, subscription_id)
+    subscription = await subscriptions.get_active_subscription(tx, partner, subscription_id)
     if starts_at is None:
         working = subscription.health.last_success_at or subscription.created_at
         starts_at = max(working - DELIVERY_LIFETIME, subscription.created_at, tx.now - _MAX_REPLAY_AGE)
@@ -132,13 +132,13 @@ async def replay_events(
 
 async def send_test_event(tx: Tx, partner: Partner, subscription_id: UUID) -> Delivery:
     """Deliver a test event, which is in no list. Raises NotFound, Suspended."""
-    await subscriptions.get_active(tx, partner, subscription_id)
+    await subscriptions.get_active_subscription(tx, partner, subscription_id)
     event_id, delivery_id = tx.new_id(), tx.new_id()
     data = {
-        "id": tx.ids.text("event", event_id),
+        "id": tx.ids.encode("event", event_id),
         "createdAt": iso_timestamp(tx.now),
         "eventType": _TEST_EVENT,
-        "eventData": {"webhookSubscriptionId": tx.ids.text("webhooksubscription", subscription_id)},
+        "eventData": {"webhookSubscriptionId": tx.ids.encode("webhooksubscription", subscription_id)},
     }
     payload = msgspec.json.encode({"object": "event", "data": data})
     await _enqueue_deliveries(
@@ -170,7 +170,7 @@ async def delete_old_attempts(tx: Tx) -> int:
 
 async def next_delivery_deletion_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended has been kept for 90 days."""
-    created = await store.oldest_ended_delivery_created_at(tx)
+    created = await store.created_at_of_oldest_ended_delivery(tx)
     return None if created is None else created + DELIVERY_RETENTION
 
 
@@ -179,15 +179,15 @@ async def delete_old_deliveries(tx: Tx) -> int:
     return await store.delete_old_deliveries(tx, tx.now - DELIVERY_RETENTION, _BATCH)
 
 
-async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[UUID]:
+async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
     """Store attempts and their results; returns the deliveries whose next attempt this was."""
-    recorded = await store.record_attempts(tx, outcomes)
-    ours = [outcome for outcome in outcomes if outcome.delivery_id in recorded]
-    answers: dict[UUID, tuple[Partner, list[ReceiverResponse]]] = {}
+    recorded = await store.record_attempts(tx, evaluated_attempts)
+    ours = [outcome for outcome in evaluated_attempts if outcome.delivery_id in recorded]
+    answers: dict[UUID, tuple[Partner, list[AttemptOutcome]]] = {}
     for outcome in ours:
         answers.setdefault(outcome.subscription_id, (outcome.partner, []))[1].append(_answer(outcome))
     if answers:
-        await _expire_held_back(tx, await subscriptions.record_responses(tx, answers))
+        await _expire_held_back(tx, await subscriptions.record_attempt_outcomes(tx, answers))
     # In a fixed order, so that two workers never wait for each other's subscriptions.
     for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
         if outcome.verdict.suspend:
@@ -195,9 +195,9 @@ async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[U
     return recorded
 
 
-def _answer(outcome: EvaluatedAttempt) -> ReceiverResponse:
+def _answer(outcome: EvaluatedAttempt) -> AttemptOutcome:
     attempt = outcome.attempt
-    return ReceiverResponse(attempt.started_at, timedelta(milliseconds=attempt.duration_ms), attempt.succeeded)
+    return AttemptOutcome(attempt.started_at, timedelta(milliseconds=attempt.duration_ms), attempt.succeeded)
 
 
 async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
@@ -225,12 +225,12 @@ async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
 
 
 async def _find_receiver(tx: Tx, partner: Partner, subscription_text: str) -> UUID:
-    subscription_id = tx.ids.parse("webhooksubscription", subscription_text)
-    listening = await subscriptions.list_listeners(tx, [partner.id])
+    subscription_id = tx.ids.decode("webhooksubscription", subscription_text)
+    listening = await subscriptions.list_event_subscriptions(tx, [partner.id])
     if subscription_id in {listener.id for listener in listening}:
         assert subscription_id is not None
         return subscription_id
-    raise UnknownSubscription(f"body.webhookSubscriptionId '{subscription_text[:100]}' takes no deliveries")
+    raise WebhookSubscriptionNotFound(f"body.webhookSubscriptionId '{subscription_text[:100]}' takes no deliveries")
 
 
 async def _redeliver(

@@ -12,18 +12,18 @@ from datetime import datetime
 from almoner.webhooks.subscriptions.domain import decode_secret
 
 
-def service_signature_header(secret: str, body: bytes) -> str:
+def compute_service_signature(secret: str, body: bytes) -> str:
     """``Service-Signature``: 64 hexadecimal digits (spec 5.7)."""
     return hmac.digest(secret.encode(), body, "sha256").hex()
 
 
-def standard_webhooks_signature(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
+def compute_standard_webhooks_signature(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
     """One entry of ``webhook-signature``: ``v1,<base64>``."""
     signed = hmac.digest(decode_secret(secret), f"{event_id}.{timestamp}.".encode() + body, "sha256")
     return "v1," + b64encode(signed).decode()
 
 
-def signature_headers(
+def build_signed_headers(
     secrets: Sequence[str], event_id: str, sequence: int | None, real_now: datetime, body: bytes
 ) -> dict[str, str]:
     """The signature headers of one attempt. ``secrets``: newest first; old ones count during rotation.
@@ -34,11 +34,11 @@ def signature_headers(
     timestamp = int(real_now.timestamp())
     made = {
         "Content-Type": "application/json",
-        "Service-Signature": service_signature_header(secrets[-1], body),
+        "Service-Signature": compute_service_signature(secrets[-1], body),
         "webhook-id": event_id,
         "webhook-timestamp": str(timestamp),
         "webhook-signature": " ".join(
-            standard_webhooks_signature(secret, event_id, timestamp, body) for secret in secrets
+            compute_standard_webhooks_signature(secret, event_id, timestamp, body) for secret in secrets
         ),
     }
     if sequence is not None:

@@ -11,7 +11,7 @@ from asyncpg import Record
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import RequestedPage
-from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, AttemptResult, Delivery, Status
+from almoner.webhooks.deliveries.domain import OPEN_STATUSES, AttemptResult, Delivery, DeliveryAttempt, Status
 from almoner.webhooks.subscriptions.domain import Reason
 
 _COLUMNS = (
@@ -59,7 +59,7 @@ class EvaluatedAttempt:
     partner: Partner
     subscription_id: UUID
     first_attempt_at: datetime
-    attempt: Attempt
+    attempt: DeliveryAttempt
     verdict: AttemptResult
 
 
@@ -104,7 +104,7 @@ async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID
     return {row["id"]: DueDelivery(**row) for row in rows}
 
 
-async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[UUID]:
+async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
     """Store attempts and their results in one statement; returns the deliveries whose next attempt this was.
 
     An attempt that another worker has already recorded changes nothing.
@@ -130,16 +130,16 @@ async def record_attempts(tx: Tx, outcomes: Sequence[EvaluatedAttempt]) -> set[U
         )
         select id from moved
         """,
-        [outcome.delivery_id for outcome in outcomes],
-        [outcome.attempt.number for outcome in outcomes],
-        [outcome.attempt.started_at for outcome in outcomes],
-        [outcome.attempt.duration_ms for outcome in outcomes],
-        [outcome.attempt.status_code for outcome in outcomes],
-        [outcome.attempt.error for outcome in outcomes],
-        [outcome.attempt.answer for outcome in outcomes],
-        [outcome.verdict.status for outcome in outcomes],
-        [outcome.verdict.next_attempt_at for outcome in outcomes],
-        [outcome.first_attempt_at for outcome in outcomes],
+        [outcome.delivery_id for outcome in evaluated_attempts],
+        [outcome.attempt.number for outcome in evaluated_attempts],
+        [outcome.attempt.started_at for outcome in evaluated_attempts],
+        [outcome.attempt.duration_ms for outcome in evaluated_attempts],
+        [outcome.attempt.status_code for outcome in evaluated_attempts],
+        [outcome.attempt.error for outcome in evaluated_attempts],
+        [outcome.attempt.answer for outcome in evaluated_attempts],
+        [outcome.verdict.status for outcome in evaluated_attempts],
+        [outcome.verdict.next_attempt_at for outcome in evaluated_attempts],
+        [outcome.first_attempt_at for outcome in evaluated_attempts],
         tx.now,
         OPEN_STATUSES,
     )
@@ -241,7 +241,7 @@ async def delete_old_attempts(tx: Tx, before: datetime, limit: int) -> int:
 
 
 @across_partners("sweep")
-async def oldest_ended_delivery_created_at(tx: Tx) -> datetime | None:
+async def created_at_of_oldest_ended_delivery(tx: Tx) -> datetime | None:
     """When the first delivery that has ended was created."""
     created: datetime | None = await tx.fetchval(
         "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN_STATUSES
@@ -268,7 +268,7 @@ async def delete_old_deliveries(tx: Tx, before: datetime, limit: int) -> int:
     return int(removed)
 
 
-async def _attempts(tx: Tx, delivery_ids: Iterable[UUID]) -> dict[UUID, list[Attempt]]:
+async def _attempts(tx: Tx, delivery_ids: Iterable[UUID]) -> dict[UUID, list[DeliveryAttempt]]:
     rows = await tx.fetch(
         """
         select delivery_id, number, started_at, duration_ms, status_code, error, response_body from webhook_attempt
@@ -276,13 +276,13 @@ async def _attempts(tx: Tx, delivery_ids: Iterable[UUID]) -> dict[UUID, list[Att
         """,
         list(delivery_ids),
     )
-    found: dict[UUID, list[Attempt]] = {}
+    found: dict[UUID, list[DeliveryAttempt]] = {}
     for delivery_id, *members in rows:
-        found.setdefault(delivery_id, []).append(Attempt(*members))
+        found.setdefault(delivery_id, []).append(DeliveryAttempt(*members))
     return found
 
 
-def _delivery(row: Record, attempts: Sequence[Attempt]) -> Delivery:
+def _delivery(row: Record, attempts: Sequence[DeliveryAttempt]) -> Delivery:
     return Delivery(
         id=row["id"],
         subscription_id=row["subscription_id"],

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.kit.errors import BadRequest
 
 
-class UnknownSubscription(BadRequest):
+class WebhookSubscriptionNotFound(BadRequest):
     code = "event/webhook_subscription_not_found"
     message = "The webhook subscription does not exist or was deleted"
 

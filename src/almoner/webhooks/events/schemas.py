@@ -92,7 +92,7 @@ def event_response(tx: Tx, event: SequencedEvent, *, include_personal_data: bool
         hidden = {name: _NULL for name in names if name in shown}
         record = msgspec.Raw(msgspec.json.encode({**shown, **hidden}))
     return EventResponse(
-        id=tx.ids.text("event", event.id),
+        id=tx.ids.encode("event", event.id),
         sequence=event.sequence,
         created_at=iso_timestamp(event.created_at),
         event_type=event.type,

@@ -61,7 +61,7 @@ Concern = Literal["warn", "suspend"]
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiverResponse:
+class AttemptOutcome:
     """The outcome of one delivery attempt, for the receiver's health."""
 
     started_at: datetime
@@ -74,9 +74,9 @@ class ReceiverResponse:
         return self.succeeded and self.duration <= _FAST_ANSWER
 
 
-def is_fast_if_all_succeeded(responses: Sequence[ReceiverResponse]) -> bool | None:
+def is_fast_if_all_succeeded(outcomes: Sequence[AttemptOutcome]) -> bool | None:
     """Whether a receiver that accepted everything was fast in the end; None if it did not accept everything."""
-    return responses[-1].is_fast if all(answer.succeeded for answer in responses) else None
+    return outcomes[-1].is_fast if all(answer.succeeded for answer in outcomes) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class ReceiverHealth:
             return AttemptLimits(_PROBE_CAP, _PROBE_CAP, self.paused_until)
         return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
 
-    def with_response(self, response: ReceiverResponse, now: datetime, real_now: datetime) -> "ReceiverHealth":
+    def with_response(self, response: AttemptOutcome, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after one more attempt."""
         if response.succeeded:
             return ReceiverHealth(last_success_at=now, fast=response.is_fast)
@@ -201,7 +201,7 @@ class UnhealthyReceiver:
 
 
 @dataclass(frozen=True, slots=True)
-class EventListener:
+class EventSubscription:
     """A subscription's event types, for the fan-out."""
 
     id: UUID

@@ -96,7 +96,7 @@ def subscription_response(
 ) -> WebhookSubscriptionResponse:
     """The response for one subscription; its secret is left out of lists and events."""
     return WebhookSubscriptionResponse(
-        id=tx.ids.text("webhooksubscription", subscription.id),
+        id=tx.ids.encode("webhooksubscription", subscription.id),
         events=list(subscription.events),
         url=subscription.url,
         secret=subscription.secret if include_secret else None,

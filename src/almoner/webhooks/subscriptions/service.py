@@ -30,8 +30,8 @@ from almoner.webhooks.subscriptions.domain import (
     FAILING_EVENT,
     REPLAY_CAP,
     SUSPENDED_EVENT,
+    AttemptOutcome,
     ReceiverHealth,
-    ReceiverResponse,
     Status,
     SubscriptionSuspended,
     WebhookSubscription,
@@ -39,18 +39,18 @@ from almoner.webhooks.subscriptions.domain import (
 from almoner.webhooks.subscriptions.store import count_unhealthy_receivers as count_unhealthy_receivers
 from almoner.webhooks.subscriptions.store import find_active_subscriptions as find_active_subscriptions
 from almoner.webhooks.subscriptions.store import find_unhealthy_receiver as find_unhealthy_receiver
-from almoner.webhooks.subscriptions.store import list_listeners as list_listeners
+from almoner.webhooks.subscriptions.store import list_event_subscriptions as list_event_subscriptions
 from almoner.webhooks.subscriptions.store import list_page as list_page
 from almoner.webhooks.subscriptions.store import list_unhealthy_receivers as list_unhealthy_receivers
 
 
-class RemoveLanesJob(msgspec.Struct, frozen=True):
+class RemoveDeliveryLanesJob(msgspec.Struct, frozen=True):
     """The subscription."""
 
     subscription: UUID
 
 
-REMOVE_LANES: Final = JobKind("webhooks.remove_lanes", RemoveLanesJob)
+REMOVE_LANES: Final = JobKind("webhooks.remove_lanes", RemoveDeliveryLanesJob)
 
 
 async def create(
@@ -96,7 +96,7 @@ def serialise_for_api(tx: Tx, subscription: WebhookSubscription) -> schemas.Webh
     return schemas.subscription_response(tx, subscription, include_secret=False)
 
 
-async def get_active(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
+async def get_active_subscription(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
     """One subscription that takes deliveries. Raises NotFound, Suspended."""
     subscription = await get(tx, partner, subscription_id)
     if subscription.status != "active":
@@ -136,7 +136,7 @@ async def update(
     _validate(tx, changed.url, changed.events)
     if changed.url != before.url or changed.status == "active" != before.status:
         changed = replace(changed, health=ReceiverHealth(last_success_at=before.health.last_success_at))
-        await store.update_health(tx, {changed.id: changed.health})
+        await store.update_receiver_health(tx, {changed.id: changed.health})
         await _limit_attempts(tx, {changed.id: changed.health})
     await store.update(tx, partner, changed)
     return changed
@@ -146,7 +146,7 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Stop a subscription permanently. Raises NotFound."""
     subscription = await _lock(tx, partner, subscription_id)
     await store.update(tx, partner, replace(subscription, deleted_at=tx.now))
-    await REMOVE_LANES.enqueue(tx, RemoveLanesJob(subscription_id), due_at=tx.now + domain.LANES_KEPT)
+    await REMOVE_LANES.enqueue(tx, RemoveDeliveryLanesJob(subscription_id), due_at=tx.now + domain.LANES_KEPT)
 
 
 async def remove_delivery_lanes(tx: Tx, subscription_id: UUID) -> bool:
@@ -190,27 +190,27 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     await _notify(tx, partner, suspended, "webhook_suspended")
 
 
-async def record_responses(
-    tx: Tx, responses_by_subscription: Mapping[UUID, tuple[Partner, Sequence[ReceiverResponse]]]
+async def record_attempt_outcomes(
+    tx: Tx, outcomes_by_subscription: Mapping[UUID, tuple[Partner, Sequence[AttemptOutcome]]]
 ) -> dict[UUID, ReceiverHealth]:
     """Record the results of attempts by subscription; returns the changed health of receivers.
 
     Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
     """
-    fast = {key: domain.is_fast_if_all_succeeded(ended) for key, (_, ended) in responses_by_subscription.items()}
-    before = await store.record_successes(tx, fast)
+    fast = {key: domain.is_fast_if_all_succeeded(ended) for key, (_, ended) in outcomes_by_subscription.items()}
+    before = await store.record_successes_and_lock_others(tx, fast)
     if not before:
         return {}
     changed: dict[UUID, ReceiverHealth] = {}
     concerned = []
     for subscription_id, health in before.items():
-        partner, ended = responses_by_subscription[subscription_id]
+        partner, ended = outcomes_by_subscription[subscription_id]
         after = reduce(lambda one, answer: one.with_response(answer, tx.now, tx.real_now), ended, health)
         if concern := after.required_action(tx.real_now):
             after = replace(after, warned_at=tx.real_now)
             concerned.append((partner, subscription_id, concern))
         changed[subscription_id] = after
-    await store.update_health(tx, changed)
+    await store.update_receiver_health(tx, changed)
     moved = {key: health for key, health in changed.items() if health.attempt_limits != before[key].attempt_limits}
     await _limit_attempts(tx, moved)
     for partner, subscription_id, concern in concerned:
@@ -250,7 +250,7 @@ async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: 
 async def simulate_day_of_failures(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Let every delivery to a subscription have failed for a day (the sandbox)."""
     health = (await store.lock_receiver_health(tx, [subscription_id]))[subscription_id]
-    await store.update_health(tx, {subscription_id: health.with_day_of_failures(tx.now, tx.real_now)})
+    await store.update_receiver_health(tx, {subscription_id: health.with_day_of_failures(tx.now, tx.real_now)})
     await notify_partner_of_failures(tx, partner, subscription_id)
 
 
@@ -258,7 +258,7 @@ async def _notify(tx: Tx, partner: Partner, subscription: WebhookSubscription, k
     """Email the partner's owners and developers."""
     facts = {
         "Receiver": urlsplit(subscription.url).netloc,
-        "Subscription": tx.ids.text("webhooksubscription", subscription.id),
+        "Subscription": tx.ids.encode("webhooksubscription", subscription.id),
     }
     if subscription.health.failing_since is not None:
         facts["Failing since"] = f"{subscription.health.failing_since:%d %B %Y, %H:%M} UTC"
@@ -275,7 +275,7 @@ async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubsc
 def _validate(tx: Tx, url: str, events: Sequence[str]) -> None:
     found = domain.find_event_type_problems(events, outbox.EVENT_TYPES)
     try:
-        addresses.parse_target(url, tx.deployment.receivers)
+        addresses.parse_target(url, tx.deployment.outbound_address_policy)
     except AddressRefused as error:
         found.append(f"body.url {error.reason}")
     if found:

@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.subscriptions.domain import (
     EVERY_EVENT,
-    EventListener,
+    EventSubscription,
     PreviousSecret,
     ReceiverHealth,
     Status,
@@ -164,7 +164,7 @@ async def list_page(
     return [_subscription(tx, row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def list_listeners(tx: Tx, partner_ids: Collection[UUID]) -> list[EventListener]:
+async def list_event_subscriptions(tx: Tx, partner_ids: Collection[UUID]) -> list[EventSubscription]:
     """The active subscriptions of partners, without their secrets."""
     rows = await tx.fetch(
         """
@@ -173,7 +173,7 @@ async def list_listeners(tx: Tx, partner_ids: Collection[UUID]) -> list[EventLis
         """,
         list(partner_ids),
     )
-    return [EventListener(row["id"], row["partner_id"], row["events"]) for row in rows]
+    return [EventSubscription(row["id"], row["partner_id"], row["events"]) for row in rows]
 
 
 async def find_active_subscriptions(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
@@ -261,7 +261,9 @@ async def lock_receiver_health(tx: Tx, subscription_ids: Collection[UUID]) -> di
 
 
 @across_partners("held")
-async def record_successes(tx: Tx, is_fast_by_subscription: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
+async def record_successes_and_lock_others(
+    tx: Tx, is_fast_by_subscription: Mapping[UUID, bool | None]
+) -> dict[UUID, ReceiverHealth]:
     """Record successful answers; returns the health of the other receivers, locked.
 
     ``is_fast_by_subscription``: whether a receiver that accepted everything was fast, None if it did not accept
@@ -287,7 +289,7 @@ async def record_successes(tx: Tx, is_fast_by_subscription: Mapping[UUID, bool |
     return {row["subscription_id"]: _health(row) for row in rows}
 
 
-async def update_health(tx: Tx, health_by_subscription: Mapping[UUID, ReceiverHealth]) -> None:
+async def update_receiver_health(tx: Tx, health_by_subscription: Mapping[UUID, ReceiverHealth]) -> None:
     """Store the changed health of locked receivers."""
     columns = [[getattr(health, name) for health in health_by_subscription.values()] for name in _HEALTH]
     await tx.execute(

@@ -12,9 +12,9 @@ from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Tx
 
 
-async def get_factors(tx: Tx, person: Person) -> AuthenticationFactors:
+async def get_authentication_factors(tx: Tx, person: Person) -> AuthenticationFactors:
     """The authentication factors that a person has set up."""
-    return await store.find_factors(tx, person)
+    return await store.find_authentication_factors(tx, person)
 
 
 def requires_second_factor(person: Person) -> bool:
@@ -24,7 +24,7 @@ def requires_second_factor(person: Person) -> bool:
 
 def audit_context_of_person(tx: Tx, person: Person, ip_address: str | None) -> AuditContext:
     """The audit context of a person who changes their own credentials."""
-    name = tx.ids.text(person.realm.id_type, person.id)
+    name = tx.ids.encode(person.realm.person_id_type, person.id)
     return AuditContext(Actor("operator" if person.realm.partner is None else "member", name), ip_address)
 
 
@@ -32,7 +32,7 @@ async def record_audit_entry(
     tx: Tx, person: Person, audit_context: AuditContext, action: str, details: Details | None = None
 ) -> None:
     """Write an entry about a person into their realm's audit log."""
-    subject = tx.ids.text(person.realm.id_type, person.id)
+    subject = tx.ids.encode(person.realm.person_id_type, person.id)
     await audit.record_entry(
         tx, person.realm.id, audit_context.actor, action, subject, ip_address=audit_context.address, details=details
     )
@@ -41,14 +41,14 @@ async def record_audit_entry(
 async def ensure_second_factor_remains(tx: Tx, person: Person, *, removes_authenticator: bool) -> None:
     """Raises LastSecondFactorRequired if this removal would leave no second factor where one is required."""
     if requires_second_factor(person):
-        factors = await store.find_factors(tx, person)
+        factors = await store.find_authentication_factors(tx, person)
         if not (factors.passkeys if removes_authenticator else factors.authenticator or factors.passkeys > 1):
             raise LastSecondFactorRequired
 
 
 async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:
     """Delete the recovery codes of a person who no longer has a second factor."""
-    if not (await store.find_factors(tx, person)).has_second_factor:
+    if not (await store.find_authentication_factors(tx, person)).has_second_factor:
         await store.replace_recovery_codes(tx, person, [])
 
 

@@ -64,10 +64,12 @@ class CountedAttempt:
     shared: tuple[AttemptSlot, ...]
 
 
-def build_attempt_source(ip_address: str, device: bytes | None, earlier_addresses: Iterable[str]) -> AttemptSource:
-    """The source of an attempt; ``earlier_addresses``: network addresses from which the person signed in earlier."""
+def build_attempt_source(
+    ip_address: str, device_id: bytes | None, earlier_ip_addresses: Iterable[str]
+) -> AttemptSource:
+    """The source of an attempt; ``earlier_ip_addresses``: network addresses from which the person signed in earlier."""
     return AttemptSource(
-        ip_address, device, network_of_client(ip_address) in {network_of_client(one) for one in earlier_addresses}
+        ip_address, device_id, network_of_client(ip_address) in {network_of_client(one) for one in earlier_ip_addresses}
     )
 
 
@@ -97,9 +99,9 @@ async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> C
     )
 
 
-async def record_success(tx: Tx, attempt: CountedAttempt) -> None:
+async def record_successful_attempt(tx: Tx, attempt: CountedAttempt) -> None:
     """The attempt succeeded: clear its source's failures and take it off the shared counters."""
-    await store.clear_attempts(tx, [attempt.own], attempt.shared)
+    await store.clear_successful_attempt(tx, [attempt.own], attempt.shared)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
@@ -108,10 +110,10 @@ async def clear_attempts(tx: Tx, person: Person) -> None:
     await store.delete_attempts(tx, person.realm.id, hashes)
 
 
-async def claim_refusal_audit(tx: Tx, realm: Realm, person: Person | None) -> bool:
+async def claim_refused_attempt_audit(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether to audit a refused attempt now: at most one a minute for each person."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.claim_refusal_audit(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
+    return await store.claim_refused_attempt_audit(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
@@ -132,12 +134,12 @@ async def _count_attempt(
     slots = [own[0], *(slot for slot, _ in shared)]
     limits = [own[1], *(limit for _, limit in shared)]
     await store.lock_attempt_slots(tx, slots)
-    found = await store.find_attempts(tx, slots)
+    found = await store.find_failed_attempts(tx, slots)
     waits = [one.next_allowed_at(limit, tx.real_now) for one, limit in zip(found, limits, strict=True) if one]
     if until := max((wait for wait in waits if wait), default=None):
         raise AttemptThrottled(until)
     left = [one.count_unexpired(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
-    await store.save_attempts(tx, slots, [failures + 1 for failures in left])
+    await store.save_failure_counts(tx, slots, [failures + 1 for failures in left])
     return CountedAttempt(slots[0], tuple(slots[1:]))
 
 

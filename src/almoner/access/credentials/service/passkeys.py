@@ -17,9 +17,9 @@ from almoner.access.credentials import domain, service, store
 from almoner.access.credentials.domain import (
     CHALLENGE_LIFETIME,
     AuditContext,
+    InvalidPasskeyResponse,
     NoSuchPasskey,
     Passkey,
-    PasskeyRefused,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
@@ -46,7 +46,7 @@ async def build_registration_options(tx: Tx, person: Person, challenge_binding: 
 async def add_passkey(
     tx: Tx, person: Person, challenge_binding: bytes, response_json: str, name: str, audit_context: AuditContext
 ) -> Passkey:
-    """Verify and store the passkey that the browser created. Raises PasskeyRefused."""
+    """Verify and store the passkey that the browser created. Raises InvalidPasskeyResponse."""
     webauthn = _webauthn()
     made, challenge = webauthn.parse_registration_response(response_json)
     checked = webauthn.verify_registration(
@@ -67,9 +67,9 @@ async def add_passkey(
         None,
     )
     if not await store.insert_passkey(tx, passkey):
-        raise PasskeyRefused("the credential is known already")
+        raise InvalidPasskeyResponse("the credential is known already")
     await service.record_audit_entry(
-        tx, person, audit_context, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)}
+        tx, person, audit_context, "passkey.added", {"passkey": tx.ids.encode("passkey", passkey.id)}
     )
     return passkey
 
@@ -84,7 +84,7 @@ async def build_authentication_options(tx: Tx, challenge_binding: bytes, person:
 
 
 async def verify_passkey(tx: Tx, realm: Realm, challenge_binding: bytes, response_json: str) -> tuple[Person, Passkey]:
-    """Verify a passkey response, once; returns its person, active or not. Raises PasskeyRefused.
+    """Verify a passkey response, once; returns its person, active or not. Raises InvalidPasskeyResponse.
 
     A decreased counter is audited (``passkey.counter_decreased``): the passkey may have been copied. It is not refused,
     because two browsers may have used it at once.
@@ -93,9 +93,9 @@ async def verify_passkey(tx: Tx, realm: Realm, challenge_binding: bytes, respons
     given, challenge = webauthn.parse_authentication_response(response_json)
     passkey = await store.find_passkey(tx, realm, given.raw_id)
     if passkey is None:
-        raise PasskeyRefused("nobody of this realm has this passkey")
+        raise InvalidPasskeyResponse("nobody of this realm has this passkey")
     if given.response.user_handle not in (None, passkey.person_id.bytes):
-        raise PasskeyRefused("the passkey says that it is somebody else's")
+        raise InvalidPasskeyResponse("the passkey says that it is somebody else's")
     checked = webauthn.verify_authentication(
         given,
         expected_challenge=challenge,  # our signature in it is verified below
@@ -108,7 +108,7 @@ async def verify_passkey(tx: Tx, realm: Realm, challenge_binding: bytes, respons
     person = await people.get(tx, realm, passkey.person_id)
     if not passkey.sign_count or checked.new_sign_count > passkey.sign_count:
         return person, passkey
-    about = {"passkey": tx.ids.text("passkey", passkey.id)}
+    about = {"passkey": tx.ids.encode("passkey", passkey.id)}
     await service.record_audit_entry(
         tx, person, service.audit_context_of_person(tx, person, None), "passkey.counter_decreased", about
     )
@@ -124,12 +124,12 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, audit_context
     """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorRequired."""
     found = next((one for one in await store.list_passkeys(tx, person) if one.id == passkey_id), None)
     if found is None:
-        raise NoSuchPasskey(tx.ids.text("passkey", passkey_id))
+        raise NoSuchPasskey(tx.ids.encode("passkey", passkey_id))
     await service.ensure_second_factor_remains(tx, person, removes_authenticator=False)
     await store.delete_passkey(tx, person, passkey_id)
     await service.remove_unusable_recovery_codes(tx, person)
     await service.record_audit_entry(
-        tx, person, audit_context, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)}
+        tx, person, audit_context, "passkey.removed", {"passkey": tx.ids.encode("passkey", passkey_id)}
     )
     return found
 
@@ -153,16 +153,16 @@ def _webauthn() -> ModuleType:
 def _create_challenge(tx: Tx, purpose: Purpose, binding: bytes) -> bytes:
     until = int((tx.real_now + CHALLENGE_LIFETIME).timestamp())
     body = os.urandom(_RANDOM_BYTES) + until.to_bytes(_TIME_BYTES)
-    return body + tx.vault.sign(f"passkey-{purpose}", binding + body)
+    return body + tx.vault.compute_mac(f"passkey-{purpose}", binding + body)
 
 
 async def _consume_challenge(tx: Tx, purpose: Purpose, binding: bytes, challenge: bytes) -> None:
-    """Use up a challenge. Raises PasskeyRefused if it is forged, expired, used, or from another browser."""
+    """Use up a challenge. Raises InvalidPasskeyResponse if it is forged, expired, used, or from another browser."""
     body, signature = challenge[: _RANDOM_BYTES + _TIME_BYTES], challenge[_RANDOM_BYTES + _TIME_BYTES :]
-    if not tx.vault.verify(f"passkey-{purpose}", binding + body, signature):
-        raise PasskeyRefused("the challenge was not made here for this browser and purpose")
+    if not tx.vault.verify_mac(f"passkey-{purpose}", binding + body, signature):
+        raise InvalidPasskeyResponse("the challenge was not made here for this browser and purpose")
     until = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
     if tx.real_now >= until:
-        raise PasskeyRefused("the challenge is over")
+        raise InvalidPasskeyResponse("the challenge is over")
     if not await store.consume_challenge(tx, tx.vault.keyed_hash("passkey-challenge", challenge), until):
-        raise PasskeyRefused("the challenge was used")
+        raise InvalidPasskeyResponse("the challenge was used")

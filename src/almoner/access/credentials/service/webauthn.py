@@ -28,7 +28,7 @@ from webauthn.helpers.structs import (
 )
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
-from almoner.access.credentials.domain import CHALLENGE_LIFETIME, PasskeyRefused
+from almoner.access.credentials.domain import CHALLENGE_LIFETIME, InvalidPasskeyResponse
 from almoner.access.people.domain import Person
 
 _NAME: Final = "Almoner"
@@ -69,27 +69,27 @@ def build_authentication_options(rp_id: str, challenge: bytes, credential_ids: S
 
 
 def parse_registration_response(response_json: str) -> tuple[RegistrationCredential, bytes]:
-    """Parse the browser's registration response and the challenge it answers. Raises PasskeyRefused."""
+    """Parse the browser's registration response and the challenge it answers. Raises InvalidPasskeyResponse."""
     with _raise_passkey_refused():
         made = parse_registration_credential_json(response_json)
         return made, parse_client_data_json(made.response.client_data_json).challenge
 
 
 def parse_authentication_response(response_json: str) -> tuple[AuthenticationCredential, bytes]:
-    """Parse the browser's authentication response and the challenge it answers. Raises PasskeyRefused."""
+    """Parse the browser's authentication response and the challenge it answers. Raises InvalidPasskeyResponse."""
     with _raise_passkey_refused():
         given = parse_authentication_credential_json(response_json)
         return given, parse_client_data_json(given.response.client_data_json).challenge
 
 
 def verify_registration(credential: RegistrationCredential, **expected: Any) -> VerifiedRegistration:
-    """Verify a registration response; returns the new credential. Raises PasskeyRefused."""
+    """Verify a registration response; returns the new credential. Raises InvalidPasskeyResponse."""
     with _raise_passkey_refused():
         return verify_registration_response(credential=credential, require_user_verification=True, **expected)
 
 
 def verify_authentication(credential: AuthenticationCredential, **expected: Any) -> VerifiedAuthentication:
-    """Verify an authentication response. Raises PasskeyRefused."""
+    """Verify an authentication response. Raises InvalidPasskeyResponse."""
     with _raise_passkey_refused():
         return verify_authentication_response(
             credential=credential,
@@ -108,4 +108,4 @@ def _raise_passkey_refused() -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
-        raise PasskeyRefused(str(error)) from error
+        raise InvalidPasskeyResponse(str(error)) from error

@@ -59,14 +59,14 @@ async def create_group(tx: Tx, partner: Partner, profile: Profile, person_ids: I
 async def get_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: bool = True) -> Group:
     """One group of the partner. Raises NoSuchGroup."""
     if (group := await store.find_group(tx, partner, group_id, with_members=with_members)) is None:
-        raise NoSuchGroup(tx.ids.text("group", group_id))
+        raise NoSuchGroup(tx.ids.encode("group", group_id))
     return group
 
 
 async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group:
     """One group without its members, locked until the transaction ends. Raises NoSuchGroup."""
     if (group := await store.get_group_for_update(tx, partner, group_id)) is None:
-        raise NoSuchGroup(tx.ids.text("group", group_id))
+        raise NoSuchGroup(tx.ids.encode("group", group_id))
     return group
 
 
@@ -131,14 +131,16 @@ async def map_group_to_role(
     async with _require_owner(tx, partner):
         group = await get_group_for_update(tx, partner, group_id)
         mapped = await store.map_group_to_role(tx, group, role)
-    await _record(tx, partner, audit_context, "group.mapped", tx.ids.text("group", group.id), was=group.role, role=role)
+    await _record(
+        tx, partner, audit_context, "group.mapped", tx.ids.encode("group", group.id), was=group.role, role=role
+    )
     return mapped
 
 
 async def delete_group(tx: Tx, partner: Partner, group_id: UUID) -> None:
     """Delete a group; its members stay, without the group's role. Raises NoSuchGroup."""
     if not await store.delete_group(tx, partner, group_id):
-        raise NoSuchGroup(tx.ids.text("group", group_id))
+        raise NoSuchGroup(tx.ids.encode("group", group_id))
 
 
 async def list_page(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[MembershipState]:
@@ -149,7 +151,7 @@ async def list_page(tx: Tx, partner: Partner, after: UUID | None = None, limit: 
 async def get_member(tx: Tx, partner: Partner, person_id: UUID) -> MembershipState:
     """One member. Raises NoSuchPerson."""
     if (found := await store.find_membership(tx, member_realm(partner), person_id)) is None:
-        raise NoSuchPerson(tx.ids.text("member", person_id))
+        raise NoSuchPerson(tx.ids.encode("member", person_id))
     return found
 
 
@@ -325,7 +327,7 @@ def _invitation_url(tx: Tx, person: Person, link: EmailLink) -> str:
 
 
 def _text(tx: Tx, person: Person) -> str:
-    return tx.ids.text("member", person.id)
+    return tx.ids.encode("member", person.id)
 
 
 async def _update_group(

@@ -58,7 +58,7 @@ async def create(
 
 def _granted_scopes(kind: Kind, scopes: frozenset[str], *, by_name: bool, by_owner: bool) -> frozenset[str]:
     keys_domain.ensure_known_scopes(scopes)
-    given = keys_domain.granted_scopes(kind, scopes)
+    given = keys_domain.scopes_for_new_key(kind, scopes)
     if by_owner and kind == "secret" and ALL_SCOPES in given:
         given |= {PERSONAL}
     if PERSONAL in given and not by_owner:
@@ -72,7 +72,7 @@ async def get(tx: Tx, partner: Partner, key_id: UUID) -> ApiKey:
     """One API key of the partner. Raises NoSuchKey."""
     key = await keys.get(tx, key_id)
     if key.partner_id != partner.id:
-        raise NoSuchKey(tx.ids.text("apikey", key_id))
+        raise NoSuchKey(tx.ids.encode("apikey", key_id))
     return key
 
 
@@ -88,7 +88,7 @@ async def rotate(
         key, secret = await keys.rotate(tx, old_key.id, overlap)
     except ValueError as error:
         raise IncorrectParams(f"overlap: {error}") from None
-    await _record(tx, audit_context, "key.rotated", old_key, successor=tx.ids.text("apikey", key.id))
+    await _record(tx, audit_context, "key.rotated", old_key, successor=tx.ids.encode("apikey", key.id))
     return key, secret
 
 
@@ -101,5 +101,5 @@ async def revoke(tx: Tx, audit_context: AuditContext, key: ApiKey) -> None:
 
 async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str) -> None:
     reported = {"kind": key.kind, "scopes": sorted(key.scopes), **details}
-    subject = tx.ids.text("apikey", key.id)
+    subject = tx.ids.encode("apikey", key.id)
     await audit.record_entry(tx, key.partner_id, by.actor, action, subject, ip_address=by.address, details=reported)

@@ -43,7 +43,7 @@ async def update_details(
     if not fields:
         return before
     changed = await people.update_profile(tx, before, profile)
-    subject = tx.ids.text("member", before.id)
+    subject = tx.ids.encode("member", before.id)
     reported = {"changed": fields}
     await audit.record_entry(
         tx,

@@ -19,15 +19,15 @@ from almoner.access.operators.domain import (
     ApprovalOutcome,
     ApprovalReview,
     ApprovedDecision,
+    InvalidOperatorToken,
     LastAdministratorRequired,
-    MembershipState,
+    OperatorAccount,
     OperatorNotInvitable,
     OperatorsNotIndependent,
     OperatorToken,
+    OwnAccountChangeDenied,
     SecondOperatorRequired,
-    SelfChangeRefused,
     TokenOwnerMismatch,
-    TokenRefused,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile
@@ -38,7 +38,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound import email_addresses
 
-ID: Final = OPERATORS.id_type
+ID: Final = OPERATORS.person_id_type
 TOKEN_ID: Final = "operatortoken"  # noqa: S105 (the type of an identifier)
 DAY: Final = timedelta(days=1)
 RULE: Final = "two_people"
@@ -54,7 +54,7 @@ async def has_any_operator(tx: Tx) -> bool:
     return await store.has_any_operator(tx, OPERATORS)
 
 
-async def lock_if_no_operator(tx: Tx) -> bool:
+async def lock_for_first_operator(tx: Tx) -> bool:
     """Whether no operator exists yet; locks, so that only one caller can add the first one."""
     await store.lock_realm_for_update(tx, OPERATORS)
     return not await has_any_operator(tx)
@@ -101,7 +101,7 @@ async def resend_invitation(tx: Tx, audit_context: AuditContext, operator_id: UU
 
 
 async def _has_joined(tx: Tx, person: Person) -> bool:
-    factors = await credentials.get_factors(tx, person)
+    factors = await credentials.get_authentication_factors(tx, person)
     return factors.password or factors.passkeys > 0
 
 
@@ -121,7 +121,7 @@ async def update_details(
     if not changed:
         return person
     if "userName" in changed and audit_context.actor.id == _text(tx, person) and await _has_joined(tx, person):
-        raise SelfChangeRefused(
+        raise OwnAccountChangeDenied(
             "You cannot change your own email address. Another administrator can change it for you."
         )
     after = await people.update_profile(tx, person, {**person.profile, **given, "active": person.active})
@@ -144,18 +144,18 @@ async def reset_second_factor(tx: Tx, audit_context: AuditContext, operator_id: 
     return person
 
 
-async def list_operators(tx: Tx) -> list[MembershipState]:
+async def list_operators(tx: Tx) -> list[OperatorAccount]:
     """All operators in order of creation."""
     return await store.list_operators(tx, OPERATORS)
 
 
 async def set_roles(tx: Tx, audit_context: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
-    """Replace another operator's roles. Raises NoSuchPerson, SelfChangeRefused, LastAdministratorRequired."""
+    """Replace another operator's roles. Raises NoSuchPerson, OwnAccountChangeDenied, LastAdministratorRequired."""
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     granted = _checked_roles(roles)
     if audit_context.actor.id == _text(tx, person):
-        raise SelfChangeRefused("You cannot change your own roles. Another administrator can change them for you.")
+        raise OwnAccountChangeDenied("You cannot change your own roles. Another administrator can change them for you.")
     if "administrator" not in granted:
         await _ensure_other_administrator(tx, person)
     changed = await people.set_granted_roles(tx, person, granted)
@@ -236,7 +236,7 @@ async def find_display_names(tx: Tx, actor_ids: Iterable[str | None]) -> Mapping
     """Display names, by ID, of those texts that are operator IDs."""
     found = {}
     for text in {text for text in actor_ids if text}:
-        if operator_id := tx.ids.parse(ID, text):
+        if operator_id := tx.ids.decode(ID, text):
             found[text] = (await people.get(tx, OPERATORS, operator_id)).display_name
     return found
 
@@ -250,12 +250,12 @@ async def create_token(
 ) -> tuple[OperatorToken, str]:
     """Create an operator token.
 
-    The secret is returned only now, and an email notifies the operator. Raises IncorrectParams; TokenRefused if the
-    operator is not active; TokenOwnerMismatch if ``audit_context`` is somebody else.
+    The secret is returned only now, and an email notifies the operator. Raises IncorrectParams; InvalidOperatorToken if
+    the operator is not active; TokenOwnerMismatch if ``audit_context`` is somebody else.
     """
     await people.get_for_update(tx, OPERATORS, operator.id)
     if not operator.active:
-        raise TokenRefused(f"{operator.display_name} is deactivated and cannot have new tokens.")
+        raise InvalidOperatorToken(f"{operator.display_name} is deactivated and cannot have new tokens.")
     if audit_context.actor.id != _text(tx, operator) and not await _may_hand_over(tx, audit_context, operator):
         raise TokenOwnerMismatch(
             f"Tokens are personal. Only {operator.display_name} can create them, at /operator/tokens."
@@ -267,7 +267,7 @@ async def create_token(
         tx.new_id(), operator.id, domain.parse_token_name(name), secret[-4:], tx.real_now, tx.real_now + lifetime
     )
     await store.insert_token(tx, token, _hash(tx, secret))
-    named = tx.ids.text(TOKEN_ID, token.id)
+    named = tx.ids.encode(TOKEN_ID, token.id)
     await _record(tx, audit_context, "operator_token.created", named, operator=_text(tx, operator))
     await security_emails.enqueue_email(tx, operator, "token_created", placeholder_values={"name": token.name})
     return token, secret
@@ -287,13 +287,13 @@ def _hash(tx: Tx, secret: str) -> bytes:
 
 
 async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
-    """The operator behind a valid token; records the use. Raises TokenRefused."""
+    """The operator behind a valid token; records the use. Raises InvalidOperatorToken."""
     start = domain.token_prefix(sandbox=tx.deployment.sandbox)
     token = None
     if keys_domain.is_well_formed_secret(start, secret):
-        token = await store.find_token_by_hash(tx, OPERATORS, _hash(tx, secret))
+        token = await store.find_token_by_secret_hash(tx, OPERATORS, _hash(tx, secret))
     if token is None:
-        raise TokenRefused(
+        raise InvalidOperatorToken(
             f"This is not a token of this deployment. Its tokens begin with {start}. See `almoner operators`."
         )
     operator = await people.get(tx, OPERATORS, token.person_id)
@@ -303,8 +303,8 @@ async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
 
 
 async def ensure_has_role(tx: Tx, operator: Person, *roles: OperatorRole) -> None:
-    """Raises RoleMissing unless the operator has one of the roles."""
-    domain.ensure_has_role(operator, tx.ids.text(ID, operator.id), roles, await list_administrators(tx))
+    """Raises OperatorRoleRequired unless the operator has one of the roles."""
+    domain.ensure_has_role(operator, tx.ids.encode(ID, operator.id), roles, await list_administrators(tx))
 
 
 async def list_tokens(tx: Tx, operator_id: UUID | None = None) -> list[OperatorToken]:
@@ -315,14 +315,14 @@ async def list_tokens(tx: Tx, operator_id: UUID | None = None) -> list[OperatorT
 async def get_token(tx: Tx, token_id: UUID) -> OperatorToken:
     """One token. Raises NoSuchToken."""
     if (token := await store.find_token(tx, OPERATORS, token_id)) is None:
-        raise NoSuchToken(tx.ids.text("operatortoken", token_id))
+        raise NoSuchToken(tx.ids.encode("operatortoken", token_id))
     return token
 
 
 async def revoke_token(tx: Tx, audit_context: AuditContext, token: OperatorToken) -> None:
     """Revoke a token."""
     await store.revoke_tokens(tx, OPERATORS, tx.real_now, token_id=token.id)
-    await _record(tx, audit_context, "operator_token.revoked", tx.ids.text(TOKEN_ID, token.id))
+    await _record(tx, audit_context, "operator_token.revoked", tx.ids.encode(TOKEN_ID, token.id))
 
 
 async def revoke_all_tokens(tx: Tx, audit_context: AuditContext, operator: Person) -> None:
@@ -360,7 +360,7 @@ async def record_approval(
                 f"{operator.display_name} has already confirmed this (1 of 2). A second operator with the role {role} "
                 f"must confirm it, too, before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
-        if until := await store.find_dependence_end(tx, waits.first.by, operator.id):
+        if until := await store.find_dependent_until(tx, waits.first.by, operator.id):
             raise OperatorsNotIndependent(
                 f"{operator.display_name} cannot confirm this after {first.display_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
@@ -370,7 +370,7 @@ async def record_approval(
         return replace(waits, second=mine, outcome="approved")
 
 
-async def require_configured_approval(
+async def require_two_person_approval_if_enabled(
     tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, fingerprint: bytes, note: str
 ) -> ApprovedDecision | Approval:
     """The approved decision, or the first approval while a second operator must approve (if dual control is on).
@@ -378,7 +378,7 @@ async def require_configured_approval(
     ``fingerprint`` is the fingerprint; raises what ``record_approval`` raises.
     """
     if not await requires_two_person_approval(tx):
-        return ApprovedDecision(tx.ids.text(ID, operator.id), note)
+        return ApprovedDecision(tx.ids.encode(ID, operator.id), note)
     return await require_two_person_approval(tx, operator, role, action, subject, fingerprint, note)
 
 
@@ -392,14 +392,14 @@ async def require_two_person_approval(
     approval = await record_approval(tx, operator, action, subject, fingerprint, note, role)
     if approval.second is None:
         return approval
-    by = tx.ids.text(ID, approval.first.by)
-    return ApprovedDecision(by, approval.first.note, (tx.ids.text(ID, operator.id), note))
+    by = tx.ids.encode(ID, approval.first.by)
+    return ApprovedDecision(by, approval.first.note, (tx.ids.encode(ID, operator.id), note))
 
 
 async def ensure_independent_operator(tx: Tx, operator: Person, other_actor_ids: Iterable[str]) -> None:
     """Raises OperatorsNotIndependent if the operator and one of ``other_actor_ids`` recently gave each other access."""
-    for person_id in [known for other in other_actor_ids if (known := tx.ids.parse(ID, other))]:
-        if person_id != operator.id and (until := await store.find_dependence_end(tx, person_id, operator.id)):
+    for person_id in [known for other in other_actor_ids if (known := tx.ids.decode(ID, other))]:
+        if person_id != operator.id and (until := await store.find_dependent_until(tx, person_id, operator.id)):
             first = await people.get(tx, OPERATORS, person_id)
             raise OperatorsNotIndependent(
                 f"{operator.display_name} cannot review this after {first.display_name}, because one of them gave or "
@@ -427,7 +427,7 @@ async def list_pending_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
 
 async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, kind: AccessGrantKind) -> None:
     """Record that an operator granted another access, so that the two are not independent for a week."""
-    who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
+    who = tx.ids.decode(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
         await store.record_access_grant(tx, person.id, who, kind)
 
@@ -439,4 +439,4 @@ async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details
 
 
 def _text(tx: Tx, operator: Person) -> str:
-    return tx.ids.text(ID, operator.id)
+    return tx.ids.encode(ID, operator.id)

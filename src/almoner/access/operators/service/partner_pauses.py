@@ -12,7 +12,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def pause(tx: Tx, audit_context: AuditContext, partner: Partner, reason: str) -> PartnerAccount:
-    """Pause donations through a partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
+    """Pause donations through a partner. Raises NoSuchPartner, PauseStateConflict, IncorrectParams."""
     account = await partners.pause(tx, partner, reason)
     reason = account.pause_reason or ""
     await _record(tx, audit_context, partner, "partner.paused", reason=reason)
@@ -21,7 +21,7 @@ async def pause(tx: Tx, audit_context: AuditContext, partner: Partner, reason: s
 
 
 async def resume(tx: Tx, audit_context: AuditContext, partner: Partner) -> PartnerAccount:
-    """Resume donations through a partner. Raises NoSuchPartner, PauseRefused."""
+    """Resume donations through a partner. Raises NoSuchPartner, PauseStateConflict."""
     account = await partners.resume(tx, partner)
     await _record(tx, audit_context, partner, "partner.resumed")
     await _email_owners(tx, partner, "partner_resumed")
@@ -29,7 +29,7 @@ async def resume(tx: Tx, audit_context: AuditContext, partner: Partner) -> Partn
 
 
 async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
-    subject = tx.ids.text("partner", partner.id)
+    subject = tx.ids.encode("partner", partner.id)
     await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)
 
 

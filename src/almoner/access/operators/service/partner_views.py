@@ -3,7 +3,7 @@
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain
 from almoner.access.operators import store_partner_views as store
-from almoner.access.operators.domain import PartnerView
+from almoner.access.operators.domain import PartnerViewSession
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, member_realm
 from almoner.access.security_emails import service as security_emails
@@ -12,14 +12,16 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def begin(tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner, reason: str) -> PartnerView:
+async def begin(
+    tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner, reason: str
+) -> PartnerViewSession:
     """Start an operator's view for ``VIEW_LIFETIME``, and email the partner's owners. Raises IncorrectParams."""
     told = " ".join(reason.split())
     if not domain.SHORTEST_VIEW_REASON <= len(told) <= domain.LONGEST_VIEW_REASON:
         raise IncorrectParams(f"reason: enter {domain.SHORTEST_VIEW_REASON} to {domain.LONGEST_VIEW_REASON} characters")
     await store.end(tx, OPERATORS, partner, operator.id)
     started = tx.real_now
-    view = PartnerView(tx.new_id(), partner.id, operator.id, told, started, started + domain.VIEW_LIFETIME)
+    view = PartnerViewSession(tx.new_id(), partner.id, operator.id, told, started, started + domain.VIEW_LIFETIME)
     await store.insert(tx, view)
     await _record(tx, audit_context, partner, "partner.viewed", reason=told)
     facts = {
@@ -33,9 +35,9 @@ async def begin(tx: Tx, audit_context: AuditContext, operator: Person, partner: 
     return view
 
 
-async def find_open(tx: Tx, operator: Person, partner: Partner) -> PartnerView | None:
+async def find_active(tx: Tx, operator: Person, partner: Partner) -> PartnerViewSession | None:
     """The operator's open view of the partner; None without the administrator role."""
-    return await store.find_open(tx, OPERATORS, partner, operator.id) if operator.has_role("administrator") else None
+    return await store.find_active(tx, OPERATORS, partner, operator.id) if operator.has_role("administrator") else None
 
 
 async def end(tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner) -> None:
@@ -45,5 +47,5 @@ async def end(tx: Tx, audit_context: AuditContext, operator: Person, partner: Pa
 
 
 async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
-    subject = tx.ids.text("partner", partner.id)
+    subject = tx.ids.encode("partner", partner.id)
     await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)

@@ -27,7 +27,7 @@ from almoner.access.sign_ins.domain import (
     SignInFailed,
     session_lifetime_for_realm,
 )
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import Details
 from almoner.platform.crypto import Vault
@@ -63,14 +63,14 @@ async def begin_sign_in(
     await credentials.record_audit_entry(tx, person, by, "signed_in", about)
     if not known and not first:
         await security_emails.enqueue_email(
-            tx, person, "new_device", detail_lines=build_origin_lines(tx, browser.address, device)
+            tx, person, "new_device", detail_lines=build_origin_detail_lines(tx, browser.address, device)
         )
     return NewSignIn(sign_in, person, secret, _sign_device_cookie(tx, person, epoch))
 
 
 async def find_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Person] | None:
     """The sign-in and person for a session cookie's secret; None immediately after a deactivation."""
-    return await store.find_by_hash(tx, realm, _hash(tx.vault, secret)) if secret else None
+    return await store.find_by_secret_hash(tx, realm, _hash(tx.vault, secret)) if secret else None
 
 
 def is_recently_authenticated(sign_in: SignIn, real_now: datetime) -> bool:
@@ -125,11 +125,11 @@ async def end_all_sign_ins(
     return len(ended)
 
 
-async def end_provider_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -> int:
+async def end_sso_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -> int:
     """End sign-ins made through single sign-on, of one person or of the whole realm; returns how many."""
     if person is not None:
         await store.invalidate_device_cookies(tx, person)  # includes pending second-factor steps after single sign-on
-    return await store.end_provider_sign_ins(tx, realm, person.id if person else None)
+    return await store.end_sso_sign_ins(tx, realm, person.id if person else None)
 
 
 async def issue_device_cookie(tx: Tx, person: Person) -> str:
@@ -146,13 +146,13 @@ def read_device_cookie(
     except ValueError:
         return None
     body, signature = raw[: _RANDOM_BYTES + _TIME_BYTES], raw[_RANDOM_BYTES + _TIME_BYTES :]
-    if not vault.verify("sign-in-device", _device_signature_data(person, device_epoch, body), signature):
+    if not vault.verify_mac("sign-in-device", _device_signature_data(person, device_epoch, body), signature):
         return None
     given = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
     return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None
 
 
-def build_origin_lines(tx: Tx, ip_address: str, browser_name: str) -> dict[str, str]:
+def build_origin_detail_lines(tx: Tx, ip_address: str, browser_name: str) -> dict[str, str]:
     """Lines for a security email: when, from which network and with which device."""
     return {
         "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
@@ -175,7 +175,7 @@ async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
 
 def _sign_device_cookie(tx: Tx, person: Person, epoch: int) -> str:
     body = os.urandom(_RANDOM_BYTES) + int(tx.real_now.timestamp()).to_bytes(_TIME_BYTES)
-    raw = body + tx.vault.sign("sign-in-device", _device_signature_data(person, epoch, body))
+    raw = body + tx.vault.compute_mac("sign-in-device", _device_signature_data(person, epoch, body))
     return urlsafe_b64encode(raw).decode().rstrip("=")
 
 
@@ -192,5 +192,5 @@ def _hash(vault: Vault, secret: str) -> bytes:
     return vault.keyed_hash("sign-in", secret.encode())
 
 
-def _id_text(ids: Ids, sign_in_id: UUID) -> str:
-    return ids.text("signin", sign_in_id)
+def _id_text(ids: RecordIdCodec, sign_in_id: UUID) -> str:
+    return ids.encode("signin", sign_in_id)

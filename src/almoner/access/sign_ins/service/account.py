@@ -79,7 +79,7 @@ async def add_passkey(
 ) -> Passkey:
     """Verify and store the passkey that the browser created.
 
-    Raises PasskeyRefused.
+    Raises InvalidPasskeyResponse.
     """
     by = credentials.audit_context_of_person(tx, person, browser.address)
     passkey = await passkeys.add_passkey(tx, person, challenge_binding, response_json, name, by)
@@ -97,5 +97,5 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Brow
 
 
 async def _notify(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
-    facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+    facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(tx, person, kind, placeholder_values=values, detail_lines=facts)

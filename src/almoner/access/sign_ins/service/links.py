@@ -16,7 +16,7 @@ from almoner.access.sign_ins.domain import (
     MAX_HOURLY_RESETS,
     Browser,
     EmailLink,
-    EmailLinkClosed,
+    InvalidEmailLink,
     Purpose,
     device_label,
 )
@@ -54,7 +54,7 @@ async def revoke_links(tx: Tx, person: Person) -> None:
 
 def link_token(tx: Tx, link: EmailLink) -> str:
     """The token of a link, to show it where no email is sent; the caller audits this."""
-    return tx.vault.page_token(link.purpose, link.id)
+    return tx.vault.create_page_token(link.purpose, link.id)
 
 
 async def request_password_reset(tx: Tx, realm: Realm, user_name: str, ip_address: str) -> None:
@@ -80,7 +80,7 @@ async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
     person = known.person
     if person is None or not person.active or person.email is None:
         return
-    if known.hash is None and not (await credentials.get_factors(tx, person)).has_second_factor:
+    if known.hash is None and not (await credentials.get_authentication_factors(tx, person)).has_second_factor:
         return
     person = await people.get_for_update(tx, realm, person.id)
     if await store.count_links(tx, person, "reset", tx.now - LINK_LIFETIMES["reset"]) >= MAX_HOURLY_RESETS:
@@ -90,14 +90,14 @@ async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
     await credentials.record_audit_entry(tx, person, by, "password_reset.requested")
 
 
-async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
+async def get_valid_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
     """The link with this token, and its person. Raises LinkClosed."""
     link_id = tx.vault.read_page_token(purpose, token)
     found = await store.find_link(tx, link_id, purpose) if link_id else None
     if found is None or not found[1].active:
-        raise EmailLinkClosed("unknown")
-    if why := found[0].closed_reason(tx.now):
-        raise EmailLinkClosed(why)
+        raise InvalidEmailLink("unknown")
+    if why := found[0].invalid_reason(tx.now):
+        raise InvalidEmailLink(why)
     return found
 
 
@@ -109,9 +109,9 @@ async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
     try:
         await people.get_for_update(tx, person.realm, person.id)
     except NoSuchPerson:
-        raise EmailLinkClosed("unknown") from None
+        raise InvalidEmailLink("unknown") from None
     if not await store.consume_link(tx, person, link):
-        raise EmailLinkClosed("used")
+        raise InvalidEmailLink("used")
 
 
 async def set_password_by_link(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
@@ -120,12 +120,12 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
     It opens its own transactions. Raises LinkClosed, PasswordTooWeak, SignInOverloaded.
     """
     async with db.read() as tx:
-        link, person = await get_open_link(tx, token, purpose)
+        link, person = await get_valid_link(tx, token, purpose)
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
         person = await people.get_for_update(tx, person.realm, person.id)
         if not person.active:
-            raise EmailLinkClosed("unknown")
+            raise InvalidEmailLink("unknown")
         await consume_link(tx, link, person)
         by = credentials.audit_context_of_person(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
@@ -133,14 +133,14 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
         await service.end_all_sign_ins(tx, person, "password_changed", by)
         await login_attempts.clear_attempts(tx, person)
         if known:
-            facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+            facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
             await security_emails.enqueue_email(tx, person, "password_changed", detail_lines=facts)
     return person
 
 
 async def _has_signed_in(tx: Tx, person: Person) -> bool:
     """Whether the person has a sign-in method or has signed in: then somebody else may be setting the password."""
-    factors = await credentials.get_factors(tx, person)
+    factors = await credentials.get_authentication_factors(tx, person)
     return (
         factors.password
         or factors.has_second_factor

@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import Passkey, PasskeyRefused
+from almoner.access.credentials.domain import InvalidPasskeyResponse, Passkey
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, passwords, recovery
 from almoner.access.credentials.service.login_attempts import AttemptSource, CountedAttempt
 from almoner.access.credentials.service.passwords import StoredPassword
@@ -25,7 +25,7 @@ from almoner.access.sign_ins.domain import (
     Browser,
     Method,
     NewSignIn,
-    SecondFactorRequired,
+    PendingSecondFactor,
     SecondFactorTicketExpired,
     SignIn,
     SignInFailed,
@@ -44,22 +44,22 @@ _UNKNOWN: Final = audit.Actor("system", "sign_ins")
 
 async def sign_in_by_password(
     db: Database, realm: Realm, user_name: str, password: str, browser: Browser
-) -> NewSignIn | SecondFactorRequired:
-    """Sign in by user name and password; returns SecondFactorRequired if the person has a second factor."""
+) -> NewSignIn | PendingSecondFactor:
+    """Sign in by user name and password; returns PendingSecondFactor if the person has a second factor."""
     known, counted, right = await _try_password(db, realm, user_name, password, browser)
     renewed = await passwords.rehash_if_outdated(db.deployment.vault, known, password) if right else None
-    outcome: NewSignIn | SecondFactorRequired | None = None
+    outcome: NewSignIn | PendingSecondFactor | None = None
     async with db.write() as tx:
         person = await _recheck_person(tx, realm, known) if right else None
         if person is None:
             await _record_refusal(tx, realm, known.person, "password", browser)
         else:
-            await login_attempts.record_success(tx, counted)
+            await login_attempts.record_successful_attempt(tx, counted)
             if renewed is not None:
                 await passwords.store_rehashed_password(tx, known, renewed)
-            factors = await credentials.get_factors(tx, person)
+            factors = await credentials.get_authentication_factors(tx, person)
             if factors.has_second_factor:
-                outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, factors)
+                outcome = PendingSecondFactor(await _issue_ticket(tx, person, "password"), person, factors)
             else:
                 outcome = await service.begin_sign_in(tx, person, "password", browser)
     if outcome is None:
@@ -67,21 +67,23 @@ async def sign_in_by_password(
     return outcome
 
 
-async def sign_in_by_provider(
+async def sign_in_by_sso(
     tx: Tx, person: Person, browser: Browser, *, authenticated_at: datetime, used_second_factor: bool
-) -> NewSignIn | SecondFactorRequired:
-    """Sign in through the partner's identity provider; may return SecondFactorRequired.
+) -> NewSignIn | PendingSecondFactor:
+    """Sign in through the partner's identity provider; may return PendingSecondFactor.
 
     ``authenticated_at``: when the person authenticated at the provider. ``used_second_factor``: the provider checked
     two factors, so none is required here. Raises SignInFailed.
     """
-    factors = await credentials.get_factors(tx, person)
+    factors = await credentials.get_authentication_factors(tx, person)
     if factors.has_second_factor and not used_second_factor:
-        return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, factors)
+        return PendingSecondFactor(await _issue_ticket(tx, person, "provider"), person, factors)
     return await service.begin_sign_in(tx, person, "provider", browser, authenticated_at=authenticated_at)
 
 
-async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> NewSignIn:
+async def sign_in_by_second_factor_code(
+    db: Database, realm: Realm, ticket: str, code: str, browser: Browser
+) -> NewSignIn:
     """Complete sign-in with an authenticator or recovery code. Raises SecondFactorTicketExpired."""
     entered: NewSignIn | None = None
     async with db.write() as tx:
@@ -91,7 +93,7 @@ async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, br
         if method is None:
             await _record_refusal(tx, realm, person, "code", browser)
         else:
-            await login_attempts.record_success(tx, counted)
+            await login_attempts.record_successful_attempt(tx, counted)
             entered = await service.begin_sign_in(tx, person, "provider" if first == "provider" else method, browser)
             if method == "password_recovery":
                 await _notify_recovery_use(tx, person, browser)
@@ -113,18 +115,18 @@ async def sign_in_by_passkey(
             method: Method = "provider" if await _is_from_provider(tx, person, ticket) else "passkey"
             entered = await service.begin_sign_in(tx, person, method, browser)
             await _notify_passkey_copy(tx, person, passkey, browser)
-    except (PasskeyRefused, SignInFailed) as refused:
+    except (InvalidPasskeyResponse, SignInFailed) as refused:
         async with db.write() as tx:
             await _record_refusal(tx, realm, None, "passkey", browser)
         raise SignInFailed from refused
     return entered
 
 
-async def get_pending_second_factor(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
+async def get_pending_second_factor(db: Database, realm: Realm, ticket: str) -> PendingSecondFactor:
     """The pending second-factor step of a ticket. Raises SecondFactorTicketExpired."""
     async with db.read() as tx:
         person, _ = await _read_ticket(tx, realm, ticket)
-        return SecondFactorRequired(ticket, person, await credentials.get_factors(tx, person))
+        return PendingSecondFactor(ticket, person, await credentials.get_authentication_factors(tx, person))
 
 
 async def reauthenticate_by_password(
@@ -138,14 +140,16 @@ async def reauthenticate_by_password(
         if there is None or there.id != person.id:
             await _record_refusal(tx, person.realm, known.person, "password", browser)
         else:
-            await login_attempts.record_success(tx, counted)
+            await login_attempts.record_successful_attempt(tx, counted)
             secret = await service.rotate_secret_after_reauthentication(tx, sign_in)
     if secret is None:
         raise SignInFailed
     return secret
 
 
-async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, code: str, browser: Browser) -> str:
+async def reauthenticate_by_second_factor_code(
+    db: Database, person: Person, sign_in: SignIn, code: str, browser: Browser
+) -> str:
     """Reauthenticate by authenticator code, for people without a password; returns the new session secret."""
     secret = None
     async with db.write() as tx:
@@ -153,9 +157,9 @@ async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, 
         counted = await login_attempts.count_code_attempt(
             tx, person, await _attempt_source(tx, person.realm, person, browser)
         )
-        factors = await credentials.get_factors(tx, person)
+        factors = await credentials.get_authentication_factors(tx, person)
         if not factors.password and await authenticators.verify_code(tx, person, code):
-            await login_attempts.record_success(tx, counted)
+            await login_attempts.record_successful_attempt(tx, counted)
             secret = await service.rotate_secret_after_reauthentication(tx, sign_in)
         else:
             await _record_refusal(tx, person.realm, person, "code", browser)
@@ -172,10 +176,10 @@ async def reauthenticate_by_passkey(
         async with db.write() as tx:
             shown, passkey = await passkeys.verify_passkey(tx, person.realm, challenge_binding, response_json)
             if shown.id != person.id or not shown.active:
-                raise PasskeyRefused("somebody else's passkey")
+                raise InvalidPasskeyResponse("somebody else's passkey")
             await _notify_passkey_copy(tx, person, passkey, browser)
             return await service.rotate_secret_after_reauthentication(tx, sign_in)
-    except PasskeyRefused as refused:
+    except InvalidPasskeyResponse as refused:
         async with db.write() as tx:
             await _record_refusal(tx, person.realm, person, "passkey", browser)
         raise SignInFailed from refused
@@ -231,8 +235,8 @@ async def _code_method(tx: Tx, person: Person, code: str) -> Method | None:
 
 
 async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None:
-    left = (await credentials.get_factors(tx, person)).recovery_codes
-    facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+    left = (await credentials.get_authentication_factors(tx, person)).recovery_codes
+    facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(
         tx, person, "recovery_code_used", placeholder_values={"left": str(left)}, detail_lines=facts
     )
@@ -241,7 +245,7 @@ async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None
 async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
     """Notify a person whose passkey's counter decreased, because the passkey may have been copied."""
     if passkey.count_went_back:
-        facts = service.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+        facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
         await security_emails.enqueue_email(
             tx, person, "passkey_counter_decreased", placeholder_values={"name": passkey.name}, detail_lines=facts
         )
@@ -249,9 +253,9 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
     """Audit a refusal, at most once a minute for each person, and once for all unknown user names."""
-    if not await login_attempts.claim_refusal_audit(tx, realm, person):
+    if not await login_attempts.claim_refused_attempt_audit(tx, realm, person):
         return
-    subject = tx.ids.text(realm.id_type, person.id) if person else "nobody"
+    subject = tx.ids.encode(realm.person_id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}
     # The refused person is unknown: only the claimed person can be recorded.
     await audit.record_entry(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, ip_address=address, details=details)

@@ -17,13 +17,13 @@ from almoner.access.sso.domain import (
     MOST_GROUPS,
     STATE_LIFETIME,
     SUBJECT_CLAIMS,
-    InvalidProviderSettings,
-    NoSuchProvider,
-    Provider,
-    ProviderSettings,
+    IdentityProvider,
+    IdentityProviderSettings,
+    InvalidIdentityProviderSettings,
+    NoSuchIdentityProvider,
     SsoOption,
     SsoRefused,
-    role_source_changed,
+    affects_granted_roles,
 )
 from almoner.access.sso.store import find as find
 from almoner.platform.audit import log as audit
@@ -39,10 +39,10 @@ _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,100}")  # RFC 6749 3.3
 
 
-async def get_provider(tx: Tx, partner: Partner) -> Provider:
-    """The partner's identity provider. Raises NoSuchProvider."""
+async def get_provider(tx: Tx, partner: Partner) -> IdentityProvider:
+    """The partner's identity provider. Raises NoSuchIdentityProvider."""
     if (provider := await store.find(tx, partner)) is None:
-        raise NoSuchProvider
+        raise NoSuchIdentityProvider
     return provider
 
 
@@ -51,24 +51,24 @@ async def find_sso_option(tx: Tx, partner: Partner) -> SsoOption | None:
     provider = await store.find(tx, partner)
     if provider is None or not provider.enabled:
         return None
-    return SsoOption(provider.name, f"/account/{tx.ids.text('partner', partner.id)}/sign-on")
+    return SsoOption(provider.name, f"/account/{tx.ids.encode('partner', partner.id)}/sign-on")
 
 
 def redirect_uri(tx: Tx, partner: Partner) -> str:
     """The redirect URI to register at the provider."""
-    return f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
+    return f"{tx.base_urls.pages}/account/{tx.ids.encode('partner', partner.id)}/sign-on/callback"
 
 
 async def save_provider(
-    tx: Tx, audit_context: AuditContext, partner: Partner, provider_settings: ProviderSettings
-) -> Provider:
+    tx: Tx, audit_context: AuditContext, partner: Partner, provider_settings: IdentityProviderSettings
+) -> IdentityProvider:
     """Create or change the partner's identity provider.
 
     If the change affects requests or trust, cached provider data and sign-ins with SSO end. Raises
-    InvalidProviderSettings. Roles granted by single sign-on are then removed, too.
+    InvalidIdentityProviderSettings. Roles granted by single sign-on are then removed, too.
     """
     before = await store.find(tx, partner)
-    problems = dict(_settings_problems(provider_settings, tx.deployment.receivers))
+    problems = dict(_settings_problems(provider_settings, tx.deployment.outbound_address_policy))
     if provider_settings.secret is None and before is None:
         problems |= {"secret": "Enter the client secret, or select “Public client”."}
     if (
@@ -79,14 +79,14 @@ async def save_provider(
     ):
         problems |= {"secret": "Enter the client secret again, because the issuer has changed."}
     if problems:
-        raise InvalidProviderSettings(problems)
+        raise InvalidIdentityProviderSettings(problems)
     secret = before.sealed_secret if before else None
     if provider_settings.secret is not None:
         secret = tx.vault.encrypt(
             provider_settings.secret.encode(), context=_SEALED_AS, associated_data=partner.id.bytes
         )
         secret = secret if provider_settings.secret else None
-    provider = Provider(
+    provider = IdentityProvider(
         partner,
         provider_settings.name,
         provider_settings.issuer,
@@ -103,18 +103,18 @@ async def save_provider(
         tx.now,
     )
     await store.save(tx, provider)
-    ended = await _revoke_provider_roles(tx, partner) if before and role_source_changed(before, provider) else 0
+    ended = await _revoke_provider_roles(tx, partner) if before and affects_granted_roles(before, provider) else 0
     action = "provider.changed" if before else "provider.set"
     await _record(tx, audit_context, provider, action, secret_changed=provider_settings.secret is not None, ended=ended)
     return provider
 
 
 async def remove_provider(tx: Tx, audit_context: AuditContext, partner: Partner) -> None:
-    """Remove the identity provider: ends its sign-ins and the roles it gave. Raises NoSuchProvider."""
+    """Remove the identity provider: ends its sign-ins and the roles it gave. Raises NoSuchIdentityProvider."""
     provider = await get_provider(tx, partner)
     await store.delete(tx, partner)
     details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
-    subject = tx.ids.text("partner", partner.id)
+    subject = tx.ids.encode("partner", partner.id)
     await audit.record_entry(
         tx,
         partner.id,
@@ -126,7 +126,7 @@ async def remove_provider(tx: Tx, audit_context: AuditContext, partner: Partner)
     )
 
 
-def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
+def decrypt_client_secret(tx: Tx, provider: IdentityProvider) -> str | None:
     """The plain client secret; None for a public client."""
     if provider.sealed_secret is None:
         return None
@@ -142,9 +142,9 @@ async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, started_at:
 
 async def record_refusal(tx: Tx, partner: Partner, refusal: SsoRefused, *, ip_address: str) -> None:
     """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
-    if not await login_attempts.claim_refusal_audit(tx, member_realm(partner), None):
+    if not await login_attempts.claim_refused_attempt_audit(tx, member_realm(partner), None):
         return
-    subject = tx.ids.text("partner", partner.id)
+    subject = tx.ids.encode("partner", partner.id)
     details = {"method": "provider", "reason": refusal.reason.value}
     await audit.record_entry(
         tx, partner.id, Actor("system", "sign_on"), "sign_in.refused", subject, ip_address=ip_address, details=details
@@ -153,12 +153,12 @@ async def record_refusal(tx: Tx, partner: Partner, refusal: SsoRefused, *, ip_ad
 
 async def _revoke_provider_roles(tx: Tx, partner: Partner) -> int:
     """Remove all roles from single sign-on and end the sign-ins made through it; returns how many."""
-    await people.clear_provider_roles(tx, member_realm(partner))
-    return await sign_ins.end_provider_sign_ins(tx, member_realm(partner))
+    await people.clear_sso_roles(tx, member_realm(partner))
+    return await sign_ins.end_sso_sign_ins(tx, member_realm(partner))
 
 
 async def _record(
-    tx: Tx, by: AuditContext, provider: Provider, action: str, *, secret_changed: bool, ended: int
+    tx: Tx, by: AuditContext, provider: IdentityProvider, action: str, *, secret_changed: bool, ended: int
 ) -> None:
     """Audit the provider's settings, without the secret."""
     details: Details = {
@@ -173,11 +173,11 @@ async def _record(
         "signInsEnded": ended,
     }
     partner = provider.partner
-    subject = tx.ids.text("partner", partner.id)
+    subject = tx.ids.encode("partner", partner.id)
     await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details)
 
 
-def _settings_problems(provider_settings: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
+def _settings_problems(provider_settings: IdentityProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
     """Each invalid field with its problem."""
     if not 1 <= len(provider_settings.name.strip()) <= LONGEST_NAME or not provider_settings.name.isprintable():
         yield "name", f"Name must be 1 to {LONGEST_NAME} characters."
@@ -212,7 +212,7 @@ def _settings_problems(provider_settings: ProviderSettings, policy: AddressPolic
     yield from _role_problems(provider_settings)
 
 
-def _role_problems(provider_settings: ProviderSettings) -> Iterator[tuple[str, str]]:
+def _role_problems(provider_settings: IdentityProviderSettings) -> Iterator[tuple[str, str]]:
     claim = provider_settings.groups_claim
     if claim is not None and not (1 <= len(claim) <= LONGEST and is_storable_text(claim)):
         yield "groups_claim", f"Groups claim must be 1 to {LONGEST} characters."

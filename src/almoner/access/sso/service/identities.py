@@ -12,11 +12,11 @@ from almoner.access.sign_ins.domain import Browser, SignIn, device_label
 from almoner.access.sso import store
 from almoner.access.sso.domain import (
     BoundBy,
-    Identity,
     IdentityClaims,
+    IdentityProvider,
     LastSignInMethodRequired,
     LinkedAccount,
-    Provider,
+    LinkedIdentity,
     SsoRefusalReason,
     SsoRefused,
     roles_from_groups,
@@ -31,7 +31,7 @@ async def list_by_person(tx: Tx, person: Person) -> list[LinkedAccount]:
 
 
 async def resolve_person(
-    tx: Tx, provider: Provider, claims: IdentityClaims, invited_person: Person | None, browser: Browser
+    tx: Tx, provider: IdentityProvider, claims: IdentityClaims, invited_person: Person | None, browser: Browser
 ) -> Person:
     """The person behind a provider identity, with the roles it gives; may create one. Raises SsoRefused.
 
@@ -47,7 +47,7 @@ async def resolve_person(
         person = await people.get_for_update(tx, member_realm(partner), identity.person_id)
     else:
         person, bound_by = await _resolve_new_person(tx, provider, claims, invited_person)
-        identity = Identity(claims.issuer, claims.subject, person.id)
+        identity = LinkedIdentity(claims.issuer, claims.subject, person.id)
     if invited_person is not None and invited_person.id != person.id:
         raise SsoRefused(
             SsoRefusalReason.OTHER_PERSON,
@@ -59,16 +59,18 @@ async def resolve_person(
         await store.record_identity_use(tx, partner, identity)
     else:
         await _bind_subject(tx, person, identity, bound_by, browser)
-    return await people.set_provider_roles(tx, person, roles_from_groups(provider, claims))
+    return await people.set_sso_roles(tx, person, roles_from_groups(provider, claims))
 
 
-async def link_account(tx: Tx, provider: Provider, claims: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
+async def link_account(
+    tx: Tx, provider: IdentityProvider, claims: IdentityClaims, sign_in: SignIn, browser: Browser
+) -> None:
     """Link a provider account to the signed-in person. Raises SsoRefused."""
     if not await store.lock_provider_if_unchanged(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     if not sign_ins.is_recently_authenticated(sign_in, tx.real_now):
         raise SsoRefused(SsoRefusalReason.STATE, "Your request has expired. Start again from your account page.")
-    identity = Identity(claims.issuer, claims.subject, sign_in.person_id)
+    identity = LinkedIdentity(claims.issuer, claims.subject, sign_in.person_id)
     known = await store.find_identity(tx, provider.partner, claims.issuer, claims.subject)
     if known is not None and known.person_id != sign_in.person_id:
         raise SsoRefused(SsoRefusalReason.OTHER_PERSON, "This SSO account is connected to another member.")
@@ -78,7 +80,9 @@ async def link_account(tx: Tx, provider: Provider, claims: IdentityClaims, sign_
         )
 
 
-async def ensure_identity_of_person(tx: Tx, provider: Provider, claims: IdentityClaims, person_id: UUID) -> None:
+async def ensure_identity_belongs_to_person(
+    tx: Tx, provider: IdentityProvider, claims: IdentityClaims, person_id: UUID
+) -> None:
     """Check that the provider identity belongs to this person. Raises SsoRefused."""
     identity = await store.find_identity(tx, provider.partner, claims.issuer, claims.subject)
     if identity is None or identity.person_id != person_id:
@@ -97,25 +101,25 @@ async def unlink_accounts(tx: Tx, person: Person, audit_context: AuditContext) -
     issuers = await store.delete_identities(tx, person)
     if not issuers:
         return
-    await people.set_provider_roles(tx, person, ())
-    ended = await sign_ins.end_provider_sign_ins(tx, person.realm, person)
+    await people.set_sso_roles(tx, person, ())
+    ended = await sign_ins.end_sso_sign_ins(tx, person.realm, person)
     await credentials.record_audit_entry(
         tx, person, audit_context, "identity.unbound", {"issuers": issuers, "signInsEnded": ended}
     )
     await security_emails.enqueue_email(tx, person, "identity_unbound")
 
 
-async def unlink_accounts_if_other_method(tx: Tx, person: Person, audit_context: AuditContext) -> None:
+async def unlink_accounts_unless_last_method(tx: Tx, person: Person, audit_context: AuditContext) -> None:
     """Unlink a person's own provider accounts. Raises LastSignInMethodRequired."""
     person = await people.get_for_update(tx, person.realm, person.id)
-    factors = await credentials.get_factors(tx, person)
+    factors = await credentials.get_authentication_factors(tx, person)
     if not (factors.password or factors.passkeys):
         raise LastSignInMethodRequired("Set a password or add a passkey first")
     await unlink_accounts(tx, person, audit_context)
 
 
 async def _resolve_new_person(
-    tx: Tx, provider: Provider, claims: IdentityClaims, invited: Person | None
+    tx: Tx, provider: IdentityProvider, claims: IdentityClaims, invited: Person | None
 ) -> tuple[Person, BoundBy]:
     """The person who signs in through the provider for the first time, and the basis of the link. Raises SsoRefused."""
     realm = member_realm(provider.partner)
@@ -152,7 +156,7 @@ async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
     Raises SsoRefused. Otherwise the holder of a SCIM key could sign in as any member with a subject of their choice
     (0030).
     """
-    factors = await credentials.get_factors(tx, person)
+    factors = await credentials.get_authentication_factors(tx, person)
     by_source = await people.roles_by_source(tx, person)
     if factors.password or factors.passkeys or await store.list_linked_accounts(tx, person):
         text = "You already have another way to sign in. Use it, then connect your SSO account on your account page."
@@ -162,7 +166,7 @@ async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
         raise SsoRefused(SsoRefusalReason.OTHER_WAY_IN, text)
 
 
-async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: BoundBy, browser: Browser) -> None:
+async def _bind_subject(tx: Tx, person: Person, identity: LinkedIdentity, bound_by: BoundBy, browser: Browser) -> None:
     """Link a subject to the person, and notify them by email. Raises SsoRefused."""
     if any(one.issuer == identity.issuer for one in await store.list_linked_accounts(tx, person)):
         text = "A different SSO account is already connected. Disconnect it first, or contact an owner for help."
@@ -173,7 +177,7 @@ async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: Bo
         raise SsoRefused(SsoRefusalReason.USED, "You tried to sign in twice at the same time. Please try again.")
     by = credentials.audit_context_of_person(tx, person, browser.address)
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
-    facts = sign_ins.build_origin_lines(tx, browser.address, device_label(browser.user_agent))
+    facts = sign_ins.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(
         tx, person, "identity_bound", placeholder_values={"issuer": identity.issuer}, detail_lines=facts
     )

@@ -9,9 +9,9 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import (
     Browser,
     EmailLink,
-    EmailLinkClosed,
+    InvalidEmailLink,
     NewSignIn,
-    SecondFactorRequired,
+    PendingSecondFactor,
     SignIn,
     SignInFailed,
 )
@@ -19,12 +19,12 @@ from almoner.access.sign_ins.service import links, sign_in_methods
 from almoner.access.sso import exchange, service, state
 from almoner.access.sso.domain import (
     IdentityClaims,
-    NoSuchProvider,
-    Provider,
+    IdentityProvider,
+    NoSuchIdentityProvider,
     ProviderMetadata,
     SsoRefusalReason,
     SsoRefused,
-    authentication_time_of_claims,
+    authentication_time_from_claims,
     is_fresh_authentication,
 )
 from almoner.access.sso.exchange import TokenExchange
@@ -55,20 +55,20 @@ class CallbackRequest:
     sign_in: SignIn | None = None
 
     @property
-    def cookie_name(self) -> str:
+    def state_cookie_name(self) -> str:
         """The state cookie, which is deleted after use."""
         return state.state_cookie_name(self.query.get("state", ""))
 
 
 @dataclass(frozen=True, slots=True)
-class SignInResult:
+class CallbackResult:
     """The outcome of a callback. ``onward``: the page to redirect to.
 
     ``entered``: the new sign-in, or the second-factor step; None if already signed in. ``proof``: the new session
     secret after a reauthentication.
     """
 
-    entered: NewSignIn | SecondFactorRequired | None
+    entered: NewSignIn | PendingSecondFactor | None
     onward: str
     proof: tuple[SignIn, str] | None = None
 
@@ -77,7 +77,7 @@ class SignInResult:
 class _ClaimedState:
     """The claimed state and the data of the token request."""
 
-    provider: Provider
+    provider: IdentityProvider
     secret: str | None
     redirect: str
 
@@ -92,30 +92,30 @@ class OidcFlow:
         self._exchange = TokenExchange(outbound, self._directory, self._clock)
 
     async def begin(
-        self, partner: Partner, purpose: Purpose, next_path: str, record_id: UUID | None = None
+        self, partner: Partner, purpose: Purpose, next_path: str, invitation_or_sign_in_id: UUID | None = None
     ) -> AuthorizationRedirect:
-        """Start a flow. ``record_id``: the invitation to accept or the sign-in to reauthenticate.
+        """Start a flow. ``invitation_or_sign_in_id``: the invitation to accept or the sign-in to reauthenticate.
 
-        Raises SsoRefused, NoSuchProvider.
+        Raises SsoRefused, NoSuchIdentityProvider.
         """
         async with self._db.read() as tx:
             provider = await service.get_provider(tx, partner)
             redirect = service.redirect_uri(tx, partner)
         if not provider.enabled:
-            raise NoSuchProvider
+            raise NoSuchIdentityProvider
         metadata = await self._directory.get_metadata(provider)
-        started = state.create_state(provider, purpose, next_path, self._clock.real_now(), record_id)
+        started = state.create_state(provider, purpose, next_path, self._clock.real_now(), invitation_or_sign_in_id)
         url = exchange.authorization_url(provider, metadata, started, redirect)
         return AuthorizationRedirect(
             url, started.cookie_name, state.encrypt_state(self._db.deployment.vault, partner, started)
         )
 
-    async def finish(self, callback: CallbackRequest) -> SignInResult:
+    async def complete(self, callback: CallbackRequest) -> CallbackResult:
         """Complete a flow and sign the person in. Raises SsoRefused, which is audited.
 
         An unknown state is not audited, because anybody could fill the log.
         """
-        vault, stored = self._db.deployment.vault, callback.cookies.get(callback.cookie_name, "")
+        vault, stored = self._db.deployment.vault, callback.cookies.get(callback.state_cookie_name, "")
         found = state.decrypt_state(
             vault, callback.partner, callback.query.get("state", ""), stored, self._clock.real_now()
         )
@@ -132,7 +132,7 @@ class OidcFlow:
             raise
 
     async def fetch_metadata(self, partner: Partner) -> ProviderMetadata:
-        """Fetch the provider's current metadata. Raises SsoRefused, NoSuchProvider."""
+        """Fetch the provider's current metadata. Raises SsoRefused, NoSuchIdentityProvider."""
         async with self._db.read() as tx:
             provider = await service.get_provider(tx, partner)
         return await self._directory.refetch_metadata(provider)
@@ -152,18 +152,18 @@ class OidcFlow:
 
 
 async def _complete_flow(
-    tx: Tx, provider: Provider, found: OidcState, claims: IdentityClaims, callback: CallbackRequest
-) -> SignInResult:
+    tx: Tx, provider: IdentityProvider, found: OidcState, claims: IdentityClaims, callback: CallbackRequest
+) -> CallbackResult:
     """Complete the purpose that the flow was started for. Raises SsoRefused."""
     if found.purpose == "proof":
-        return SignInResult(
+        return CallbackResult(
             None, found.onward, await _complete_reauthentication(tx, provider, found, claims, callback.sign_in)
         )
     if found.purpose == "connect":
         await identities.link_account(
             tx, provider, claims, _require_same_sign_in(found, callback.sign_in), callback.browser
         )
-        return SignInResult(None, found.onward)
+        return CallbackResult(None, found.onward)
     link, invited = (
         await _open_invitation(tx, provider.partner, found) if found.purpose == "invitation" else (None, None)
     )
@@ -171,21 +171,21 @@ async def _complete_flow(
     try:
         if link is not None:
             await links.consume_link(tx, link, person)
-        at = authentication_time_of_claims(claims, tx.real_now)
-        return SignInResult(
-            await sign_in_methods.sign_in_by_provider(
+        at = authentication_time_from_claims(claims, tx.real_now)
+        return CallbackResult(
+            await sign_in_methods.sign_in_by_sso(
                 tx, person, callback.browser, authenticated_at=at, used_second_factor=claims.multi_factor
             ),
             found.onward,
         )
-    except EmailLinkClosed as error:
+    except InvalidEmailLink as error:
         raise SsoRefused(SsoRefusalReason.INVITATION, "This invitation is no longer valid.") from error
     except SignInFailed as error:
         raise SsoRefused(SsoRefusalReason.DEACTIVATED, "Your account has been deactivated.") from error
 
 
 async def _complete_reauthentication(
-    tx: Tx, provider: Provider, found: OidcState, claims: IdentityClaims, sign_in: SignIn | None
+    tx: Tx, provider: IdentityProvider, found: OidcState, claims: IdentityClaims, sign_in: SignIn | None
 ) -> tuple[SignIn, str]:
     """Record that the signed-in person has reauthenticated. Raises SsoRefused."""
     sign_in = _require_same_sign_in(found, sign_in)
@@ -193,7 +193,7 @@ async def _complete_reauthentication(
         raise SsoRefused(
             SsoRefusalReason.NOT_FRESH, "The identity provider did not confirm that you have just signed in."
         )
-    await identities.ensure_identity_of_person(tx, provider, claims, sign_in.person_id)
+    await identities.ensure_identity_belongs_to_person(tx, provider, claims, sign_in.person_id)
     return sign_in, await sign_ins.rotate_secret_after_reauthentication(tx, sign_in)
 
 
@@ -208,8 +208,10 @@ async def _open_invitation(tx: Tx, partner: Partner, found: OidcState) -> tuple[
     """The open invitation that this browser accepts, and its person. Raises SsoRefused."""
     try:
         assert found.record is not None, "a sign-in for an invitation is begun with its link"
-        link, invited = await links.get_open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")
-    except EmailLinkClosed as error:
+        link, invited = await links.get_valid_link(
+            tx, tx.vault.create_page_token("invitation", found.record), "invitation"
+        )
+    except InvalidEmailLink as error:
         raise SsoRefused(
             SsoRefusalReason.INVITATION, "This invitation is no longer valid. Ask for a new one."
         ) from error

@@ -73,7 +73,7 @@ class _SubmitEvidence:
             files.append(ProviderEvidenceFile(one.kind, one.file_name, one.media_type, content))
         sent = DisputeEvidence(ask.key, ask.evidence.product_description, ask.evidence.explanation, tuple(files))
         try:
-            await self._work.provider.submit_evidence(ask.dispute.provider_dispute, sent)
+            await self._work.provider.submit_evidence(ask.dispute.provider_dispute_id, sent)
         except EvidenceRefused as refused:
             return str(refused)
         return ""

@@ -60,7 +60,7 @@ async def clear_texts(tx: Tx, dispute_id: UUID, expected_version: str) -> None:
     await store.update_draft(tx, dispute_id, None, None)
 
 
-async def ensure_file_addable(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> None:
+async def ensure_can_add_file(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> None:
     """Check that a file can be added, before it is stored; pictures are smaller then. Raises DisputeError."""
     evidence = await get(tx, dispute_id)
     if reason := edit_blocked_reason(tx, await disputes.get(tx, dispute_id), evidence):
@@ -112,7 +112,7 @@ async def find_pending_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Ev
 async def mark_submitted(tx: Tx, dispute: Dispute) -> None:
     """Record that the provider accepted the evidence; it may also have decided the dispute."""
     if await store.record_submission_result(tx, dispute.id, "submitted"):
-        await disputes.enqueue_refresh(tx, dispute.provider_payment)
+        await disputes.enqueue_refresh(tx, dispute.provider_payment_id)
 
 
 async def mark_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:

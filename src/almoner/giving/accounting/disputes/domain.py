@@ -27,8 +27,8 @@ class Dispute:
 
     id: UUID
     provider: str
-    provider_payment: str
-    provider_dispute: str
+    provider_payment_id: str
+    provider_dispute_id: str
     donation_id: UUID | None
     unallocated_payment_id: UUID | None
     money: Money
@@ -73,7 +73,7 @@ class ConcurrentChangeError(Exception):
     """Another change of the donation is in progress; try again in a moment."""
 
 
-def reported_outcome(provider_dispute: ProviderDispute) -> DisputeOutcome | None:
+def outcome_from_provider(provider_dispute: ProviderDispute) -> DisputeOutcome | None:
     """The outcome that the provider reports; None while the dispute is open."""
     match provider_dispute.status:
         case DisputeStatus.WON:

@@ -61,17 +61,17 @@ class _RefreshDispute:
         return FlowDone(None)
 
 
-async def refresh_disputes(context: DisputeContext, provider_payment: str) -> None:
+async def refresh_disputes(context: DisputeContext, provider_payment_id: str) -> None:
     """Fetch a payment's disputes from its provider and apply them. Raises ProviderFailure, ConcurrentChangeError."""
-    await leases.run_leased_flow(context.db, _RefreshDispute(context, provider_payment))
+    await leases.run_leased_flow(context.db, _RefreshDispute(context, provider_payment_id))
 
 
-async def handle_provider_webhook(context: DisputeContext, provider_payment: str) -> None:
+async def handle_provider_webhook(context: DisputeContext, provider_payment_id: str) -> None:
     """Handle a webhook about a payment's disputes; a job retries what fails. Raises ProviderUnavailable."""
     try:
-        await refresh_disputes(context, provider_payment)
+        await refresh_disputes(context, provider_payment_id)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     except ConcurrentChangeError:
         async with context.db.write() as tx:
-            await service.enqueue_refresh(tx, provider_payment, tx.now + RETRY_DELAY)
+            await service.enqueue_refresh(tx, provider_payment_id, tx.now + RETRY_DELAY)

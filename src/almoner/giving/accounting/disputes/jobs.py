@@ -71,17 +71,17 @@ class _ReturnedDonation(msgspec.Struct):
 @tasks.on_public_event(PAYOUT_RETURNED)
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the recovery of losses for donations whose disbursement was returned."""
-    gifts = [tx.ids.parse("donation", decode_event_data(event, _ReturnedDonation).id) for event in events]
+    gifts = [tx.ids.decode("donation", decode_event_data(event, _ReturnedDonation).id) for event in events]
     jobs = [RECOVER.build_job(RecoverLoss(gift), unique_key=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
 
 
 @recovery_tasks.job(RECOVER)
-async def recover_loss(rules: DisbursementRules, context: JobContext, job: DecodedJob[RecoverLoss]) -> Result:
+async def recover_absorbed_loss(rules: DisbursementRules, context: JobContext, job: DecodedJob[RecoverLoss]) -> Result:
     """Recover the loss of a donation whose disbursement was returned."""
     try:
         async with context.db.write() as tx:
-            await service.recover_loss(tx, job.details.donation, rules)
+            await service.recover_absorbed_loss(tx, job.details.donation, rules)
     except ConcurrentChangeError:
         return JobRetry(RETRY_DELAY, "something else is under way with the gift")
     return JobDone()

@@ -126,10 +126,10 @@ async def apply_provider_state(
             debited = sum(other.money.minor for other in known.values() if other.status is DisputeStatus.OPEN)
             if (dispute := await _record_opened(tx, provider, payment, subject, one, debited)) is None:
                 continue
-            known[dispute.provider_dispute] = dispute
+            known[dispute.provider_dispute_id] = dispute
             transfers += ledger_domain.dispute_debited_transfers(dispute.id, provider, dispute.money)
-        if dispute.status is DisputeStatus.OPEN and (decided := domain.reported_outcome(one)) is not None:
-            known.pop(dispute.provider_dispute)
+        if dispute.status is DisputeStatus.OPEN and (decided := domain.outcome_from_provider(one)) is not None:
+            known.pop(dispute.provider_dispute_id)
             transfers += await _record_ended(tx, subject, dispute, decided)
             subject = await _reload_subject(tx, subject)
     ledger.post_at_commit(tx, transfers)
@@ -143,7 +143,7 @@ async def record_outcome(tx: Tx, dispute_id: UUID, outcome: DisputeOutcome, rule
     if not 1 <= len(outcome.note or "") <= domain.MAX_NOTE:
         raise DisputeError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     seen = await get(tx, dispute_id)
-    subject = await _lock_subject(tx, seen.provider, seen.provider_payment, rules)
+    subject = await _lock_subject(tx, seen.provider, seen.provider_payment_id, rules)
     dispute = await get(tx, dispute_id)
     if dispute.status is not DisputeStatus.OPEN or subject is None:
         raise DisputeError(f"the dispute has already been decided: it is {dispute.status}")
@@ -158,7 +158,7 @@ async def get(tx: Tx, dispute_id: UUID) -> Dispute:
     return found
 
 
-async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> None:
+async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> None:
     """Recover the loss that we absorbed, after the disbursement with the disputed donation was returned.
 
     Raises ConcurrentChangeError while another change of the donation is in progress.
@@ -167,10 +167,10 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     if not gift.not_disbursed:
         return  # it has not been returned, or the donation was disbursed again
     transfers: list[LedgerTransfer] = []
-    for lost in await store.disputes_with_unrecovered_loss(tx, donation_id):
-        owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).owed_amount
+    for lost in await store.list_with_unrecovered_loss(tx, donation_id):
+        owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).net_amount_for_nonprofit
         back, _ = domain.split_loss_with_nonprofit(lost.money, owed)
-        await store.record_recovery(tx, lost.id, back)
+        await store.record_recovered_amount(tx, lost.id, back)
         if back:
             transfers += ledger_domain.dispute_recovered_transfers(
                 lost.id, lost.provider, gift.donation.organisation_id, back
@@ -179,19 +179,19 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     ledger.post_at_commit(tx, transfers)
 
 
-async def disputes_with_booked_line_kinds(
+async def list_by_payments_with_booked_line_kinds(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """The disputes of each payment, oldest first, each with the kinds of report lines booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
-    for dispute, reported in await store.disputes_with_booked_line_kinds(tx, provider, provider_payments):
-        found.setdefault(dispute.provider_payment, []).append((dispute, reported))
+    for dispute, reported in await store.list_by_payments_with_booked_line_kinds(tx, provider, provider_payments):
+        found.setdefault(dispute.provider_payment_id, []).append((dispute, reported))
     return found
 
 
-async def enqueue_refresh(tx: Tx, provider_payment: str, due_at: datetime | None = None) -> None:
+async def enqueue_refresh(tx: Tx, provider_payment_id: str, due_at: datetime | None = None) -> None:
     """Enqueue a job that refreshes the disputes of a provider's payment."""
-    await REFRESH.enqueue(tx, RefreshDisputes(provider_payment), due_at=due_at, unique_key=provider_payment)
+    await REFRESH.enqueue(tx, RefreshDisputes(provider_payment_id), due_at=due_at, unique_key=provider_payment_id)
 
 
 async def next_refresh_at(tx: Tx) -> datetime | None:
@@ -209,7 +209,7 @@ async def enqueue_due_refreshes(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def _recorded_disputes(tx: Tx, provider: str, payment: str) -> dict[str, Dispute]:
-    return {one.provider_dispute: one for one in await store.disputes_of_payment(tx, provider, payment)}
+    return {one.provider_dispute_id: one for one in await store.list_by_payment(tx, provider, payment)}
 
 
 def _is_new_state(known: Dispute | None, provider_dispute: ProviderDispute) -> bool:
@@ -231,7 +231,7 @@ async def _lock_subject(
     tx: Tx, provider: str, payment: str, rules: DisbursementRules
 ) -> _DisputedDonation | _DisputedUnallocated | None:
     """Lock the donation or unallocated payment that a provider payment paid; None if there is neither."""
-    if (locked := (await suspense.lock_by_provider_payments(tx, provider, [payment])).get(payment)) is not None:
+    if (locked := (await suspense.lock_by_provider_payment_ids(tx, provider, [payment])).get(payment)) is not None:
         return _DisputedUnallocated(locked)
     paid = (await payments.find_by_provider_payment_ids(tx, provider, [payment])).get(payment)
     if paid is None or paid.status != "succeeded":
@@ -289,8 +289,8 @@ async def _record_opened(
     dispute = Dispute(
         id=tx.new_id(),
         provider=provider,
-        provider_payment=payment,
-        provider_dispute=provider_dispute.id,
+        provider_payment_id=payment,
+        provider_dispute_id=provider_dispute.id,
         donation_id=donation_id,
         unallocated_payment_id=unallocated_payment_id,
         money=provider_dispute.money,
@@ -313,7 +313,7 @@ async def _record_opened(
 async def _record_ended(
     tx: Tx, subject: _DisputedDonation | _DisputedUnallocated, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
-    reported = {"dispute": dispute.provider_dispute, "outcome": decided.outcome}
+    reported = {"dispute": dispute.provider_dispute_id, "outcome": decided.outcome}
     if decided.by is None:
         tx.add_commit_callback(lambda: _log.warning("dispute_ended", **reported))
     if isinstance(subject, _DisputedUnallocated):
@@ -339,7 +339,7 @@ async def _record_lost(
     donation = gift.donation
     if gift.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
         raise ConcurrentChangeError  # the pending refund must be sent or refused first, because the rest depends on it
-    owed = donation.owed_amount if gift.not_disbursed else Money(0, dispute.money.currency)
+    owed = donation.net_amount_for_nonprofit if gift.not_disbursed else Money(0, dispute.money.currency)
     of_gift, absorbed = domain.split_loss_with_nonprofit(dispute.money, owed)
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed))
     refunded = await _release_donation(tx, gift)
@@ -376,7 +376,7 @@ async def _end_unallocated(
         return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == unallocated_payment.money and unallocated_payment.status in ("held", "refunding"):
         await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
-        back = await suspense.record_return_by_dispute(tx, unallocated_payment, dispute.provider_dispute)
+        back = await suspense.record_return_by_dispute(tx, unallocated_payment, dispute.provider_dispute_id)
         return [*ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(money))
     return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, None, Money(0, money.currency), money)

@@ -57,8 +57,8 @@ async def insert(tx: Tx, dispute: Dispute) -> bool:
             """,
             dispute.id,
             dispute.provider,
-            dispute.provider_payment,
-            dispute.provider_dispute,
+            dispute.provider_payment_id,
+            dispute.provider_dispute_id,
             dispute.donation_id,
             dispute.unallocated_payment_id,
             dispute.money.minor,
@@ -85,7 +85,7 @@ async def find(tx: Tx, dispute_id: UUID) -> Dispute | None:
 OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and provider_payment = $2 order by id"
 
 
-async def disputes_of_payment(tx: Tx, provider: str, provider_payment: str) -> list[Dispute]:
+async def list_by_payment(tx: Tx, provider: str, provider_payment: str) -> list[Dispute]:
     """The disputes of a payment, oldest first. To change them, lock the donation or unallocated payment."""
     return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
 
@@ -98,7 +98,7 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 """
 
 
-async def disputes_with_booked_line_kinds(
+async def list_by_payments_with_booked_line_kinds(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> list[tuple[Dispute, frozenset[str]]]:
     """The disputes of several payments, each with the kinds of report lines booked for it."""
@@ -117,7 +117,7 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispu
 async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID | None, limit: int) -> list[Dispute]:
     """A page of disputes for operators, newest first; open disputes oldest first."""
     where = keyset.equality_conditions({"status": status and status.value})
-    rows = await keyset.rows_after(
+    rows = await keyset.list_rows_after_id(
         tx, "dispute", _COLUMNS, where, after, limit, oldest_first=status is DisputeStatus.OPEN
     )
     return [_dispute(row) for row in rows]
@@ -157,12 +157,12 @@ select {_COLUMNS} from dispute where donation_id = $1 and disbursed and recovere
 """
 
 
-async def disputes_with_unrecovered_loss(tx: Tx, donation_id: UUID) -> list[Dispute]:
+async def list_with_unrecovered_loss(tx: Tx, donation_id: UUID) -> list[Dispute]:
     """Disputes of the donation that were lost after it was disbursed, and whose loss is not recovered."""
     return [_dispute(row) for row in await tx.fetch(UNRECOVERED, donation_id)]
 
 
-async def record_recovery(tx: Tx, dispute_id: UUID, money: Money) -> None:
+async def record_recovered_amount(tx: Tx, dispute_id: UUID, money: Money) -> None:
     """Record how much of a loss was recovered by a returned disbursement."""
     await tx.execute("update dispute set recovered_minor = $2 where id = $1", dispute_id, money.minor)
 

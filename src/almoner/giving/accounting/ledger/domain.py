@@ -223,17 +223,17 @@ def refunds_account(provider: str, currency: str) -> LedgerAccount:
     return LedgerAccount(AccountKind.REFUNDS, currency, provider=provider)
 
 
-def liability_account(organisation_id: UUID, currency: str) -> LedgerAccount:
+def nonprofit_liability_account(organisation_id: UUID, currency: str) -> LedgerAccount:
     """The account for what we owe to a nonprofit."""
     return LedgerAccount(AccountKind.DONATION_LIABILITY, currency, organisation_id=organisation_id)
 
 
-def disputed_account(provider: str, currency: str) -> LedgerAccount:
+def disputed_funds_account(provider: str, currency: str) -> LedgerAccount:
     """The account for money debited from a provider by disputes."""
     return LedgerAccount(AccountKind.DISPUTED, currency, provider=provider)
 
 
-def in_transit_account(organisation_id: UUID, currency: str) -> LedgerAccount:
+def disbursement_in_transit_account(organisation_id: UUID, currency: str) -> LedgerAccount:
     """The account for disbursements on their way to a nonprofit."""
     return LedgerAccount(AccountKind.DISBURSEMENT_IN_TRANSIT, currency, organisation_id=organisation_id)
 
@@ -243,14 +243,17 @@ def bank_account(currency: str) -> LedgerAccount:
     return LedgerAccount(AccountKind.BANK, currency)
 
 
-def request_clearing_account(currency: str) -> LedgerAccount:
+def donation_request_clearing_account(currency: str) -> LedgerAccount:
     """The account for partners' payments not yet allocated to donations."""
     return LedgerAccount(AccountKind.REQUEST_CLEARING, currency)
 
 
 def payment_transfers(payment_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """Postings for a donor's payment."""
-    debit, credit = clearing_account(provider, money.currency), liability_account(organisation_id, money.currency)
+    debit, credit = (
+        clearing_account(provider, money.currency),
+        nonprofit_liability_account(organisation_id, money.currency),
+    )
     return [LedgerTransfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
 
 
@@ -260,17 +263,17 @@ def unallocated_payment_transfers(unallocated_payment_id: UUID, provider: str, m
     return [LedgerTransfer(TransferKind.PAYMENT_UNALLOCATED, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def settlement_transfers(
+def payment_settlement_transfers(
     line_id: UUID,
     provider: str,
     gross: Money,
     fee: Money,
     fee_organisation_id: UUID | None,
-    charged_fee: Money | None = None,
+    nonprofit_fee: Money | None = None,
 ) -> list[LedgerTransfer]:
     """Postings for a payment that the provider paid out to us, minus its fee.
 
-    ``fee_organisation_id``: the nonprofit whose donation pays the fee, or the part of it in ``charged_fee``; None for
+    ``fee_organisation_id``: the nonprofit whose donation pays the fee, or the part of it in ``nonprofit_fee``; None for
     an unallocated payment, whose fee we pay.
     """
     currency = gross.currency
@@ -279,11 +282,11 @@ def settlement_transfers(
         (TransferKind.PROVIDER_FEE, fees_account(provider, currency), clearing_account(provider, currency), fee.minor)
     )
     if fee_organisation_id is not None:
-        minor = (fee if charged_fee is None else charged_fee).minor
+        minor = (fee if nonprofit_fee is None else nonprofit_fee).minor
         moves.append(
             (
                 TransferKind.FEE_CHARGED,
-                liability_account(fee_organisation_id, currency),
+                nonprofit_liability_account(fee_organisation_id, currency),
                 fees_account(provider, currency),
                 minor,
             )
@@ -306,15 +309,15 @@ def refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee:
 def disbursement_sent_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """Postings for a disbursement that was sent."""
     debit, credit = (
-        liability_account(organisation_id, money.currency),
-        in_transit_account(organisation_id, money.currency),
+        nonprofit_liability_account(organisation_id, money.currency),
+        disbursement_in_transit_account(organisation_id, money.currency),
     )
     return [LedgerTransfer(TransferKind.DISBURSEMENT_SENT, disbursement_id, debit, credit, money.minor)]
 
 
 def disbursement_paid_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """Postings for a disbursement that was paid by our bank."""
-    debit, credit = in_transit_account(organisation_id, money.currency), bank_account(money.currency)
+    debit, credit = disbursement_in_transit_account(organisation_id, money.currency), bank_account(money.currency)
     return [LedgerTransfer(TransferKind.DISBURSEMENT_PAID, disbursement_id, debit, credit, money.minor)]
 
 
@@ -323,8 +326,8 @@ def disbursement_returned_transfers(
 ) -> list[LedgerTransfer]:
     """Postings for a disbursement that was returned (``was_paid``) or never executed."""
     transit, owed = (
-        in_transit_account(organisation_id, money.currency),
-        liability_account(organisation_id, money.currency),
+        disbursement_in_transit_account(organisation_id, money.currency),
+        nonprofit_liability_account(organisation_id, money.currency),
     )
     back = LedgerTransfer(
         TransferKind.DISBURSEMENT_RETURNED, disbursement_id, bank_account(money.currency), transit, money.minor
@@ -338,8 +341,8 @@ def reassignment_transfers(
 ) -> list[LedgerTransfer]:
     """Postings for a donation reassigned to another nonprofit."""
     debit, credit = (
-        liability_account(from_organisation_id, money.currency),
-        liability_account(to_organisation_id, money.currency),
+        nonprofit_liability_account(from_organisation_id, money.currency),
+        nonprofit_liability_account(to_organisation_id, money.currency),
     )
     return [LedgerTransfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
@@ -374,9 +377,9 @@ def unallocated_payment_applied_transfers(
     return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def request_payment_transfers(payment_id: UUID, applied: Money, overpaid: Money) -> list[LedgerTransfer]:
+def donation_request_payment_transfers(payment_id: UUID, applied: Money, overpaid: Money) -> list[LedgerTransfer]:
     """Postings for a partner's payment of a donation request, and its overpaid part."""
-    taken = (TransferKind.REQUEST_PAID, request_clearing_account(applied.currency), applied.minor)
+    taken = (TransferKind.REQUEST_PAID, donation_request_clearing_account(applied.currency), applied.minor)
     left = (TransferKind.REQUEST_OVERPAID, suspense_account(PARTNER_TRANSFERS, overpaid.currency), overpaid.minor)
     moves = [move for move in (taken, left) if move[2]]
     return [
@@ -385,9 +388,14 @@ def request_payment_transfers(payment_id: UUID, applied: Money, overpaid: Money)
     ]
 
 
-def request_allocation_transfers(donation_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
+def donation_request_allocation_transfers(
+    donation_id: UUID, organisation_id: UUID, money: Money
+) -> list[LedgerTransfer]:
     """Postings that allocate a partner's payment to one donation."""
-    debit, credit = request_clearing_account(money.currency), liability_account(organisation_id, money.currency)
+    debit, credit = (
+        donation_request_clearing_account(money.currency),
+        nonprofit_liability_account(organisation_id, money.currency),
+    )
     return [LedgerTransfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
 
 
@@ -399,7 +407,10 @@ def overpayment_returned_transfers(payment_id: UUID, overpaid: Money) -> list[Le
 
 def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
     """Postings that apply an overpayment to another donation request."""
-    debit, credit = suspense_account(PARTNER_TRANSFERS, money.currency), request_clearing_account(money.currency)
+    debit, credit = (
+        suspense_account(PARTNER_TRANSFERS, money.currency),
+        donation_request_clearing_account(money.currency),
+    )
     return [LedgerTransfer(TransferKind.OVERPAYMENT_APPLIED, payment_id, debit, credit, money.minor)]
 
 
@@ -408,7 +419,9 @@ def donation_refund_started_transfers(
 ) -> list[LedgerTransfer]:
     """Postings for the start of a donation's refund; ``absorbed`` is the part that we pay."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
-    moves = [(TransferKind.DONATION_REFUND_STARTED, liability_account(organisation_id, currency), absorbed.minor)]
+    moves = [
+        (TransferKind.DONATION_REFUND_STARTED, nonprofit_liability_account(organisation_id, currency), absorbed.minor)
+    ]
     moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees_account(provider, currency), (money - absorbed).minor))
     return [LedgerTransfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
 
@@ -429,7 +442,9 @@ def donation_refund_reversed_transfers(
 ) -> list[LedgerTransfer]:
     """Postings for a donation's refund that failed; ``restored`` is owed to the nonprofit again."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
-    moves = [(TransferKind.DONATION_REFUND_REVERSED, liability_account(organisation_id, currency), restored.minor)]
+    moves = [
+        (TransferKind.DONATION_REFUND_REVERSED, nonprofit_liability_account(organisation_id, currency), restored.minor)
+    ]
     moves.append(
         (TransferKind.DONATION_REFUND_FEE_RESTORED, fees_account(provider, currency), (money - restored).minor)
     )
@@ -438,13 +453,13 @@ def donation_refund_reversed_transfers(
 
 def dispute_debited_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings for a dispute whose amount was debited from the provider."""
-    debit, credit = disputed_account(provider, money.currency), clearing_account(provider, money.currency)
+    debit, credit = disputed_funds_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_DEBITED, dispute_id, debit, credit, money.minor)]
 
 
 def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings for a disputed amount that was returned to us."""
-    debit, credit = clearing_account(provider, money.currency), disputed_account(provider, money.currency)
+    debit, credit = clearing_account(provider, money.currency), disputed_funds_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_RETURNED, dispute_id, debit, credit, money.minor)]
 
 
@@ -455,10 +470,14 @@ def dispute_lost_transfers(
     currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
         moves.append(
-            (TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), charged_to_donation.minor)
+            (
+                TransferKind.DISPUTE_LOST,
+                nonprofit_liability_account(organisation_id, currency),
+                charged_to_donation.minor,
+            )
         )
     moves.append((TransferKind.DISPUTE_ABSORBED, fees_account(provider, currency), absorbed.minor))
-    credit = disputed_account(provider, currency)
+    credit = disputed_funds_account(provider, currency)
     return [LedgerTransfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]
 
 
@@ -466,7 +485,7 @@ def dispute_recovered_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID, money: Money
 ) -> list[LedgerTransfer]:
     """Postings that recover an absorbed dispute loss from a returned disbursement."""
-    debit, credit = liability_account(organisation_id, money.currency), fees_account(provider, money.currency)
+    debit, credit = nonprofit_liability_account(organisation_id, money.currency), fees_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_RECOVERED, dispute_id, debit, credit, money.minor)]
 
 

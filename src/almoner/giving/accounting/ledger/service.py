@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from almoner.giving.accounting.ledger import store
 from almoner.giving.accounting.ledger.domain import AccountBalance, LedgerAccount, LedgerTransfer
-from almoner.giving.accounting.ledger.store import balances_at as balances_at
 from almoner.giving.accounting.ledger.store import find_balance_by_key as find_balance_by_key
 from almoner.giving.accounting.ledger.store import find_transfer_range as find_transfer_range
 from almoner.giving.accounting.ledger.store import list_balances as list_balances
+from almoner.giving.accounting.ledger.store import list_balances_at as list_balances_at
 from almoner.giving.accounting.ledger.store import list_day_totals_of_account as list_day_totals_of_account
 from almoner.giving.accounting.ledger.store import list_transfers_in_period as list_transfers_in_period
 from almoner.giving.accounting.ledger.store import list_transfers_of_account as list_transfers_of_account
@@ -39,6 +39,6 @@ async def _post(tx: Tx, transfers: list[LedgerTransfer]) -> None:
         await store.insert_all(tx, transfers)
 
 
-async def balance_of(tx: Tx, account: LedgerAccount) -> AccountBalance:
+async def get_balance(tx: Tx, account: LedgerAccount) -> AccountBalance:
     """The balance of an account."""
     return await store.find_balance(tx, account) or AccountBalance(account, 0, 0)

@@ -235,7 +235,7 @@ async def list_transfers_in_period(
     return [_posted(row) for row in rows]
 
 
-async def balances_at(tx: Tx, moment: datetime) -> list[AccountBalance]:
+async def list_balances_at(tx: Tx, moment: datetime) -> list[AccountBalance]:
     """The balance of each account at an earlier time: the current balance minus later postings."""
     rows = await tx.fetch(
         f"""

@@ -29,7 +29,7 @@ class ReportClosed(Exception):
     """The month is closed, so its report is final."""
 
 
-class MonthNotOver(Exception):
+class MonthNotEnded(Exception):
     """The month has not ended yet."""
 
 
@@ -200,12 +200,12 @@ def month_bounds(month: date, zone: tzinfo) -> tuple[datetime, datetime]:
     return begins, ends
 
 
-def month_of(moment: datetime, zone: tzinfo) -> date:
+def first_day_of_month(moment: datetime, zone: tzinfo) -> date:
     """The first day of the month of a timestamp in a time zone."""
     return moment.astimezone(zone).date().replace(day=1)
 
 
-def month_before(month: date) -> date:
+def previous_month(month: date) -> date:
     """The first day of the previous month."""
     return (month - timedelta(days=1)).replace(day=1)
 
@@ -214,5 +214,5 @@ def reportable_months(current_month: date, first_month: date) -> list[date]:
     """The months that can be reported, newest first; none before the partner's first."""
     months = [current_month]
     while months[-1] > first_month and len(months) < MONTHS_SHOWN:
-        months.append(month_before(months[-1]))
+        months.append(previous_month(months[-1]))
     return months

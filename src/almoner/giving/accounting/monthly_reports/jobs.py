@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Role, member_realm
 from almoner.giving.accounting.monthly_reports import service
@@ -37,12 +37,12 @@ async def compose_report_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Noti
         return None
     if person.email is None or not person.has_role(*_READERS):
         return None
-    home = f"{tx.base_urls.pages}/account/{tx.ids.text('partner', partner.id)}"
+    home = f"{tx.base_urls.pages}/account/{tx.ids.encode('partner', partner.id)}"
     month = formats.format_month(details.month, mails.language_for_tag(None).locale)
     facts = {"link": f"{home}/reports/{details.month:%Y-%m}", "month": month}
     return Email(person.email, f"monthly-report:{details.person}:{details.month}", facts, None, partner.id)
 
 
 notifications: Final = (
-    Notification(NOTIFY, Path(__file__).parent / "mails" / "monthly_report.html", compose_report_email),
+    NotificationDefinition(NOTIFY, Path(__file__).parent / "mails" / "monthly_report.html", compose_report_email),
 )

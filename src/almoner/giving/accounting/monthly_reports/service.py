@@ -13,7 +13,7 @@ from almoner.giving.accounting.monthly_reports.domain import (
     CLOSABLE_AFTER,
     OPENING,
     MonthlyReport,
-    MonthNotOver,
+    MonthNotEnded,
     ReportClosed,
     ReportLine,
 )
@@ -45,29 +45,31 @@ _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class MonthState:
+class MonthWithReport:
     """A month, with its report if one was requested."""
 
     month: date
     report: MonthlyReport | None
 
 
-async def list_months(tx: Tx, partner: Partner) -> list[MonthState]:
+async def list_months(tx: Tx, partner: Partner) -> list[MonthWithReport]:
     """The months that can be reported, newest first."""
     zone = tx.deployment.time_zone
     account = await partners.get(tx, partner)
-    months = domain.reportable_months(domain.month_of(tx.now, zone), domain.month_of(account.created_at, zone))
+    months = domain.reportable_months(
+        domain.first_day_of_month(tx.now, zone), domain.first_day_of_month(account.created_at, zone)
+    )
     known = {report.month: report for report in await store.list_since(tx, partner, months[-1])}
-    return [MonthState(month, known.get(month)) for month in months]
+    return [MonthWithReport(month, known.get(month)) for month in months]
 
 
 async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport:
-    """Request a month's report, or a new version. Raises MonthNotOver, ReportClosed."""
+    """Request a month's report, or a new version. Raises MonthNotEnded, ReportClosed."""
     zone = tx.deployment.time_zone
     begins_at, ends_at = domain.month_bounds(month, zone)
     if begins_at > tx.now:
-        raise MonthNotOver
-    report = await store.upsert_request(
+        raise MonthNotEnded
+    report = await store.upsert_report_request(
         tx, MonthlyReport(tx.new_id(), partner.id, month, str(zone), begins_at, ends_at, "pending", None, None, None)
     )
     if report is None:
@@ -99,11 +101,11 @@ async def _sum(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
 
 
 async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) -> MonthlyReport:
-    """Generate the report one last time and make it final. Raises MonthNotOver, ReportClosed."""
+    """Generate the report one last time and make it final. Raises MonthNotEnded, ReportClosed."""
     found = await store.find(tx, partner, month)
     report = None if found is None else await store.get_for_update(tx, found.id)
     if report is None or tx.now < report.ends_at + CLOSABLE_AFTER:
-        raise MonthNotOver
+        raise MonthNotEnded
     if report.status == "closed":
         raise ReportClosed
     await store.replace_lines(tx, report, await _sum(tx, report))
@@ -111,10 +113,12 @@ async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) ->
     return report
 
 
-async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, subscribed: bool) -> None:
+async def set_report_subscription(tx: Tx, partner: Partner, person_id: UUID, *, subscribed: bool) -> None:
     """Set whether a person gets the monthly report by email."""
-    this = domain.month_of(tx.now, tx.deployment.time_zone)
-    await store.set_report_recipient(tx, partner, person_id, subscribed=subscribed, month=domain.month_before(this))
+    this = domain.first_day_of_month(tx.now, tx.deployment.time_zone)
+    await store.set_report_subscription(
+        tx, partner, person_id, subscribed=subscribed, month=domain.previous_month(this)
+    )
 
 
 async def next_report_email_at(tx: Tx) -> datetime | None:
@@ -123,13 +127,13 @@ async def next_report_email_at(tx: Tx) -> datetime | None:
     if notified is None:
         return None
     zone = tx.deployment.time_zone
-    month = domain.month_of(domain.month_bounds(notified, zone)[1], zone)
+    month = domain.first_day_of_month(domain.month_bounds(notified, zone)[1], zone)
     return domain.month_bounds(month, zone)[1] + CLOSABLE_AFTER
 
 
 async def enqueue_report_emails(tx: Tx) -> int:
     """Enqueue last month's report and its email for a batch of recipients; returns how many."""
-    month = domain.month_before(domain.month_of(tx.now - CLOSABLE_AFTER, tx.deployment.time_zone))
+    month = domain.previous_month(domain.first_day_of_month(tx.now - CLOSABLE_AFTER, tx.deployment.time_zone))
     readers = await store.claim_report_recipients(tx, month, _BATCH)
     for partner_id in sorted({partner_id for partner_id, _ in readers}):
         known = await store.find(tx, Partner(partner_id), month)

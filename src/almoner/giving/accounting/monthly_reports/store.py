@@ -118,7 +118,7 @@ async def list_lines(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
     return [ReportLine(*row) for row in rows]
 
 
-async def upsert_request(tx: Tx, report: MonthlyReport) -> MonthlyReport | None:
+async def upsert_report_request(tx: Tx, report: MonthlyReport) -> MonthlyReport | None:
     """Store a request to generate a report; None if it is closed."""
     row = await tx.fetchrow(
         f"""
@@ -177,7 +177,7 @@ async def close(tx: Tx, report: MonthlyReport, closed_by: str) -> None:
     )
 
 
-async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, subscribed: bool, month: date) -> None:
+async def set_report_subscription(tx: Tx, partner: Partner, person_id: UUID, *, subscribed: bool, month: date) -> None:
     """Store whether a person gets the monthly report by email."""
     if subscribed:
         await tx.execute(

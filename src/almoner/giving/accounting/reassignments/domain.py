@@ -43,7 +43,7 @@ class Reassignment:
 
 def owed_amount(donation: Donation) -> Money:
     """The amount owed for a received donation: settled (before settlement, the full amount) minus refunds."""
-    return donation.owed_amount
+    return donation.net_amount_for_nonprofit
 
 
 def ensure_reassignable(donation: Donation, target: Organisation | None) -> None:

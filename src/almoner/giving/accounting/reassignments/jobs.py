@@ -39,7 +39,7 @@ async def reassign_to_successors(rules: DisbursementRules, context: JobContext, 
     after: UUID | None = None
     while True:
         async with context.db.read() as tx:
-            found = await service.donation_ids_of_merged_organisations(tx, after, BATCH)
+            found = await service.list_donation_ids_of_merged_organisations(tx, after, BATCH)
         for donation_id in found:
             for _ in range(_MAX_ATTEMPTS):
                 with suppress(DonationInOtherDisbursement):

@@ -8,10 +8,10 @@ from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.reassignments import domain, store
 from almoner.giving.accounting.reassignments.domain import Reassignment, ReassignmentGround
+from almoner.giving.accounting.reassignments.store import find_newest as find_newest
 from almoner.giving.accounting.reassignments.store import (
-    donation_ids_of_merged_organisations as donation_ids_of_merged_organisations,
+    list_donation_ids_of_merged_organisations as list_donation_ids_of_merged_organisations,
 )
-from almoner.giving.accounting.reassignments.store import newest_reassignment as newest_reassignment
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -65,9 +65,9 @@ async def reassign_donation(
     return given
 
 
-async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
+async def organisation_id_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
     """The nonprofit that a donation was assigned to at a given time."""
-    return await store.former_organisation(tx, donation.id, moment) or donation.organisation_id
+    return await store.find_former_organisation_id(tx, donation.id, moment) or donation.organisation_id
 
 
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
@@ -94,9 +94,9 @@ async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRu
         if isinstance(refused.__cause__, DonationInOtherDisbursement):
             raise refused.__cause__ from None  # the caller can retry
         return False
-    named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
+    named = {"organisation": tx.ids.encode("organisation", given.organisation_id)}
     await audit.record_entry(
-        tx, given.partner_id, _REGISTER_ACTOR, "donation.reassigned", tx.ids.text("donation", given.id), details=named
+        tx, given.partner_id, _REGISTER_ACTOR, "donation.reassigned", tx.ids.encode("donation", given.id), details=named
     )
     return True
 

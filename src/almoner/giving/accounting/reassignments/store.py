@@ -31,7 +31,7 @@ async def insert(tx: Tx, reassignment: Reassignment) -> None:
     )
 
 
-async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
+async def find_newest(tx: Tx, donation_id: UUID) -> Reassignment | None:
     """The last reassignment of a donation; None if there is none."""
     row = await tx.fetchrow(
         """
@@ -52,7 +52,7 @@ select from_organisation_id from reassignment where donation_id = $1 and reassig
 """
 
 
-async def former_organisation(tx: Tx, donation_id: UUID, moment: datetime) -> UUID | None:
+async def find_former_organisation_id(tx: Tx, donation_id: UUID, moment: datetime) -> UUID | None:
     """The earlier nonprofit of a donation at a given time, if it was reassigned later."""
     found: UUID | None = await tx.fetchval(_FORMER_ORGANISATION, donation_id, moment)
     return found
@@ -67,6 +67,6 @@ order by d.id limit $2
 
 
 @across_partners("followers")
-async def donation_ids_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def list_donation_ids_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Received donations to nonprofits that merged into another, by creation, after the given one."""
     return [row["id"] for row in await tx.fetch(_DONATIONS_OF_MERGED, after, limit)]

@@ -24,10 +24,10 @@ _NAME_LENGTH: Final = 255
 class Refund:
     """One refund of a donation.
 
-    ``payment_id``: None for a direct donation, which is refunded by bank transfer. ``nonprofit_share_of``: the part
-    that was owed to the nonprofit; the rest is the provider's fee, which we pay. ``started_by``, ``note``: the operator
-    and their reason; None for the partner. ``ended_by``, ``ended_note``: the operator who recorded the outcome and
-    their note, or the provider's reason for a rejection. ``provider_refund``: the ID at the provider or bank, once
+    ``payment_id``: None for a direct donation, which is refunded by bank transfer. ``calculate_nonprofit_share``: the
+    part that was owed to the nonprofit; the rest is the provider's fee, which we pay. ``started_by``, ``note``: the
+    operator and their reason; None for the partner. ``ended_by``, ``ended_note``: the operator who recorded the outcome
+    and their note, or the provider's reason for a rejection. ``provider_refund``: the ID at the provider or bank, once
     sent.
     """
 
@@ -94,7 +94,7 @@ class NoSuchRefund(RefundError):
         return "There is no refund of this identifier: see `almoner refunds list --all`."
 
 
-def refund_amount_of(donation: Donation, amount_minor: int | None) -> Money:
+def resolve_refund_amount(donation: Donation, amount_minor: int | None) -> Money:
     """The amount to refund: ``amount_minor``, or everything that is left.
 
     Raises InvalidState if nothing can be refunded, IncorrectParams for an invalid amount.
@@ -123,15 +123,15 @@ def ensure_within_support_limit(donation: Donation, limit: int) -> None:
         raise Forbidden("support may not refund so much of one donation: ask an owner or finance")
 
 
-def nonprofit_share_of(donation: Donation, refund_amount: Money) -> Money:
+def calculate_nonprofit_share(donation: Donation, refund_amount: Money) -> Money:
     """The part of a refund that reduces what is owed to the nonprofit; we pay the rest."""
-    return min(donation.owed_amount, refund_amount)
+    return min(donation.net_amount_for_nonprofit, refund_amount)
 
 
-def restored_amount(donation: Donation, refund_amount: Money) -> Money:
+def calculate_restored_amount(donation: Donation, refund_amount: Money) -> Money:
     """The amount that is owed to the nonprofit again if the refund fails."""
     without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund_amount.minor)
-    return without.owed_amount - donation.owed_amount
+    return without.net_amount_for_nonprofit - donation.net_amount_for_nonprofit
 
 
 def ensure_valid_note(note: str) -> None:

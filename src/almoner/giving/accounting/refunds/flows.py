@@ -52,7 +52,7 @@ class _SendRefund:
 
     async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
         """Lock the refund; done unless it is pending and sent by a provider."""
-        _, refund = await service.lock_with_donation(
+        _, refund = await service.get_for_update_with_donation(
             tx, self._refund_id
         )  # a concurrent worker that prepared earlier must not call again
         if refund.status != "pending" or refund.payment_id is None:
@@ -61,9 +61,9 @@ class _SendRefund:
             raise ProviderFailure(f"{refund.provider} is not the provider of this deployment any more")
         payment = await payments.find(tx, refund.payment_id)
         assert payment is not None, "a refund references its payment"
-        assert payment.provider_payment is not None, "a gift was paid with it"
+        assert payment.provider_payment_id is not None, "a gift was paid with it"
         return _RefundCall(
-            refund.id, payment.provider_payment, refund.money, service.refund_idempotency_key(tx, refund.id)
+            refund.id, payment.provider_payment_id, refund.money, service.refund_idempotency_key(tx, refund.id)
         )
 
     async def make_call(self, ask: _RefundCall) -> ProviderRefund | RefundRefused:
@@ -78,7 +78,7 @@ class _SendRefund:
         if isinstance(answer, RefundRefused):
             await service.record_provider_refusal(tx, ask.row, str(answer))
         else:
-            await service.record_sent(tx, ask.row, answer.id)
+            await service.record_refund_sent(tx, ask.row, answer.id)
         return FlowDone(None)
 
 
@@ -120,25 +120,25 @@ class _RefreshRefund:
         return FlowDone(None)
 
 
-async def refresh_refund(context: RefundContext, provider_payment: str, provider_refund: str) -> None:
+async def refresh_refund(context: RefundContext, provider_payment_id: str, provider_refund_id: str) -> None:
     """Refresh the status of a refund from its provider. Raises ProviderFailure, ConcurrentChangeError."""
-    await leases.run_leased_flow(context.db, _RefreshRefund(context, provider_payment, provider_refund))
+    await leases.run_leased_flow(context.db, _RefreshRefund(context, provider_payment_id, provider_refund_id))
 
 
-async def handle_provider_webhook(context: RefundContext, provider_payment: str, provider_refund: str) -> None:
+async def handle_provider_webhook(context: RefundContext, provider_payment_id: str, provider_refund_id: str) -> None:
     """Handle a webhook about a refund; a job retries what fails.
 
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        await refresh_refund(context, provider_payment, provider_refund)
+        await refresh_refund(context, provider_payment_id, provider_refund_id)
     except NoSuchPayment as failure:
         raise WebhookRefused("the notice names a refund that its provider does not know") from failure
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     except ConcurrentChangeError:
         async with context.db.write() as tx:
-            await service.enqueue_refresh(tx, provider_payment, provider_refund, tx.now + RETRY_DELAY)
+            await service.enqueue_refresh(tx, provider_payment_id, provider_refund_id, tx.now + RETRY_DELAY)
 
 
 async def send_refund(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:

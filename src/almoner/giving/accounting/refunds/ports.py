@@ -13,6 +13,6 @@ class RefundStatusReader(Protocol):
         """The provider's name as stored with each refund."""
         ...
 
-    async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """Fetch a refund of the payment; ``payment`` may be any of its IDs. Raises NoSuchPayment, ProviderFailure."""
+    async def fetch_refund(self, payment_id: str, refund_id: str) -> ProviderRefundState:
+        """A refund of the payment; ``payment_id`` may be any of its IDs. Raises NoSuchPayment, ProviderFailure."""
         ...

@@ -29,12 +29,14 @@ from almoner.giving.accounting.refunds.domain import (
 )
 from almoner.giving.accounting.refunds.store import count_for_operators as count_for_operators
 from almoner.giving.accounting.refunds.store import count_unresolved as count_unresolved
+from almoner.giving.accounting.refunds.store import list_by_donation as list_by_donation
 from almoner.giving.accounting.refunds.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.refunds.store import list_newest as list_newest
-from almoner.giving.accounting.refunds.store import list_unresolved_refunds as list_unresolved_refunds
+from almoner.giving.accounting.refunds.store import (
+    list_sent_by_payments_with_booked_state as list_sent_by_payments_with_booked_state,
+)
+from almoner.giving.accounting.refunds.store import list_unresolved as list_unresolved
 from almoner.giving.accounting.refunds.store import needs_resolution as needs_resolution
-from almoner.giving.accounting.refunds.store import refunds_of_donation as refunds_of_donation
-from almoner.giving.accounting.refunds.store import sent_refunds_with_booked_state as sent_refunds_with_booked_state
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments
@@ -86,32 +88,32 @@ async def begin_refund(
     *,
     started_by: str | None = None,
     note: str | None = None,
-    sent_reference: str | None = None,
+    manual_refund_reference: str | None = None,
 ) -> Refund:
     """Start the refund of a received donation: ``amount_minor`` of it, or everything that is left.
 
     The donation leaves its disbursement, if that was not sent; the rest joins the next one once the refund has ended.
-    ``started_by``, ``note``: the operator and the reason; None for the partner. ``sent_reference``: the refund's
-    reference if the operator has already sent it; the provider is then not called. Raises NotFound, InvalidState,
-    IncorrectParams, RefundError.
+    ``started_by``, ``note``: the operator and the reason; None for the partner. ``manual_refund_reference``: the
+    refund's reference if the operator has already sent it; the provider is then not called. Raises NotFound,
+    InvalidState, IncorrectParams, RefundError.
     """
     if note is not None:
         domain.ensure_valid_note(note)
-    if sent_reference is not None:
-        domain.ensure_valid_reference(sent_reference)
-    domain.refund_amount_of(await donations.get(tx, scope, donation_id), amount_minor)
+    if manual_refund_reference is not None:
+        domain.ensure_valid_reference(manual_refund_reference)
+    domain.resolve_refund_amount(await donations.get(tx, scope, donation_id), amount_minor)
     try:
         donation = await disbursements.remove_from_disbursement(tx, donation_id, rules)
     except DisbursementError as refused:
         raise InvalidState(str(refused)) from refused
-    money = domain.refund_amount_of(donation, amount_minor)
+    money = domain.resolve_refund_amount(donation, amount_minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
     await store.insert(tx, refund)
     transfers = ledger_domain.donation_refund_started_transfers(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
     )
-    if sent_reference is not None:
-        transfers += await _finish_once(tx, donation, refund, sent_reference, started_by, note)
+    if manual_refund_reference is not None:
+        transfers += await _finish_once(tx, donation, refund, manual_refund_reference, started_by, note)
     elif not refund.is_sent_by_bank:
         await _enqueue_sending(tx, refund)
     ledger.post_at_commit(tx, transfers)
@@ -141,7 +143,7 @@ def _new_refund(
         payment_id=payment.id if payment else None,
         provider=payment.provider if payment else ledger_domain.PARTNER_TRANSFERS,
         money=money,
-        nonprofit_share=domain.nonprofit_share_of(donation, money),
+        nonprofit_share=domain.calculate_nonprofit_share(donation, money),
         status="pending",
         started_at=tx.now,
         started_by=started_by,
@@ -161,7 +163,7 @@ async def get(tx: Tx, refund_id: UUID) -> Refund:
     return refund
 
 
-async def lock_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
+async def get_for_update_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
     """A refund and its donation, locked until the transaction ends. Raises NoSuchRefund."""
     donation = await donations.get_for_update(tx, ALL_PARTNERS, (await get(tx, refund_id)).donation_id)
     if (refund := await store.get_for_update(tx, refund_id)) is None:
@@ -169,18 +171,18 @@ async def lock_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]
     return donation, refund
 
 
-async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
+async def record_refund_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
     """Record that the provider sent the refund; idempotent."""
-    donation, refund = await lock_with_donation(tx, refund_id)
+    donation, refund = await get_for_update_with_donation(tx, refund_id)
     if refund.status == "pending":
         ledger.post_at_commit(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
 
 
 async def record_provider_refusal(tx: Tx, refund_id: UUID, reason: str) -> None:
     """Record that the provider refused the refund, so the nonprofit is owed the amount again; idempotent."""
-    donation, refund = await lock_with_donation(tx, refund_id)
+    donation, refund = await get_for_update_with_donation(tx, refund_id)
     if refund.status == "pending":
-        reported = {"refund": tx.ids.text("refund", refund.id), "why": reason}
+        reported = {"refund": tx.ids.encode("refund", refund.id), "why": reason}
         tx.add_commit_callback(lambda: _log.error("refund_refused", **reported))
         why = reason[: domain.NOTE_LENGTH] or "no reason given"
         await _reverse_refund(tx, donation, refund, None, why)
@@ -197,7 +199,7 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
     A failure posts nothing: the amount arrives in a settlement, as a line to clear. Raises ConcurrentChangeError while
     it is being sent.
     """
-    if (refund_id := await store.find_by_provider_refund(tx, provider, refund_state.id)) is None:
+    if (refund_id := await store.find_id_by_provider_refund(tx, provider, refund_state.id)) is None:
         if await store.has_refund_without_provider_id(tx, provider, refund_state.payment):
             raise ConcurrentChangeError
         if refund_state.why is not None:
@@ -207,10 +209,10 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
         else:
             await _record_external_refund(tx, provider, refund_state)
         return
-    _, refund = await lock_with_donation(tx, refund_id)
+    _, refund = await get_for_update_with_donation(tx, refund_id)
     payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
-    ours = payment.provider_payment if payment else None
-    reported = {"refund": tx.ids.text("refund", refund.id), "why": refund_state.why}
+    ours = payment.provider_payment_id if payment else None
+    reported = {"refund": tx.ids.encode("refund", refund.id), "why": refund_state.why}
     if (refund_state.money, refund_state.payment, refund_state.live) != (refund.money, ours, not tx.deployment.sandbox):
         tx.add_commit_callback(
             lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=refund_state.id)
@@ -240,30 +242,30 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
         )
 
 
-async def enqueue_refresh(tx: Tx, provider_payment: str, provider_refund: str, due_at: datetime) -> None:
+async def enqueue_refresh(tx: Tx, provider_payment_id: str, provider_refund_id: str, due_at: datetime) -> None:
     """Enqueue a job that refreshes a refund from its provider."""
     await REFRESH.enqueue(
-        tx, RefreshRefund(provider_payment, provider_refund), unique_key=provider_refund, due_at=due_at
+        tx, RefreshRefund(provider_payment_id, provider_refund_id), unique_key=provider_refund_id, due_at=due_at
     )
 
 
-async def record_manual_refund(tx: Tx, refund_id: UUID, provider_refund: str, note: str, recorded_by: str) -> Refund:
+async def record_manual_refund(tx: Tx, refund_id: UUID, provider_refund_id: str, note: str, recorded_by: str) -> Refund:
     """Record that an operator sent the refund by bank or in the provider's dashboard.
 
     Raises NoSuchRefund, RefundError.
     """
     domain.ensure_valid_note(note)
-    domain.ensure_valid_reference(provider_refund)
-    donation, refund = await lock_with_donation(tx, refund_id)
+    domain.ensure_valid_reference(provider_refund_id)
+    donation, refund = await get_for_update_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, provider_refund, recorded_by, note))
+    ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, provider_refund_id, recorded_by, note))
     return await get(tx, refund_id)
 
 
 async def mark_refused(tx: Tx, refund_id: UUID, note: str, decided_by: str) -> Refund:
     """Record an operator's finding that the refund was not sent and will not be. Raises NoSuchRefund, RefundError."""
     domain.ensure_valid_note(note)
-    donation, refund = await lock_with_donation(tx, refund_id)
+    donation, refund = await get_for_update_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
     await _reverse_refund(tx, donation, refund, decided_by, note)
     return await get(tx, refund_id)
@@ -275,7 +277,7 @@ async def resolve_failed_refund(tx: Tx, refund_id: UUID, note: str, resolved_by:
     Raises NoSuchRefund, RefundError.
     """
     domain.ensure_valid_note(note)
-    _, refund = await lock_with_donation(tx, refund_id)
+    _, refund = await get_for_update_with_donation(tx, refund_id)
     came_back = await store.has_failed(tx, refund_id)
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
         by_hand = " (recorded manually)" if refund.ended_by else ""
@@ -287,7 +289,7 @@ async def resolve_failed_refund(tx: Tx, refund_id: UUID, note: str, resolved_by:
 
 async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
     """Request again a refund that the worker gave up. Raises NoSuchRefund, RefundError."""
-    _, refund = await lock_with_donation(tx, refund_id)
+    _, refund = await get_for_update_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
     if refund.is_sent_by_bank:
         raise RefundError(
@@ -319,7 +321,7 @@ async def _finish_refund(
 
 
 async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, reason: str) -> None:
-    back = domain.restored_amount(donation, refund.money)
+    back = domain.calculate_restored_amount(donation, refund.money)
     await store.mark_refused(tx, refund.id, back, by, reason)
     await _release_donation(tx, donation, refund)
     transfers = ledger_domain.donation_refund_reversed_transfers(
@@ -342,7 +344,7 @@ def _amount_text(refund: Refund) -> Mapping[str, str]:
 def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
     return {
         "Amount": format_amount(refund.money),
-        "Donation": tx.ids.text("donation", refund.donation_id),
+        "Donation": tx.ids.encode("donation", refund.donation_id),
         "Requested": f"{refund.started_at:%d %B %Y}",
     }
 

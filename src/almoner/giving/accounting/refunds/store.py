@@ -65,7 +65,7 @@ async def get_for_update(tx: Tx, refund_id: UUID) -> Refund | None:
 OF_DONATION: Final = f"select {_COLUMNS} from refund where donation_id = $1 order by id"
 
 
-async def refunds_of_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
+async def list_by_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
     """The refunds of one donation, oldest first."""
     return [_refund(row) for row in await tx.fetch(OF_DONATION, donation_id)]
 
@@ -85,7 +85,9 @@ async def list_for_operators(
 ) -> list[Refund]:
     """A page of refunds for operators, newest first; pending refunds oldest first."""
     where = keyset.equality_conditions({"status": status, "provider": provider})
-    rows = await keyset.rows_after(tx, "refund", _COLUMNS, where, after, limit, oldest_first=status == "pending")
+    rows = await keyset.list_rows_after_id(
+        tx, "refund", _COLUMNS, where, after, limit, oldest_first=status == "pending"
+    )
     return [_refund(row) for row in rows]
 
 
@@ -103,7 +105,9 @@ async def needs_resolution(tx: Tx, refund_id: UUID) -> bool:
     return bool(await tx.fetchval(of_one, refund_id))
 
 
-async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, recorded_by: str | None, note: str | None) -> bool:
+async def mark_sent(
+    tx: Tx, refund_id: UUID, provider_refund_id: str, recorded_by: str | None, note: str | None
+) -> bool:
     """Mark a refund as sent; False if its state does not allow it.
 
     Raises UniqueViolationError if another refund already has the provider's refund ID.
@@ -116,7 +120,7 @@ async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, recorded_by: 
             where id = $1 and status = any($5) returning true
             """,
             refund_id,
-            provider_refund,
+            provider_refund_id,
             recorded_by,
             note,
             REFUND.source_states_of("sent"),
@@ -150,7 +154,7 @@ where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ende
 """
 
 
-async def sent_refunds_with_booked_state(
+async def list_sent_by_payments_with_booked_state(
     tx: Tx, payment_ids: Sequence[UUID]
 ) -> Mapping[UUID, list[tuple[Refund, bool]]]:
     """Sent refunds of these payments, oldest first, each with whether a report line is booked for it."""
@@ -189,7 +193,7 @@ order by f.reported_at, f.refund_id limit $1
 
 
 @across_partners("operators")
-async def list_unresolved_refunds(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[Refund]:
+async def list_unresolved(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[Refund]:
     """Refused and failed refunds that wait for an operator, oldest first. ``after``: the last one seen."""
     waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({_OLDEST_FAILED}) f"
     rows = await tx.fetch(
@@ -210,13 +214,13 @@ async def count_unresolved(tx: Tx) -> int:
 FIND_BY_PROVIDER_REFUND: Final = "select id from refund where provider = $1 and provider_refund = $2"
 
 
-async def find_by_provider_refund(tx: Tx, provider: str, provider_refund: str) -> UUID | None:
+async def find_id_by_provider_refund(tx: Tx, provider: str, provider_refund: str) -> UUID | None:
     """The refund with this ID at the provider."""
     found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, provider_refund)
     return found
 
 
-async def has_refund_without_provider_id(tx: Tx, provider: str, provider_payment: str) -> bool:
+async def has_refund_without_provider_id(tx: Tx, provider: str, provider_payment_id: str) -> bool:
     """Whether the payment has a pending refund, which has no ID at the provider yet."""
     return bool(
         await tx.fetchval(
@@ -225,7 +229,7 @@ async def has_refund_without_provider_id(tx: Tx, provider: str, provider_payment
                            where p.provider = $1 and p.provider_payment = $2 and r.status = 'pending')
             """,
             provider,
-            provider_payment,
+            provider_payment_id,
         )
     )
 

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from almoner.giving.accounting.settlements.domain import (
     LineKey,
-    LineKind,
-    ReportLine,
+    SettlementLine,
+    SettlementLineKind,
     SettlementReport,
     SettlementReportError,
 )
@@ -23,7 +23,7 @@ from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 COLUMNS: Final = ("reference", "settled_on", "currency", "kind", "payment", "gross", "fee", "net")
 _REFUND: Final = "refund"
-_KINDS: Final = " or ".join(LineKind)
+_KINDS: Final = " or ".join(SettlementLineKind)
 _AMOUNT: Final = re.compile(r"-?\d{1,16}(\.\d{1,4})?", re.ASCII)
 _LONGEST_NAME: Final = 255
 _REPORTED: Final = 200
@@ -61,7 +61,7 @@ def _build_report(provider: str, sha256: bytes, rows: list[tuple[int, dict[str, 
         raise SettlementReportError("the file has no lines")
     problems: list[str] = []
     heads: dict[_ReportHeader, int] = {}
-    lines: dict[LineKey, tuple[int, ReportLine]] = {}
+    lines: dict[LineKey, tuple[int, SettlementLine]] = {}
     for number, row in rows:
         found = [f"line {number}: {problem}" for problem in _row_problems(row)]
         problems += found
@@ -91,7 +91,7 @@ def _row_problems(row: Mapping[str, str]) -> Iterator[str]:
         yield "reference must have 1 to 100 characters"
     if not _is_day(row["settled_on"]):
         yield f"settled_on must be a day such as 2026-11-21, not {row['settled_on']!r}"
-    if row["kind"] not in set(LineKind):
+    if row["kind"] not in set(SettlementLineKind):
         yield f"kind must be {_KINDS}, not {row['kind']!r}"
     if not 1 <= len(row["payment"]) <= 255:
         yield "payment must have 1 to 255 characters"
@@ -111,7 +111,7 @@ def _row_problems(row: Mapping[str, str]) -> Iterator[str]:
 
 
 def _refund_problems(row: Mapping[str, str]) -> Iterator[str]:
-    if row["kind"] == LineKind.PAYMENT and row[_REFUND]:
+    if row["kind"] == SettlementLineKind.PAYMENT and row[_REFUND]:
         yield "refund must be empty for a payment"
     if len(row[_REFUND]) > _LONGEST_NAME:
         yield f"refund must have at most {_LONGEST_NAME} characters"
@@ -122,17 +122,17 @@ def _amount_problems(kind: str, gross: int, fee: int, net: int) -> Iterator[str]
         yield "net must be gross minus fee"
     if fee < 0:
         yield "fee must not be below zero"
-    if kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON) and not 0 < gross >= fee:
+    if kind in (SettlementLineKind.PAYMENT, SettlementLineKind.DISPUTE_WON) and not 0 < gross >= fee:
         yield f"gross of a {kind} must be above zero and not below its fee"
-    if kind in (LineKind.REFUND, LineKind.DISPUTE) and gross >= 0:
+    if kind in (SettlementLineKind.REFUND, SettlementLineKind.DISPUTE) and gross >= 0:
         yield f"gross of a {kind} must be below zero"
 
 
-def _line(row: Mapping[str, str]) -> ReportLine:
+def _line(row: Mapping[str, str]) -> SettlementLine:
     currency = row["currency"]
     gross, fee = _minor(row["gross"], currency) or 0, _minor(row["fee"], currency) or 0
     sums = Money(abs(gross), currency), Money(fee, currency)
-    return ReportLine(LineKind(row["kind"]), row["payment"], *sums, row[_REFUND])
+    return SettlementLine(SettlementLineKind(row["kind"]), row["payment"], *sums, row[_REFUND])
 
 
 def _minor(text: str, currency: str) -> int | None:

@@ -18,7 +18,7 @@ SETTLEMENT_LINE: Final = Lifecycle("settlement_line", {"exception": frozenset({"
 MAX_NOTE: Final = 2000
 
 
-class LineKind(StrEnum):
+class SettlementLineKind(StrEnum):
     """The kind of event that a settlement line reports."""
 
     PAYMENT = "payment"
@@ -29,10 +29,10 @@ class LineKind(StrEnum):
     """The donor's bank returned it."""
 
 
-DISPUTE_KINDS: Final = (LineKind.DISPUTE, LineKind.DISPUTE_WON)
+DISPUTE_KINDS: Final = (SettlementLineKind.DISPUTE, SettlementLineKind.DISPUTE_WON)
 
 
-class Mismatch(StrEnum):
+class MismatchReason(StrEnum):
     """Why a report line does not match a payment and is not booked."""
 
     UNKNOWN_PAYMENT = "unknown_payment"
@@ -46,25 +46,25 @@ class Mismatch(StrEnum):
     NOT_WON = "not_won"
 
     @property
-    def sentence(self) -> str:
+    def explanation(self) -> str:
         """The reason as a sentence."""
         return _SENTENCES[self]
 
 
 _SENTENCES: Final = {
-    Mismatch.UNKNOWN_PAYMENT: "no payment of ours has this identifier",
-    Mismatch.NOT_PAID: "we have no record that this payment was made",
-    Mismatch.NOT_REFUNDED: "we have no record that this payment was refunded",
-    Mismatch.OTHER_AMOUNT: "the payment has a different amount",
-    Mismatch.OTHER_CURRENCY: "the payment has a different currency, and conversion is not supported",
-    Mismatch.DISMISSED: "the money was written off because it is not ours",
-    Mismatch.SETTLED_BEFORE: "another report has already settled this",
-    Mismatch.NOT_DISPUTED: "we have no record that this payment was disputed",
-    Mismatch.NOT_WON: "we have no record that this dispute was won",
+    MismatchReason.UNKNOWN_PAYMENT: "no payment of ours has this identifier",
+    MismatchReason.NOT_PAID: "we have no record that this payment was made",
+    MismatchReason.NOT_REFUNDED: "we have no record that this payment was refunded",
+    MismatchReason.OTHER_AMOUNT: "the payment has a different amount",
+    MismatchReason.OTHER_CURRENCY: "the payment has a different currency, and conversion is not supported",
+    MismatchReason.DISMISSED: "the money was written off because it is not ours",
+    MismatchReason.SETTLED_BEFORE: "another report has already settled this",
+    MismatchReason.NOT_DISPUTED: "we have no record that this payment was disputed",
+    MismatchReason.NOT_WON: "we have no record that this dispute was won",
 }
 
 
-class DismissLineError(Exception):
+class LineNotDismissible(Exception):
     """An unbooked report line cannot be cleared; the message says why."""
 
 
@@ -76,19 +76,19 @@ class ImportInterrupted(Exception):
     """An import stopped before its last line; the message says how to continue."""
 
 
-LineKey = tuple[str, LineKind, str]
+LineKey = tuple[str, SettlementLineKind, str]
 """The provider's payment, the kind of the line, and the provider's refund or dispute ID."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReportLine:
+class SettlementLine:
     """One line of a settlement report: a payment, refund or dispute with its gross amount and fee.
 
     ``refund``: the provider's ID of the refund or dispute, because a payment may have several; "" if it is not
     reported.
     """
 
-    kind: LineKind
+    kind: SettlementLineKind
     payment: str
     gross: Money
     fee: Money
@@ -102,7 +102,7 @@ class ReportLine:
     @property
     def signed_gross(self) -> int:
         """The gross amount in minor units; negative for refunds and disputes."""
-        comes = self.kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON)
+        comes = self.kind in (SettlementLineKind.PAYMENT, SettlementLineKind.DISPUTE_WON)
         return self.gross.minor if comes else -self.gross.minor
 
     @property
@@ -120,23 +120,23 @@ class SettlementReport:
     currency: str
     settled_on: date
     sha256: bytes
-    lines: tuple[ReportLine, ...]
+    lines: tuple[SettlementLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredReportLine:
+class StoredSettlementLine:
     """A stored settlement line. ``since``: when it was imported."""
 
     id: UUID
     settlement_id: UUID
     provider: str
-    line: ReportLine
-    reason: Mismatch | None
+    line: SettlementLine
+    reason: MismatchReason | None
     since: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class UnmatchedLine:
+class UnmatchedSettlementLine:
     """A report line that is not booked, with its report's reference.
 
     ``booked_in``: the reference of the report whose equal line is booked.
@@ -144,7 +144,7 @@ class UnmatchedLine:
 
     reference: str
     booked_in: str | None
-    stored: StoredReportLine
+    stored: StoredSettlementLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,69 +192,69 @@ class PaymentMatch:
     reported: frozenset[UUID] = frozenset()
 
 
-def mismatch_reason(line: ReportLine, payment_match: PaymentMatch) -> Mismatch | None:
+def mismatch_reason(line: SettlementLine, payment_match: PaymentMatch) -> MismatchReason | None:
     """Why a report line cannot be booked; None if it can."""
     if line.kind in DISPUTE_KINDS:
         ours = payment_match.unallocated is not None or payment_match.payment is not None
-        disputed = match_dispute(line, payment_match) if ours else Mismatch.UNKNOWN_PAYMENT
-        return disputed if isinstance(disputed, Mismatch) else None
+        disputed = match_dispute(line, payment_match) if ours else MismatchReason.UNKNOWN_PAYMENT
+        return disputed if isinstance(disputed, MismatchReason) else None
     if payment_match.unallocated is not None:
         return _unallocated_mismatch(line, payment_match.unallocated, counted=payment_match.already_booked)
     if payment_match.payment is None:
-        return Mismatch.UNKNOWN_PAYMENT
-    if line.kind is LineKind.REFUND:
+        return MismatchReason.UNKNOWN_PAYMENT
+    if line.kind is SettlementLineKind.REFUND:
         found = match_refund(line, payment_match)
-        return found if isinstance(found, Mismatch) else None
+        return found if isinstance(found, MismatchReason) else None
     if payment_match.donation is None or payment_match.donation.payment_id != payment_match.payment.id:
-        return Mismatch.NOT_PAID
+        return MismatchReason.NOT_PAID
     if payment_match.already_booked or payment_match.donation.settlement is not None:
-        return Mismatch.SETTLED_BEFORE
+        return MismatchReason.SETTLED_BEFORE
     return _amount_mismatch(line, payment_match.payment.money)
 
 
-def match_refund(line: ReportLine, payment_match: PaymentMatch) -> Refund | Mismatch:
+def match_refund(line: SettlementLine, payment_match: PaymentMatch) -> Refund | MismatchReason:
     """The donation refund that a report line belongs to, or why there is none."""
     sent = [one for one in payment_match.refunds if not line.refund or one.provider_refund == line.refund]
     if not sent:
-        return Mismatch.NOT_REFUNDED
+        return MismatchReason.NOT_REFUNDED
     if line.gross.currency != sent[0].money.currency:
-        return Mismatch.OTHER_CURRENCY
+        return MismatchReason.OTHER_CURRENCY
     undrawn = [one for one in sent if one.id not in payment_match.debited_refunds]
     if not undrawn:
-        return Mismatch.SETTLED_BEFORE
-    return next((one for one in undrawn if one.money == line.gross), Mismatch.OTHER_AMOUNT)
+        return MismatchReason.SETTLED_BEFORE
+    return next((one for one in undrawn if one.money == line.gross), MismatchReason.OTHER_AMOUNT)
 
 
-def match_dispute(line: ReportLine, payment_match: PaymentMatch) -> Dispute | Mismatch:
+def match_dispute(line: SettlementLine, payment_match: PaymentMatch) -> Dispute | MismatchReason:
     """The dispute that a report line belongs to, or why there is none."""
-    named = [one for one in payment_match.disputes if not line.refund or one.provider_dispute == line.refund]
+    named = [one for one in payment_match.disputes if not line.refund or one.provider_dispute_id == line.refund]
     if not named:
-        return Mismatch.NOT_DISPUTED
-    if line.kind is LineKind.DISPUTE_WON:
+        return MismatchReason.NOT_DISPUTED
+    if line.kind is SettlementLineKind.DISPUTE_WON:
         named = [one for one in named if one.status is DisputeStatus.WON]
     if not named:
-        return Mismatch.NOT_WON
+        return MismatchReason.NOT_WON
     if line.gross.currency != named[0].money.currency:
-        return Mismatch.OTHER_CURRENCY
+        return MismatchReason.OTHER_CURRENCY
     untold = [one for one in named if one.id not in payment_match.reported]
     if not untold:
-        return Mismatch.SETTLED_BEFORE
-    return next((one for one in untold if one.money == line.gross), Mismatch.OTHER_AMOUNT)
+        return MismatchReason.SETTLED_BEFORE
+    return next((one for one in untold if one.money == line.gross), MismatchReason.OTHER_AMOUNT)
 
 
 def _unallocated_mismatch(
-    line: ReportLine, unallocated_payment: UnallocatedPayment, *, counted: bool
-) -> Mismatch | None:
+    line: SettlementLine, unallocated_payment: UnallocatedPayment, *, counted: bool
+) -> MismatchReason | None:
     if not unallocated_payment.is_posted or unallocated_payment.status == "written_off":
-        return Mismatch.DISMISSED
-    if line.kind is LineKind.REFUND and unallocated_payment.status != "refunded":
-        return Mismatch.NOT_REFUNDED
+        return MismatchReason.DISMISSED
+    if line.kind is SettlementLineKind.REFUND and unallocated_payment.status != "refunded":
+        return MismatchReason.NOT_REFUNDED
     if counted:
-        return Mismatch.SETTLED_BEFORE
+        return MismatchReason.SETTLED_BEFORE
     return _amount_mismatch(line, unallocated_payment.money)
 
 
-def _amount_mismatch(line: ReportLine, expected: Money) -> Mismatch | None:
+def _amount_mismatch(line: SettlementLine, expected: Money) -> MismatchReason | None:
     if line.gross.currency != expected.currency:
-        return Mismatch.OTHER_CURRENCY
-    return None if line.gross == expected else Mismatch.OTHER_AMOUNT
+        return MismatchReason.OTHER_CURRENCY
+    return None if line.gross == expected else MismatchReason.OTHER_AMOUNT

@@ -69,7 +69,7 @@ async def import_parsed_report(
     async def finish(tx: Tx) -> Settlement | None:
         if await service.recheck_unmatched_lines(tx, checked_before=started):
             return None
-        await service.store_totals(tx, settlement_report.provider, settlement_report.reference)
+        await service.save_settlement_totals(tx, settlement_report.provider, settlement_report.reference)
         settlement = await service.get_settlement(tx, settlement_report)
         if on_finished is not None:
             await on_finished(tx, settlement)

@@ -30,15 +30,15 @@ report_tasks: Final = DependentTaskRegistry[PayoutReportSource]()
 
 
 @report_tasks.job(FETCH, time_limit=_LIMIT)
-async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: DecodedJob[NoDetails]) -> Result:
+async def fetch_payout_reports(reports: PayoutReportSource, context: JobContext, job: DecodedJob[NoDetails]) -> Result:
     """Book all provider payouts that are not yet booked; a report that fails does not stop the others."""
     failures: list[str] = []
     async with context.db.read() as tx:
         since = tx.now - service.FETCH_LOOKBACK
     try:
-        arrived = await reports.list_payouts(since)
+        arrived = await reports.list_payout_references(since)
         async with context.db.read() as tx:
-            new = await service.missing_report_references(tx, reports.name, arrived)
+            new = await service.list_missing_report_references(tx, reports.name, arrived)
     except ProviderFailure as failure:
         return _retry_later(job, str(failure))
     for reference in new:

@@ -14,7 +14,7 @@ class PayoutReportSource(Protocol):
         """The provider's name as stored with each payment."""
         ...
 
-    async def list_payouts(self, since: datetime) -> list[str]:
+    async def list_payout_references(self, since: datetime) -> list[str]:
         """The references of payouts that arrived since then, oldest first. Raises ProviderFailure."""
         ...
 

@@ -19,23 +19,25 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import domain, store
 from almoner.giving.accounting.settlements.domain import (
-    DismissLineError,
     LineKey,
-    LineKind,
-    Mismatch,
+    LineNotDismissible,
+    MismatchReason,
     PaymentMatch,
-    ReportLine,
     Settlement,
+    SettlementLine,
+    SettlementLineKind,
     SettlementReport,
     SettlementReportError,
-    StoredReportLine,
+    StoredSettlementLine,
 )
 from almoner.giving.accounting.settlements.store import find_unmatched_line as find_unmatched_line
+from almoner.giving.accounting.settlements.store import list_newest as list_newest
 from almoner.giving.accounting.settlements.store import list_providers as list_providers
 from almoner.giving.accounting.settlements.store import list_unmatched_lines as list_unmatched_lines
-from almoner.giving.accounting.settlements.store import newest_settlements as newest_settlements
-from almoner.giving.accounting.settlements.store import store_totals as store_totals
-from almoner.giving.accounting.settlements.store import unmatched_totals as unmatched_totals
+from almoner.giving.accounting.settlements.store import save_settlement_totals as save_settlement_totals
+from almoner.giving.accounting.settlements.store import (
+    sum_unmatched_lines_by_currency as sum_unmatched_lines_by_currency,
+)
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
@@ -62,7 +64,7 @@ _DAY: Final = timedelta(days=1)
 class _ReconciledLine:
     """A report line with the records of its payment; ``stored.reason`` is None if it is booked."""
 
-    stored: StoredReportLine
+    stored: StoredSettlementLine
     matched: PaymentMatch
 
     @property
@@ -81,7 +83,7 @@ class _ReconciledLine:
     @property
     def refund(self) -> Refund | None:
         """The donation's refund that the line debits."""
-        if self.stored.line.kind is not LineKind.REFUND or self.matched.unallocated is not None:
+        if self.stored.line.kind is not SettlementLineKind.REFUND or self.matched.unallocated is not None:
             return None
         found = domain.match_refund(self.stored.line, self.matched)
         return found if isinstance(found, Refund) else None
@@ -139,9 +141,9 @@ async def get_settlement(tx: Tx, report: SettlementReport) -> Settlement:
     return found
 
 
-async def missing_report_references(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
+async def list_missing_report_references(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
     """Return the references of reports that are not completely imported."""
-    taken = await store.fully_stored_references(tx, provider, references)
+    taken = await store.find_fully_stored_references(tx, provider, references)
     return [reference for reference in references if reference not in taken]
 
 
@@ -158,34 +160,36 @@ async def claim_report_fetch(tx: Tx, provider: str) -> bool:
     return await store.claim_report_fetch(tx, provider, tx.now - FETCH_INTERVAL)
 
 
-async def payments_with_booked_refund(tx: Tx, provider: str, provider_payments: Sequence[str]) -> set[str]:
+async def find_payments_with_booked_refund(tx: Tx, provider: str, provider_payments: Sequence[str]) -> set[str]:
     """Return the unallocated payments of a provider that have a booked refund line."""
     return {
-        name for name, kind in await store.booked_line_kinds(tx, provider, provider_payments) if kind is LineKind.REFUND
+        name
+        for name, kind in await store.find_booked_line_kinds(tx, provider, provider_payments)
+        if kind is SettlementLineKind.REFUND
     }
 
 
 async def dismiss_line(tx: Tx, provider: str, reference: str, key: LineKey, *, dismissed_by: str, note: str) -> None:
     """Clear an unbooked line that an operator knows will never be booked. No money moves.
 
-    ``key``: the line's key. ``note``: the evidence, 1 to 2000 characters. Raises DismissLineError.
+    ``key``: the line's key. ``note``: the evidence, 1 to 2000 characters. Raises LineNotDismissible.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise DismissLineError(f"the note must have 1 to {domain.MAX_NOTE} characters")
+        raise LineNotDismissible(f"the note must have 1 to {domain.MAX_NOTE} characters")
     if (settlement := await store.find_settlement(tx, provider, reference)) is None:
-        raise DismissLineError(f"there is no report {reference} from {provider}")
+        raise LineNotDismissible(f"there is no report {reference} from {provider}")
     if not await store.dismiss_line(tx, settlement.id, key, dismissed_by, note):
-        raise DismissLineError(
+        raise LineNotDismissible(
             f"report {reference} has no unmatched line for {key[1]} {key[0]}: see `almoner settlements unmatched`"
         )
 
 
-async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]) -> None:
+async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[SettlementLine]) -> None:
     """Book up to ``BATCH`` lines of a report, except lines that are already booked."""
     facts = await _load_matches(tx, settlement.provider, lines)
-    there = await store.stored_lines_by_key(tx, settlement.id, [line.payment for line in lines])
+    there = await store.find_stored_lines_by_key(tx, settlement.id, [line.payment for line in lines])
     new = [
-        StoredReportLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
+        StoredSettlementLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
         for line in lines
         if line.key not in there
     ]
@@ -200,7 +204,9 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
         if stored < len(_booked_lines(judged_new)):
             raise LookupError("a line was stored by somebody else while its payment was held")
     await _place_holds(tx, judged_new)
-    for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
+    for unknown in (
+        one for one in judged_new if one.stored.reason in (MismatchReason.NOT_DISPUTED, MismatchReason.NOT_WON)
+    ):
         await disputes.enqueue_refresh(tx, unknown.stored.line.payment)  # its webhook may have been lost
     if judged_again:
         await store.update_unmatched_lines(tx, [one.stored for one in judged_again], _line_owners(judged_again))
@@ -210,14 +216,14 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
 async def recheck_unmatched_lines(tx: Tx, checked_before: datetime, limit: int = BATCH) -> int:
     """Try again to book lines that were last checked before a given time; returns their number."""
 
-    async def recheck(lines: Sequence[StoredReportLine]) -> None:
+    async def recheck(lines: Sequence[StoredSettlementLine]) -> None:
         facts = await _load_matches(tx, lines[0].provider, [stored.line for stored in lines])
         judged = _reconcile_lines(await store.lock_unmatched_lines(tx, [stored.id for stored in lines]), facts)
         await store.update_unmatched_lines(tx, [one.stored for one in judged], _line_owners(judged))
         await _place_holds(tx, judged)
         await _post_booked(tx, _booked_lines(judged))
 
-    found = await store.unmatched_lines_checked_before(tx, checked_before, limit)
+    found = await store.list_unmatched_lines_checked_before(tx, checked_before, limit)
     # One provider in each transaction, so that locks are always taken in the same order.
     own = [stored for stored in found if stored.provider == found[0].provider]
     failed = await process_rows_returning_failures(tx, "settlements.recheck", own, recheck)
@@ -232,7 +238,7 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
     """
     for one in judged:
         gift, line = one.matched.donation, one.stored.line
-        if one.stored.reason is not Mismatch.NOT_REFUNDED or one.matched.unallocated is not None or gift is None:
+        if one.stored.reason is not MismatchReason.NOT_REFUNDED or one.matched.unallocated is not None or gift is None:
             continue
         back = gift.refunded.money.minor if gift.refunded else 0
         if gift.withdrawn_minor <= back:  # otherwise a pending refund may be the one
@@ -244,9 +250,9 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
     """Settle one donation as a provider report would. Raises NotFound, InvalidState."""
     donation = await donations.get(tx, partner, donation_id)
     payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
-    if payment is None or payment.provider_payment is None:
+    if payment is None or payment.provider_payment_id is None:
         raise InvalidState(f"the donation is {donation.status}: it has no payment that can be settled")
-    line = ReportLine(LineKind.PAYMENT, payment.provider_payment, payment.money, fee)
+    line = SettlementLine(SettlementLineKind.PAYMENT, payment.provider_payment_id, payment.money, fee)
     report = SettlementReport(
         payment.provider,
         f"simulated-{encode_uuid(donation.id)}",
@@ -260,21 +266,26 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
     await book_lines(tx, await find_or_create_settlement(tx, report), report.lines)
 
 
-async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> dict[LineKey, PaymentMatch]:
+async def _load_matches(tx: Tx, provider: str, lines: Iterable[SettlementLine]) -> dict[LineKey, PaymentMatch]:
     """Load the records of the lines' payments.
 
     Unallocated payments and donations are locked until the transaction ends.
     """
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
-    locked = await suspense.lock_by_provider_payments(tx, provider, named)
+    locked = await suspense.lock_by_provider_payment_ids(tx, provider, named)
     paid = await payments.find_by_provider_payment_ids(tx, provider, named)
     given = await donations.lock_donations(
         tx, [paid[name].donation_id for name in named if name in paid and name not in locked]
     )
-    counted = await store.booked_line_kinds(tx, provider, named)
-    back = await refunds.sent_refunds_with_booked_state(
-        tx, [paid[name].id for name, kind, _ in keys if kind is LineKind.REFUND and name in paid and name not in locked]
+    counted = await store.find_booked_line_kinds(tx, provider, named)
+    back = await refunds.list_sent_by_payments_with_booked_state(
+        tx,
+        [
+            paid[name].id
+            for name, kind, _ in keys
+            if kind is SettlementLineKind.REFUND and name in paid and name not in locked
+        ],
     )
     disputed = await _load_disputes(tx, provider, keys)
     found: dict[LineKey, PaymentMatch] = {}
@@ -299,14 +310,16 @@ async def _load_disputes(
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """The disputes of the payments with dispute lines, each with the kinds of lines booked for it."""
     named = [name for name, kind, _ in keys if kind in domain.DISPUTE_KINDS]
-    return await disputes.disputes_with_booked_line_kinds(tx, provider, named) if named else {}
+    return await disputes.list_by_payments_with_booked_line_kinds(tx, provider, named) if named else {}
 
 
-def _reconcile_lines(lines: Sequence[StoredReportLine], facts: dict[LineKey, PaymentMatch]) -> list[_ReconciledLine]:
+def _reconcile_lines(
+    lines: Sequence[StoredSettlementLine], facts: dict[LineKey, PaymentMatch]
+) -> list[_ReconciledLine]:
     judged: list[_ReconciledLine] = []
-    booked: set[tuple[str, LineKind]] = set()  # two reports may have waited for the same payment
+    booked: set[tuple[str, SettlementLineKind]] = set()  # two reports may have waited for the same payment
     debited: frozenset[UUID] = frozenset()
-    reported: frozenset[tuple[UUID, LineKind]] = frozenset()
+    reported: frozenset[tuple[UUID, SettlementLineKind]] = frozenset()
     for stored in lines:
         known = facts[stored.line.key]
         payment, kind, _ = stored.line.key
@@ -337,7 +350,7 @@ async def _post_booked(tx: Tx, booked: Sequence[_ReconciledLine]) -> None:
     nets = {
         one.matched.donation.id: one.stored.line.gross - one.stored.line.fee
         for one in booked
-        if one.stored.line.kind is LineKind.PAYMENT
+        if one.stored.line.kind is SettlementLineKind.PAYMENT
         and one.matched.donation is not None
         and one.matched.unallocated is None
     }
@@ -349,13 +362,13 @@ async def _post_booked(tx: Tx, booked: Sequence[_ReconciledLine]) -> None:
 def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
     stored, line = one.stored, one.stored.line
     match line.kind:
-        case LineKind.REFUND:
+        case SettlementLineKind.REFUND:
             return ledger_domain.refund_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
-        case LineKind.DISPUTE:
+        case SettlementLineKind.DISPUTE:
             return ledger_domain.dispute_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
-        case LineKind.DISPUTE_WON:
+        case SettlementLineKind.DISPUTE_WON:
             return ledger_domain.dispute_won_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
-    return ledger_domain.settlement_transfers(
+    return ledger_domain.payment_settlement_transfers(
         stored.id, stored.provider, line.gross, line.fee, one.charged_to, one.charged
     )
 

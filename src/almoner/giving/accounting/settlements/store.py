@@ -11,13 +11,13 @@ from asyncpg import Record
 from almoner.giving.accounting.settlements.domain import (
     CurrencyTotal,
     LineKey,
-    LineKind,
-    Mismatch,
-    ReportLine,
+    MismatchReason,
     Settlement,
+    SettlementLine,
+    SettlementLineKind,
     SettlementReport,
-    StoredReportLine,
-    UnmatchedLine,
+    StoredSettlementLine,
+    UnmatchedSettlementLine,
 )
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Tx
@@ -51,10 +51,10 @@ where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment
 _NOBODY: Final = MatchedRecord()
 
 
-def _line(row: Record) -> StoredReportLine:
+def _line(row: Record) -> StoredSettlementLine:
     id_, settlement_id, provider, kind, payment, gross, fee, currency, reason, since, refund = row[:11]
-    line = ReportLine(LineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency), refund)
-    return StoredReportLine(id_, settlement_id, provider, line, Mismatch(reason) if reason else None, since)
+    line = SettlementLine(SettlementLineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency), refund)
+    return StoredSettlementLine(id_, settlement_id, provider, line, MismatchReason(reason) if reason else None, since)
 
 
 async def has_payments_at_provider(tx: Tx, provider: str) -> bool:
@@ -107,7 +107,7 @@ async def insert(tx: Tx, report: SettlementReport) -> None:
     )
 
 
-async def fully_stored_references(tx: Tx, provider: str, references: Sequence[str]) -> set[str]:
+async def find_fully_stored_references(tx: Tx, provider: str, references: Sequence[str]) -> set[str]:
     """Return the references of reports whose lines are all stored."""
     rows = await tx.fetch(
         """
@@ -166,7 +166,7 @@ async def find_settlement(tx: Tx, provider: str, reference: str) -> Settlement |
     return Settlement(*row) if row else None
 
 
-async def store_totals(tx: Tx, provider: str, reference: str) -> None:
+async def save_settlement_totals(tx: Tx, provider: str, reference: str) -> None:
     """Store the totals of a report whose lines are all stored."""
     await tx.execute(
         """
@@ -183,7 +183,7 @@ async def store_totals(tx: Tx, provider: str, reference: str) -> None:
     )
 
 
-async def newest_settlements(tx: Tx, limit: int, before: UUID | None = None) -> list[Settlement]:
+async def list_newest(tx: Tx, limit: int, before: UUID | None = None) -> list[Settlement]:
     """The newest reports, before the given one."""
     rows = await tx.fetch(
         f"""
@@ -197,9 +197,9 @@ async def newest_settlements(tx: Tx, limit: int, before: UUID | None = None) -> 
     return [Settlement(*row) for row in rows]
 
 
-async def stored_lines_by_key(
+async def find_stored_lines_by_key(
     tx: Tx, settlement_id: UUID, provider_payments: Sequence[str]
-) -> dict[LineKey, StoredReportLine]:
+) -> dict[LineKey, StoredSettlementLine]:
     """The lines of a report that are already stored."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
@@ -216,12 +216,16 @@ where provider = $1 and provider_payment = any($2) and status = 'matched' and re
 """
 
 
-async def booked_line_kinds(tx: Tx, provider: str, provider_payments: Sequence[str]) -> set[tuple[str, LineKind]]:
+async def find_booked_line_kinds(
+    tx: Tx, provider: str, provider_payments: Sequence[str]
+) -> set[tuple[str, SettlementLineKind]]:
     """The provider's payments with booked lines and their kinds; lines of donation refunds by refund."""
-    return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, provider_payments)}
+    return {(row[0], SettlementLineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, provider_payments)}
 
 
-async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], matched_records: Mapping[UUID, MatchedRecord]) -> int:
+async def insert_lines(
+    tx: Tx, lines: Sequence[StoredSettlementLine], matched_records: Mapping[UUID, MatchedRecord]
+) -> int:
     """Store new lines, booked with their owner or unbooked with the reason; returns how many were new."""
     status = await tx.execute(
         """
@@ -261,7 +265,7 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], matched_record
 
 
 async def update_unmatched_lines(
-    tx: Tx, lines: Sequence[StoredReportLine], matched_records: Mapping[UUID, MatchedRecord]
+    tx: Tx, lines: Sequence[StoredSettlementLine], matched_records: Mapping[UUID, MatchedRecord]
 ) -> None:
     """Record a new check of unmatched lines."""
     await tx.execute(
@@ -299,7 +303,9 @@ select {_LINE} from settlement_line where status = 'exception' and checked_at < 
 OLDEST_CHECK: Final = "select min(checked_at) from settlement_line where status = 'exception'"
 
 
-async def unmatched_lines_checked_before(tx: Tx, checked_before: datetime, limit: int) -> list[StoredReportLine]:
+async def list_unmatched_lines_checked_before(
+    tx: Tx, checked_before: datetime, limit: int
+) -> list[StoredSettlementLine]:
     """Unmatched lines that were last checked before a given time, longest ago first."""
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, checked_before, limit)]
 
@@ -314,7 +320,7 @@ from settlement_line l
 """
 
 
-async def list_unmatched_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[UnmatchedLine]:
+async def list_unmatched_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[UnmatchedSettlementLine]:
     """Unbooked lines, oldest first, with the references of their reports. ``after``: a line's ID."""
     rows = await tx.fetch(
         f"""
@@ -325,16 +331,16 @@ async def list_unmatched_lines(tx: Tx, limit: int, after: UUID | None = None) ->
         limit,
         after,
     )
-    return [UnmatchedLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
+    return [UnmatchedSettlementLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
 
 
-async def find_unmatched_line(tx: Tx, line_id: UUID) -> UnmatchedLine | None:
+async def find_unmatched_line(tx: Tx, line_id: UUID) -> UnmatchedSettlementLine | None:
     """Find one unmatched line."""
     row = await tx.fetchrow(f"{_UNBOOKED} where l.status = 'exception' and l.id = $1", line_id)
-    return UnmatchedLine(row["reference"], row["booked_in"], _line(row)) if row else None
+    return UnmatchedSettlementLine(row["reference"], row["booked_in"], _line(row)) if row else None
 
 
-async def unmatched_totals(tx: Tx) -> list[CurrencyTotal]:
+async def sum_unmatched_lines_by_currency(tx: Tx) -> list[CurrencyTotal]:
     """The totals of unmatched lines by currency."""
     rows = await tx.fetch(
         """
@@ -367,7 +373,7 @@ async def dismiss_line(tx: Tx, settlement_id: UUID, key: LineKey, dismissed_by: 
     )
 
 
-async def lock_unmatched_lines(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
+async def lock_unmatched_lines(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredSettlementLine]:
     """Lock those of these lines that are not booked, in a fixed order, until the transaction ends."""
     rows = await tx.fetch(
         f"""

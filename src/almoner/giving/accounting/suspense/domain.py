@@ -59,20 +59,20 @@ RULES: Final[Mapping[UnallocatedReason, UnallocatedPaymentRule]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RuleDecision:
+class ScheduledRuleAction:
     """The automatic action for an unallocated payment, and when it is taken."""
 
     action: RuleAction
     at: datetime
 
 
-def automatic_decision(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> RuleDecision:
+def schedule_rule_action(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> ScheduledRuleAction:
     """The automatic action for an unallocated payment unless an operator decides before.
 
     Bank transfers always wait for an operator: they may be applied, and no provider can return them.
     """
     rule = RULES[reason]
-    return RuleDecision(
+    return ScheduledRuleAction(
         rule.action, received_at + (_WAITS_FOR_A_PERSON if provider == BANK_TRANSFER else rule.grace_period)
     )
 
@@ -92,7 +92,7 @@ class UnallocatedPayment:
 
     id: UUID
     provider: str
-    provider_payment: str
+    provider_payment_id: str
     payment_id: UUID | None
     donation_id: UUID | None
     reason: UnallocatedReason

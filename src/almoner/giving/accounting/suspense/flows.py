@@ -50,7 +50,7 @@ class _RefundUnallocatedPayment:
 
     async def make_call(self, ask: _RefundCall) -> ProviderRefund:
         """Request a refund of the whole payment; safe to repeat. Raises ProviderFailure."""
-        return await self._provider.refund_payment(ask.held.provider_payment, ask.key, ask.held.money)
+        return await self._provider.refund_payment(ask.held.provider_payment_id, ask.key, ask.held.money)
 
     async def record_result(self, tx: Tx, ask: _RefundCall, provider_refund: ProviderRefund) -> FlowDone[None]:
         """Record that the refund is on its way to the donor."""

@@ -11,7 +11,7 @@ from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobCon
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobRetry, Result
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("suspense.decide", service.next_due_at, service.decide_due_payments)
+tasks.add_periodic_job("suspense.decide", service.next_decision_at, service.apply_due_rule_actions)
 provider_tasks: Final = DependentTaskRegistry[PaymentProvider]()
 
 _FIRST_WAIT: Final = timedelta(minutes=1)

@@ -26,7 +26,7 @@ from almoner.giving.accounting.suspense.store import count_for_operators as coun
 from almoner.giving.accounting.suspense.store import list_decisions as list_decisions
 from almoner.giving.accounting.suspense.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.suspense.store import lock_by_reference as lock_by_reference
-from almoner.giving.accounting.suspense.store import next_due_at as next_due_at
+from almoner.giving.accounting.suspense.store import next_decision_at as next_decision_at
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason
 from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Tx
@@ -72,7 +72,7 @@ async def record_unallocated_payment(
         provider_payment.reference,
         "held",
         tx.now,
-        domain.automatic_decision(reason, tx.now, provider).at,
+        domain.schedule_rule_action(reason, tx.now, provider).at,
         None,
         None,
         None,
@@ -101,10 +101,10 @@ async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPay
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Unallocated payments with one of these statuses, newest first."""
-    return await store.newest_payments(tx, statuses, limit)
+    return await store.newest_unallocated_payments(tx, statuses, limit)
 
 
-async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
+async def apply_due_rule_actions(tx: Tx, limit: int = BATCH) -> int:
     """Apply the automatic action to payments whose grace period is over; returns how many."""
 
     async def decide(payments: Sequence[UnallocatedPayment]) -> None:
@@ -114,7 +114,7 @@ async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
         transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
         ledger.post_at_commit(tx, transfers)
 
-    return await process_due_rows(tx, "suspense.decide", store.lock_due, decide, limit)
+    return await process_due_rows(tx, "suspense.decide", store.lock_due_for_decision, decide, limit)
 
 
 async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str) -> UnallocatedPayment:
@@ -143,7 +143,7 @@ async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, decided_
 
 
 async def record_manual_refund(
-    tx: Tx, unallocated_payment_id: UUID, provider_refund: str, note: str, recorded_by: str
+    tx: Tx, unallocated_payment_id: UUID, provider_refund_id: str, note: str, recorded_by: str
 ) -> UnallocatedPayment:
     """Record that an operator refunded it in the provider's dashboard.
 
@@ -157,16 +157,16 @@ async def record_manual_refund(
         await store.mark_decided(tx, [unallocated_payment_id], "refunding", recorded_by, note)
         transfers += ledger_domain.unallocated_refund_started_transfers(locked.id, locked.provider, locked.money)
     decided = OperatorDecision(
-        unallocated_payment_id, OperatorChoice.RECORD_MANUAL_REFUND, note, recorded_by, tx.now, provider_refund
+        unallocated_payment_id, OperatorChoice.RECORD_MANUAL_REFUND, note, recorded_by, tx.now, provider_refund_id
     )
     await store.insert_decision(tx, decided)
     try:
-        await _finish_refund(tx, locked, provider_refund, transfers)
+        await _finish_refund(tx, locked, provider_refund_id, transfers)
     except UniqueViolationError as refused:
         if refused.constraint_name != UNIQUE_PROVIDER_REFUND:
             raise
         raise UnallocatedPaymentError(
-            f"{provider_refund} is already recorded for another unallocated payment. Check the reference."
+            f"{provider_refund_id} is already recorded for another unallocated payment. Check the reference."
         ) from refused
     return await get(tx, unallocated_payment_id)
 
@@ -228,15 +228,15 @@ async def apply_to_donation(
     )
 
 
-async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund: str) -> None:
+async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund_id: str) -> None:
     """Record that the provider refunded the payment; idempotent."""
     locked = await get_for_update(tx, unallocated_payment_id)
     if locked.status == "refunding":
-        await _finish_refund(tx, locked, provider_refund, [])
+        await _finish_refund(tx, locked, provider_refund_id, [])
 
 
 async def record_return_by_dispute(
-    tx: Tx, unallocated_payment: UnallocatedPayment, provider_dispute: str
+    tx: Tx, unallocated_payment: UnallocatedPayment, provider_dispute_id: str
 ) -> list[LedgerTransfer]:
     """Record that a dispute returned the money; returns the transfers to post.
 
@@ -248,7 +248,7 @@ async def record_return_by_dispute(
         transfers += ledger_domain.unallocated_refund_started_transfers(
             unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
         )
-    await store.mark_refunded(tx, unallocated_payment.id, provider_dispute)
+    await store.mark_refunded(tx, unallocated_payment.id, provider_dispute_id)
     await queue.delete_dead_jobs(tx, REFUND.name, str(unallocated_payment.id))
     return [
         *transfers,
@@ -314,9 +314,9 @@ def _ensure_posted(unallocated_payment: UnallocatedPayment) -> None:
         )
 
 
-async def lock_by_provider_payments(
-    tx: Tx, provider: str, provider_payments: Sequence[str]
+async def lock_by_provider_payment_ids(
+    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> dict[str, UnallocatedPayment]:
     """The unallocated payments among these provider payments, locked until the transaction ends."""
-    found = await store.lock_by_provider_payments(tx, provider, provider_payments)
-    return {held.provider_payment: held for held in found}
+    found = await store.lock_by_provider_payment_ids(tx, provider, provider_payment_ids)
+    return {held.provider_payment_id: held for held in found}

@@ -56,7 +56,7 @@ async def insert(tx: Tx, unallocated_payment: UnallocatedPayment) -> bool:
             """,
             unallocated_payment.id,
             unallocated_payment.provider,
-            unallocated_payment.provider_payment,
+            unallocated_payment.provider_payment_id,
             unallocated_payment.payment_id,
             unallocated_payment.donation_id,
             unallocated_payment.reason.value,
@@ -84,8 +84,8 @@ async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPay
     return _unallocated_payment(row) if row else None
 
 
-async def lock_by_provider_payments(
-    tx: Tx, provider: str, provider_payments: Sequence[str]
+async def lock_by_provider_payment_ids(
+    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> list[UnallocatedPayment]:
     """Lock the unallocated payments for these provider payments, in a fixed order."""
     rows = await tx.fetch(
@@ -94,12 +94,12 @@ async def lock_by_provider_payments(
         order by id for no key update
         """,
         provider,
-        provider_payments,
+        provider_payment_ids,
     )
     return [_unallocated_payment(row) for row in rows]
 
 
-async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[UnallocatedPayment]:
+async def lock_due_for_decision(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[UnallocatedPayment]:
     """Unallocated payments due for an automatic decision, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -114,7 +114,7 @@ async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Una
     return [_unallocated_payment(row) for row in rows]
 
 
-async def next_due_at(tx: Tx) -> datetime | None:
+async def next_decision_at(tx: Tx) -> datetime | None:
     """When the next automatic decision is due; None if nothing waits for one."""
     due: datetime | None = await tx.fetchval(
         "select min(auto_decide_at) from unallocated_payment where status = 'held'"
@@ -122,7 +122,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
     return due
 
 
-async def newest_payments(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
+async def newest_unallocated_payments(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Unallocated payments with one of these statuses, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from unallocated_payment where status = any($1) "
@@ -138,7 +138,7 @@ async def list_for_operators(
 ) -> list[UnallocatedPayment]:
     """A page of unallocated payments for operators, newest first; undecided ones oldest first."""
     where = keyset.equality_conditions({"status": status, "reason": reason})
-    rows = await keyset.rows_after(
+    rows = await keyset.list_rows_after_id(
         tx, "unallocated_payment", _COLUMNS, where, after, limit, oldest_first=status == "held"
     )
     return [_unallocated_payment(row) for row in rows]
@@ -200,7 +200,7 @@ async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
 async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
     """Lock the unallocated bank transfers with a reference.
 
-    Later transfers with the same reference also have the name of their line in ``provider_payment``.
+    Later transfers with the same reference also have the name of their line in ``provider_payment_id``.
     """
     rows = await tx.fetch(
         f"""
@@ -212,7 +212,7 @@ async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
     return [_unallocated_payment(row) for row in rows]
 
 
-async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund: str) -> bool:
+async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund_id: str) -> bool:
     """Record that the provider sent the refund; False if its status does not allow this."""
     return bool(
         await tx.fetchval(
@@ -221,7 +221,7 @@ async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund: s
             where id = $1 and status = any($3) returning true
             """,
             unallocated_payment_id,
-            provider_refund,
+            provider_refund_id,
             UNALLOCATED_PAYMENT.source_states_of("refunded"),
             tx.now,
         )

@@ -26,7 +26,9 @@ from almoner.platform.database.transactions import Tx
 _RULE: Final = "rule"
 
 
-async def split_batch_line(tx: Tx, line: BankLine, references: ReferencedRecords, whole_line_match: object) -> bool:
+async def split_batch_booking(
+    tx: Tx, line: BankLine, referenced_records: ReferencedRecords, whole_line_match: object
+) -> bool:
     """Split a locked collective line into one line for each disbursement; False if it is not one.
 
     ``whole_line_match``: what the line matches by itself.
@@ -34,8 +36,10 @@ async def split_batch_line(tx: Tx, line: BankLine, references: ReferencedRecords
     if whole_line_match not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
     moved = line.movement
-    ordered = await payment_files.transfers_of_released_files(tx, domain.end_to_end_ids(moved))
-    payments = _referenced_transfers(references) or match_batch_total(moved.reference_text, moved.money, ordered)
+    ordered = await payment_files.transfers_of_released_files(tx, domain.find_end_to_end_ids(moved))
+    payments = _referenced_transfers(referenced_records) or find_batch_transfers_by_total(
+        moved.reference_search_text, moved.money, ordered
+    )
     if not payments or sum(one.money.minor for one in payments) != moved.money.minor:
         return False
     parts = [_single_movement(moved, one, rank) for rank, one in enumerate(payments, 1)]
@@ -60,7 +64,7 @@ def _referenced_transfers(named: ReferencedRecords) -> list[ReleasedFileTransfer
     )
 
 
-def match_batch_total(
+def find_batch_transfers_by_total(
     line_text: str, money: Money, file_transfers: Sequence[ReleasedFileTransfer]
 ) -> Sequence[ReleasedFileTransfer]:
     """The transfers of the file or batch whose sum equals this amount.

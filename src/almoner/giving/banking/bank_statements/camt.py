@@ -19,7 +19,7 @@ from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
     StatementError,
-    contains_reference,
+    contains_donation_reference,
 )
 from almoner.kit.money import EXPONENTS
 from almoner.platform.files import iso20022
@@ -210,15 +210,15 @@ class _StatementReader:
         lines = self._lines(entry, details, whole, sign, reversal=reversal)
         batch = _batch_references(entry, details) if len(lines) == 1 else []
         for part, minor, reference in lines:
-            end_to_end = movements.clean_reference(element_text_at_path(part, "Refs", "EndToEndId"))
+            end_to_end = movements.reference_unless_placeholder(element_text_at_path(part, "Refs", "EndToEndId"))
             yield movements.new_movement(
                 booked_on=day,
-                minor=sign * minor,
+                amount_minor=sign * minor,
                 currency=self._currency,
-                reference=reference,
+                bank_reference=reference,
                 end_to_end_id=end_to_end,
                 counterparty=_counterparty(part, incoming=sign > 0),
-                texts=[*batch, *_texts(part, entry, end_to_end)],
+                remittance_texts=[*batch, *_texts(part, entry, end_to_end)],
                 return_reason=_return_reason(part),
                 reversal=reversal,
             )
@@ -259,7 +259,7 @@ class _StatementReader:
     def _lines(
         self, entry: Element, details: Sequence[Element], whole: int, sign: int, *, reversal: bool
     ) -> list[_Line]:
-        named = movements.clean_reference(element_text_at_path(entry, "AcctSvcrRef"))
+        named = movements.reference_unless_placeholder(element_text_at_path(entry, "AcctSvcrRef"))
         minors = self._part_amounts(details, sign)
         if len(details) > 1 and sum(one or 0 for one in minors) == whole and all(minors):
             return [
@@ -291,7 +291,7 @@ def _same_way(part: Element, sign: int) -> bool:
 
 def _reference(part: Element | None) -> str | None:
     for name in ("AcctSvcrRef", "AcctSvcrTxId"):
-        if found := movements.clean_reference(element_text_at_path(part, "Refs", name)):
+        if found := movements.reference_unless_placeholder(element_text_at_path(part, "Refs", name)):
             return found
     return None
 
@@ -313,7 +313,7 @@ def _counterparty(part: Element | None, *, incoming: bool) -> str | None:
 
 def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
     """The references of an entry that may cover several payments: of our file, the batch and the payments."""
-    if len(parts) == 1 and movements.clean_reference(element_text_at_path(parts[0], "Refs", "EndToEndId")):
+    if len(parts) == 1 and movements.reference_unless_placeholder(element_text_at_path(parts[0], "Refs", "EndToEndId")):
         return []
     sources = [
         *find_elements_by_path(entry, "NtryDtls", "Btch"),
@@ -321,14 +321,14 @@ def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
     ]
     names = [element_text_at_path(some, name) for some in sources for name in ("PmtInfId", "MsgId")]
     names += [element_text_at_path(part, "Refs", "EndToEndId") for part in parts]
-    return [one for name in names if (one := movements.clean_reference(name))]
+    return [one for name in names if (one := movements.reference_unless_placeholder(name))]
 
 
 def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iterator[str]:
     """All elements that can contain a payer's reference, the reference elements first."""
     references = find_element_by_path(part, "Refs")
     names = [element_text_at_path(references, name) for name in _REFERENCES]
-    yield from (one for name in names if (one := movements.clean_reference(name)) and one != end_to_end)
+    yield from (one for name in names if (one := movements.reference_unless_placeholder(name)) and one != end_to_end)
     yield from descendant_texts(find_element_by_path(references, "Prtry"))
     structured = find_elements_by_path(part, "RmtInf", "Strd")
     for one in (
@@ -341,7 +341,7 @@ def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iter
     yield from _stated(entry, ("AddtlNtryInf",))
     if (counted := element_text_at_path(entry, "NtryRef")) and not _COUNT.fullmatch(counted):
         yield counted
-    yield from filter(contains_reference, descendant_texts(part))
+    yield from filter(contains_donation_reference, descendant_texts(part))
 
 
 def _stated(element: Element | None, *ways: Sequence[str]) -> Iterator[str]:
@@ -383,7 +383,7 @@ def parse_amount_or_problem(element: Element, currency: str) -> int | str:
         value = Decimal(text)
     except InvalidOperation:
         value = Decimal("nan")
-    return movements.minor_units_or_problem(value, currency, f"{text[:40] or 'nothing'} {currency}")
+    return movements.to_minor_units_or_problem(value, currency, f"{text[:40] or 'nothing'} {currency}")
 
 
 def _day(element: Element | None) -> date | None:

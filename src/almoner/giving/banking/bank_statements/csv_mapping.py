@@ -39,7 +39,7 @@ _MORE_ENCODINGS: Final = frozenset({"utf-16", "utf-16-le", "utf-16-be", "cp850",
 
 
 @dataclass(frozen=True, slots=True)
-class StatementMapping:
+class CsvStatementMapping:
     """How the columns of a bank's CSV export map to statement fields."""
 
     account: str
@@ -58,7 +58,7 @@ class StatementMapping:
         return list(dict.fromkeys(name for one in self.columns.values() for name in one.columns))
 
 
-def load_mapping(path: Path) -> StatementMapping:
+def load_mapping(path: Path) -> CsvStatementMapping:
     """Load a mapping file. Raises StatementError with every problem."""
     try:
         text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8"))
@@ -67,21 +67,21 @@ def load_mapping(path: Path) -> StatementMapping:
     return parse_mapping(text, str(path))
 
 
-def parse_mapping(text: str, name: str) -> StatementMapping:
-    """Parse a mapping file; ``name``: used in problems. Raises StatementError with every problem."""
+def parse_mapping(text: str, file_name: str) -> CsvStatementMapping:
+    """Parse a mapping file; ``file_name``: used in problems. Raises StatementError with every problem."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StatementError(f"{name} is not valid TOML: {error}") from error
+        raise StatementError(f"{file_name} is not valid TOML: {error}") from error
     parser = _Parser(document)
     mapping = parser.mapping()
     if parser.problems:
-        raise StatementError(f"{name}: " + "; ".join(parser.problems))
+        raise StatementError(f"{file_name}: " + "; ".join(parser.problems))
     return mapping
 
 
 class _Parser(MappingParser):
-    def mapping(self) -> StatementMapping:
+    def mapping(self) -> CsvStatementMapping:
         """Return the parsed mapping; only valid without problems."""
         self._reject_unknown_keys("the mapping", self.document, _TABLES, "member")
         file, columns = self._table("file", _FILE), self._table("columns", frozenset(_COLUMNS))
@@ -100,7 +100,7 @@ class _Parser(MappingParser):
         header = self._flag(file, "file.header", default=True)
         if not header and any(not name.isdigit() or name == "0" for one in taken.values() for name in one.columns):
             self.add_problem('without a header, columns are named by their number: "1" is the first')
-        return StatementMapping(
+        return CsvStatementMapping(
             account=str(self.document.get("account", "")),
             currency=str(self.document.get("currency", "")),
             decimal=decimal,

@@ -18,7 +18,7 @@ from itertools import repeat
 from typing import Final
 
 from almoner.giving.banking.bank_statements import movements
-from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping
+from almoner.giving.banking.bank_statements.csv_mapping import CsvStatementMapping
 from almoner.giving.banking.bank_statements.domain import BankMovement, BankStatement, StatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
 from almoner.kit.text import clean_line, clean_text
@@ -61,7 +61,7 @@ class _Unreadable(Exception):
     """A row cannot be read; the message says why."""
 
 
-def parse_statements(content: bytes, mapping: StatementMapping) -> list[BankStatement]:
+def parse_statements(content: bytes, mapping: CsvStatementMapping) -> list[BankStatement]:
     """Parse a file; returns one statement for each account. Raises StatementError if the mapping does not fit it."""
     digest = sha256(content).digest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
@@ -111,7 +111,7 @@ def _decoded(content: bytes, encoding: str) -> str:
         raise StatementError(f"the file is not {encoding}: see file.encoding in the mapping") from error
 
 
-def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _rows(content: bytes, form: CsvStatementMapping) -> Iterator[tuple[int, Mapping[str, str]]]:
     """The rows below the heading by column name, each with its line number."""
     text = _decoded(content, form.encoding).replace("\x00", "")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[form.skip :]
@@ -158,7 +158,7 @@ def _by_name(cells: Sequence[str], names: Mapping[str, int] | None) -> Mapping[s
 
 
 def _records(
-    lines: Sequence[str], form: StatementMapping, is_movement: Callable[[Sequence[str]], bool]
+    lines: Sequence[str], form: CsvStatementMapping, is_movement: Callable[[Sequence[str]], bool]
 ) -> Iterator[tuple[int, list[str]]]:
     """The fields of each row, and the number of its lines.
 
@@ -171,7 +171,7 @@ def _records(
 
 
 def _quoted_records(
-    lines: Sequence[str], form: StatementMapping, is_movement: Callable[[Sequence[str]], bool]
+    lines: Sequence[str], form: CsvStatementMapping, is_movement: Callable[[Sequence[str]], bool]
 ) -> Iterator[tuple[int, list[str]]]:
     usual = _usual_columns(lines[:_MEASURED], form)
 
@@ -195,7 +195,7 @@ def _quoted_records(
         at, passed = at + taken, 0
 
 
-def _usual_columns(lines: Sequence[str], form: StatementMapping) -> int:
+def _usual_columns(lines: Sequence[str], form: CsvStatementMapping) -> int:
     """The number of columns that most rows of one line have, without empty ones at their ends."""
     widths: Counter[int] = Counter()
     is_within = False
@@ -207,7 +207,7 @@ def _usual_columns(lines: Sequence[str], form: StatementMapping) -> int:
     return max(widths, key=widths.__getitem__, default=1)
 
 
-def _lines_of_record(lines: Sequence[str], form: StatementMapping, is_row: Callable[[Sequence[str]], bool]) -> int:
+def _lines_of_record(lines: Sequence[str], form: CsvStatementMapping, is_row: Callable[[Sequence[str]], bool]) -> int:
     """The lines up to the next with an odd number of quotation marks; 1 if they are rows of their own."""
     for at, line in enumerate(lines[1:], 1):
         if line.count(form.quote) % 2:
@@ -217,12 +217,12 @@ def _lines_of_record(lines: Sequence[str], form: StatementMapping, is_row: Calla
     return 1
 
 
-def _plain_fields(text: str, form: StatementMapping) -> list[str]:
+def _plain_fields(text: str, form: CsvStatementMapping) -> list[str]:
     """The fields of one row where quotation marks are text."""
     return [one.strip(form.quote) for one in text.split(form.delimiter)]
 
 
-def _fields(text: str, form: StatementMapping, *, strict: bool = False) -> list[str]:
+def _fields(text: str, form: CsvStatementMapping, *, strict: bool = False) -> list[str]:
     """The fields of one row with quotation marks. Raises csv.Error."""
     lines = [f"{line}\n" for line in text.split("\n")]
     found = list(csv.reader(lines, delimiter=form.delimiter, quotechar=form.quote, strict=strict))
@@ -231,7 +231,7 @@ def _fields(text: str, form: StatementMapping, *, strict: bool = False) -> list[
     return found[0] if found else []
 
 
-def _strict_fields(text: str, form: StatementMapping) -> list[str] | None:
+def _strict_fields(text: str, form: CsvStatementMapping) -> list[str] | None:
     """The fields of one row whose quoted texts all end; None if it is not one."""
     with suppress(csv.Error):
         return _fields(text, form, strict=True)
@@ -251,16 +251,16 @@ def _columns_of_heading(cells: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _text(row: Mapping[str, str], form: StatementMapping, name: str) -> str:
+def _text(row: Mapping[str, str], form: CsvStatementMapping, name: str) -> str:
     if (taking := form.columns.get(name)) is None:
         return ""
     text = taking.join.join(cell for column in taking.columns if (cell := row.get(column, "").strip()))
-    for mark in taking.remove:
+    for mark in taking.removed_text:
         text = text.replace(mark, "")
     return text
 
 
-def _where(row: Mapping[str, str], form: StatementMapping) -> tuple[str, str] | None:
+def _where(row: Mapping[str, str], form: CsvStatementMapping) -> tuple[str, str] | None:
     """The account and currency of a row; None if it is no movement, not booked or in another currency."""
     if not any(one.isdigit() for one in _text(row, form, "day")):
         return None
@@ -274,12 +274,12 @@ def _where(row: Mapping[str, str], form: StatementMapping) -> tuple[str, str] | 
 
 def _flag(text: str, taking: ColumnMapping) -> bool | None:
     folded = text.casefold()
-    if folded in taking.yes:
+    if folded in taking.true_values:
         return True
-    return False if folded in taking.no or not taking.no else None
+    return False if folded in taking.false_values or not taking.false_values else None
 
 
-def _movement(row: Mapping[str, str], form: StatementMapping, currency: str) -> BankMovement | None:
+def _movement(row: Mapping[str, str], form: CsvStatementMapping, currency: str) -> BankMovement | None:
     if currency not in EXPONENTS:
         raise _Unreadable(f"{currency[:_SHOWN]!r} is not an ISO 4217 currency")
     stated = _text(row, form, "day")
@@ -292,17 +292,17 @@ def _movement(row: Mapping[str, str], form: StatementMapping, currency: str) -> 
     reference = _text(row, form, "reference")
     return movements.new_movement(
         booked_on=day,
-        minor=minor,
+        amount_minor=minor,
         currency=currency,
-        reference=None if _SPREADSHEET.fullmatch(reference) else reference,
+        bank_reference=None if _SPREADSHEET.fullmatch(reference) else reference,
         end_to_end_id=_text(row, form, "end_to_end_id"),
         counterparty=_text(row, form, "counterparty"),
-        texts=[_text(row, form, "words")],
+        remittance_texts=[_text(row, form, "words")],
         return_reason=None,
     )
 
 
-def _amount(row: Mapping[str, str], form: StatementMapping, currency: str) -> int:
+def _amount(row: Mapping[str, str], form: CsvStatementMapping, currency: str) -> int:
     """The amount, negative if outgoing: from a column with its sign, a column beside a sign, or two columns."""
     if "amount" not in form.columns:
         debit, credit = (_minor(_text(row, form, name), form.decimal, currency) for name in ("debit", "credit"))

@@ -79,7 +79,7 @@ class OpenLineReason(StrEnum):
     REOPENED = "reopened"
 
     @property
-    def sentence(self) -> str:
+    def description(self) -> str:
         """The reason as a sentence."""
         return _SENTENCES[self]
 
@@ -133,12 +133,12 @@ class BankMovement:
         return Money(abs(self.minor), self.currency)
 
     @property
-    def reference_text(self) -> str:
+    def reference_search_text(self) -> str:
         """All texts in which a reference may occur."""
         return " ".join(part for part in (self.end_to_end_id, self.remittance_information) if part)
 
     @property
-    def identity_fields(self) -> tuple[date, int, str, str, str | None, str | None]:
+    def non_personal_identity(self) -> tuple[date, int, str, str, str | None, str | None]:
         """The non-personal fields that identify a movement after its texts were erased."""
         return self.booked_on, self.minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
@@ -240,12 +240,12 @@ class LineDetails:
 
 @dataclass(frozen=True, slots=True)
 class LineFilters:
-    """Filters of a list of statement lines; None: not filtered. ``minors``: amounts, incoming or outgoing."""
+    """Filters of a list of statement lines; None: not filtered. ``amounts_minor``: amounts, incoming or outgoing."""
 
     status: LineStatus | None = None
     reason: OpenLineReason | None = None
     account: str | None = None
-    minors: Sequence[int] | None = None
+    amounts_minor: Sequence[int] | None = None
     booked_on: date | None = None
 
 
@@ -253,7 +253,7 @@ class LineFilters:
 class MatchProposal:
     """A record that an operator may match an open line with. ``minor``: the expected amount of its line.
 
-    ``name``: its display name, if it is not shown by its ID. ``is_named``: the line refers to it.
+    ``name``: its display name, if it is not shown by its ID. ``is_referenced``: the line refers to it.
     """
 
     kind: Literal["request", "donation", "provider_payout", "disbursement"]
@@ -261,13 +261,13 @@ class MatchProposal:
     name: str
     minor: int
     currency: str
-    is_named: bool
-    line_minor: int
+    is_referenced: bool
+    line_amount_minor: int
 
     @property
     def difference_minor(self) -> int:
         """The line's amount minus the record's amount."""
-        return self.line_minor - self.minor
+        return self.line_amount_minor - self.minor
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,21 +325,21 @@ class ProviderPayout:
 class MissingProviderPayout:
     """A provider payout that no statement line shows yet.
 
-    ``candidate_lines``: the number of open lines that name it but have another amount.
+    ``candidate_line_count``: the number of open lines that name it but have another amount.
     """
 
     provider: str
     settled_on: date
     payout: ProviderPayout
     since: datetime
-    candidate_lines: int
+    candidate_line_count: int
 
     @property
     def explanation(self) -> str:
         """The explanation for operators."""
         return (
             "an unmatched bank statement line refers to it, but has a different amount"
-            if self.candidate_lines
+            if self.candidate_line_count
             else "no bank statement line refers to it"
         )
 
@@ -353,7 +353,7 @@ class UnreconciledItem:
 
     what: Literal["provider_line", "bank_statement_line", "provider_payout", "bank_statement"]
     since: datetime
-    whose: str
+    provider_or_account: str
     name: str
     minor: int
     currency: str
@@ -389,15 +389,15 @@ class StatementGap:
 class ReferencedRecords:
     """Our records that a statement line refers to, and its possible duplicates.
 
-    ``matched_targets``: those that other lines are matched to. ``released``: disbursements in released payment files.
+    ``matched_records``: those that other lines are matched to. ``released``: disbursements in released payment files.
     """
 
     requests: Sequence[DonationRequest] = ()
     gifts: Sequence[Payment] = ()
     reports: Sequence[ProviderPayout] = ()
     disbursements: Sequence[Disbursement] = ()
-    duplicate: OpenLineReason | None = None
-    matched_targets: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
+    duplicate_reason: OpenLineReason | None = None
+    matched_records: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
     released: AbstractSet[UUID] = frozenset()
 
 
@@ -470,18 +470,18 @@ def find_new_lines(statement: BankStatement, existing_movements: Sequence[BankMo
     arbitrary.
     """
     # Exact repeats are matched first, so that of several equal movements only those not yet stored are new.
-    same, left = Counter(existing_movements), Counter(one.identity_fields for one in existing_movements)
+    same, left = Counter(existing_movements), Counter(one.non_personal_identity for one in existing_movements)
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
         if same[one]:
             same[one] -= 1
-            left[one.identity_fields] -= 1
+            left[one.non_personal_identity] -= 1
         else:
             unsure.append((position, one))
     new: list[tuple[int, BankMovement]] = []
     for position, one in unsure:
-        if left[one.identity_fields] > 0:
-            left[one.identity_fields] -= 1
+        if left[one.non_personal_identity] > 0:
+            left[one.non_personal_identity] -= 1
         else:
             new.append((position, one))
     if new and not statement.export:
@@ -514,9 +514,9 @@ def _ensure_nothing_gone(
         )
 
 
-def donation_request_references(movement: BankMovement) -> list[str]:
+def find_donation_request_references(movement: BankMovement) -> list[str]:
     """Donation request references that occur in the movement's texts."""
-    return _donation_request_references(movement.reference_text)
+    return _donation_request_references(movement.reference_search_text)
 
 
 def _donation_request_references(text: str) -> list[str]:
@@ -524,23 +524,23 @@ def _donation_request_references(text: str) -> list[str]:
     return list(dict.fromkeys(f"ALM-{one.translate(_MISREAD)}-{other.translate(_MISREAD)}" for one, other in found))
 
 
-def donation_references(movement: BankMovement) -> list[str]:
+def find_donation_references(movement: BankMovement) -> list[str]:
     """Donors' bank transfer references that occur in the movement's texts."""
-    return iso11649.find_references(movement.reference_text)
+    return iso11649.find_creditor_references(movement.reference_search_text)
 
 
-def end_to_end_ids(movement: BankMovement) -> list[str]:
+def find_end_to_end_ids(movement: BankMovement) -> list[str]:
     """Disbursements' end-to-end IDs that occur in the movement's texts."""
-    found = _END_TO_END.findall(movement.reference_text) or _DENSE_END_TO_END.findall(
-        _BLANKS.sub("", movement.reference_text)
+    found = _END_TO_END.findall(movement.reference_search_text) or _DENSE_END_TO_END.findall(
+        _BLANKS.sub("", movement.reference_search_text)
     )
     return list(dict.fromkeys(one.lower() for one in found))
 
 
-def contains_reference(text: str) -> bool:
+def contains_donation_reference(text: str) -> bool:
     """Whether an element of a bank's message names a donation or a donation request of ours."""
     start = text[:_MAX_ELEMENT]
-    return bool(iso11649.find_references(start) or _donation_request_references(start))
+    return bool(iso11649.find_creditor_references(start) or _donation_request_references(start))
 
 
 def duplicate_reason(
@@ -564,11 +564,11 @@ def duplicate_reason(
 def _references(movement: BankMovement) -> set[str]:
     end_to_end_id = movement.end_to_end_id
     own = {end_to_end_id.lower()} if end_to_end_id and _END_TO_END.fullmatch(end_to_end_id) else set[str]()
-    return {*donation_request_references(movement), *donation_references(movement), *own}
+    return {*find_donation_request_references(movement), *find_donation_references(movement), *own}
 
 
 def match_movement(
-    movement: BankMovement, references: ReferencedRecords
+    movement: BankMovement, referenced_records: ReferencedRecords
 ) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
     """The record that a movement belongs to, or why an operator must decide; only certain matches.
 
@@ -577,15 +577,15 @@ def match_movement(
     paid only once people confirm it.
     """
     things: list[MatchTarget] = [
-        *references.requests,
-        *references.gifts,
-        *references.reports,
-        *references.disbursements,
+        *referenced_records.requests,
+        *referenced_records.gifts,
+        *referenced_records.reports,
+        *referenced_records.disbursements,
     ]
     if movement.reversal and movement.minor < 0:  # a reversal is never a duplicate of the movement that it reverses
         return OpenLineReason.TAKEN_BACK
-    if references.duplicate is not None:
-        return references.duplicate
+    if referenced_records.duplicate_reason is not None:
+        return referenced_records.duplicate_reason
     if not things:
         return OpenLineReason.UNKNOWN
     if len(things) > 1:
@@ -594,10 +594,10 @@ def match_movement(
     if isinstance(found, OpenLineReason):
         return found
     matched_as, thing = found
-    if (matched_as, thing.id) in references.matched_targets:
+    if (matched_as, thing.id) in referenced_records.matched_records:
         return OpenLineReason.MATCHED_BEFORE
     if matched_as == "disbursement" and isinstance(thing, Disbursement):
-        return _outgoing_mismatch(thing, references) or found
+        return _outgoing_mismatch(thing, referenced_records) or found
     return found
 
 
@@ -605,7 +605,7 @@ def _outgoing_mismatch(disbursement: Disbursement, named: ReferencedRecords) -> 
     """Why an outgoing movement is not certainly this disbursement. Its return may be reported first."""
     if disbursement.status == "SENT" and disbursement.id not in named.released:
         return OpenLineReason.UNCONFIRMED
-    back = disbursement.status == "RETURNED" and ("disbursement_return", disbursement.id) not in named.matched_targets
+    back = disbursement.status == "RETURNED" and ("disbursement_return", disbursement.id) not in named.matched_records
     return OpenLineReason.OTHER_STATE if back else None
 
 
@@ -616,7 +616,7 @@ def _match_target(movement: BankMovement, thing: MatchTarget) -> tuple[MatchedAs
     if movement.currency != (thing.currency if isinstance(thing, ProviderPayout) else thing.money.currency):
         return OpenLineReason.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):
-        ready = came and thing.status != "PAID" and not thing.collecting
+        ready = came and thing.status != "PAID" and not thing.adding_donations
         return ("request", thing) if ready else OpenLineReason.OTHER_STATE
     if isinstance(thing, ProviderPayout):
         return ("settlement", thing) if movement.minor == thing.net_minor else OpenLineReason.OTHER_AMOUNT

@@ -12,7 +12,7 @@ from uuid import UUID
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, SettlementReport
+from almoner.giving.accounting.settlements.domain import SettlementLine, SettlementLineKind, SettlementReport
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.banking.bank_statements import domain, store
@@ -45,10 +45,10 @@ async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
 
     Raises StatementError if the ledger refuses it.
     """
-    payment = await bank_transfers.lock_transfer(tx, payment)
+    payment = await bank_transfers.lock_transfer_payment(tx, payment)
     again = payment.status in SETTLED_STATUSES
     found = ProviderPayment(
-        id=f"{payment.provider_payment}/{encode_uuid(line.id)}" if again else payment.provider_payment or "",
+        id=f"{payment.provider_payment_id}/{encode_uuid(line.id)}" if again else payment.provider_payment_id or "",
         url=None,
         status=ProviderStatus.SUCCEEDED,
         money=line.movement.money,
@@ -60,7 +60,7 @@ async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
         await suspense.record_unallocated_payment(tx, BANK_TRANSFER, found, None, UnallocatedReason.PAID_TWICE)
     else:
         await donations.apply_provider_state(tx, BANK_TRANSFER, found, payment)
-    return await _book_settlement(tx, line, LineKind.PAYMENT, found.id)
+    return await _book_settlement(tx, line, SettlementLineKind.PAYMENT, found.id)
 
 
 async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLineReason:
@@ -69,13 +69,13 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     Raises StatementError if the ledger refuses it.
     """
     called, money = line.movement.reference, line.movement.money
-    reference = payment.provider_payment or ""
+    reference = payment.provider_payment_id or ""
     locked = [one for one in await suspense.lock_by_reference(tx, reference) if one.money == money]
-    payment = await bank_transfers.lock_transfer(tx, payment)
+    payment = await bank_transfers.lock_transfer_payment(tx, payment)
     given = [
         one
         for gift in await _donation_ids(tx, payment, reference)
-        for one in await refunds.refunds_of_donation(tx, gift)
+        for one in await refunds.list_by_donation(tx, gift)
         if one.is_sent_by_bank and one.money == money
     ]
     known: list[UnallocatedPayment | Refund] = [*locked, *given]
@@ -93,15 +93,15 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     back = next((one for one in going if one.provider_refund == called), going[0])
     if back.provider_refund != called and (
         any(one.provider_refund == called for one in known)  # another line was matched to the refund with this name
-        or await store.is_reference_booked(tx, line, "donation_refund")
+        or await store.is_bank_reference_matched_elsewhere(tx, line, "donation_refund")
     ):
         called = domain.unique_line_reference(line)
     if isinstance(back, UnallocatedPayment):
         await suspense.record_refund(tx, back.id, called)
-        return await _book_settlement(tx, line, LineKind.REFUND, back.provider_payment)
-    await refunds.record_sent(tx, back.id, called)
+        return await _book_settlement(tx, line, SettlementLineKind.REFUND, back.provider_payment_id)
+    await refunds.record_refund_sent(tx, back.id, called)
     paid = await payments.find(tx, back.payment_id) if back.payment_id else None
-    return await _book_settlement(tx, line, LineKind.REFUND, (paid and paid.provider_payment) or reference)
+    return await _book_settlement(tx, line, SettlementLineKind.REFUND, (paid and paid.provider_payment_id) or reference)
 
 
 async def hold_disbursements_of_reversed_donations(
@@ -111,7 +111,7 @@ async def hold_disbursements_of_reversed_donations(
     reversed_donations = [
         await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in reversed_payments}
     ]
-    name = tx.ids.text("bankline", line.id)
+    name = tx.ids.encode("bankline", line.id)
     for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in reversed_donations}):
         note = f"{name}: the bank has reversed an earlier movement, {line.movement.reference}"
         await disbursements.hold_disbursements(
@@ -132,19 +132,21 @@ async def _outgoing_refunds(
 
     Others of the same donations follow, each oldest first.
     """
-    debited = await settlements.payments_with_booked_refund(tx, BANK_TRANSFER, [one.provider_payment for one in held])
+    debited = await settlements.find_payments_with_booked_refund(
+        tx, BANK_TRANSFER, [one.provider_payment_id for one in held]
+    )
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]
-    own = {of.id for of in paid if of and of.provider_payment == reference}
+    own = {of.id for of in paid if of and of.provider_payment_id == reference}
     others = {one.id for one in given if one.payment_id not in own}
-    sent = await refunds.sent_refunds_with_booked_state(tx, [of.id for of in paid if of])
+    sent = await refunds.list_sent_by_payments_with_booked_state(tx, [of.id for of in paid if of])
     reported = {one.id for all_ in sent.values() for one, drew in all_ if drew}
-    found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment not in debited]
+    found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment_id not in debited]
     found += [one for one in given if one.id not in reported]
     going = [one for one in found if one.status in _GOING]
     return sorted(going, key=lambda one: (one.id in others, one.id))
 
 
-async def _book_settlement(tx: Tx, line: BankLine, kind: LineKind, payment: str) -> UUID:
+async def _book_settlement(tx: Tx, line: BankLine, kind: SettlementLineKind, payment: str) -> UUID:
     """Book the line as a settlement report of its own, without a fee."""
     moved = line.movement
     report = SettlementReport(
@@ -153,7 +155,7 @@ async def _book_settlement(tx: Tx, line: BankLine, kind: LineKind, payment: str)
         moved.currency,
         min(moved.booked_on, tx.now.date()),
         tx.vault.keyed_hash(_CONTEXT, line.id.bytes),
-        (ReportLine(kind, payment, moved.money, Money(0, moved.currency)),),
+        (SettlementLine(kind, payment, moved.money, Money(0, moved.currency)),),
     )
     settlement = await settlements.find_or_create_settlement(tx, report)
     await settlements.book_lines(tx, settlement, report.lines)

@@ -15,7 +15,7 @@ from uuid import UUID
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.bank_statements import service
-from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping
+from almoner.giving.banking.bank_statements.csv_mapping import CsvStatementMapping
 from almoner.giving.banking.bank_statements.domain import (
     BankStatement,
     PreviewedLine,
@@ -52,7 +52,7 @@ class ImportProgress:
 async def import_statements(
     db: Database,
     content: bytes,
-    mapping: StatementMapping | None,
+    mapping: CsvStatementMapping | None,
     *,
     own_accounts: Mapping[str, OwnAccount] | None = None,
     imported_by: str,
@@ -90,7 +90,7 @@ async def import_statements(
 
 
 async def _parse(
-    db: Database, content: bytes, mapping: StatementMapping | None, own: Mapping[str, OwnAccount] | None
+    db: Database, content: bytes, mapping: CsvStatementMapping | None, own: Mapping[str, OwnAccount] | None
 ) -> tuple[list[BankStatement], list[str]]:
     if own is None and not db.deployment.sandbox:
         raise StatementError(
@@ -107,21 +107,21 @@ async def _parse(
 async def preview_statements(
     db: Database,
     content: bytes,
-    mapping: StatementMapping | None,
+    mapping: CsvStatementMapping | None,
     *,
     own_accounts: Mapping[str, OwnAccount] | None = None,
-    max_count: int,
+    max_lines: int,
 ) -> tuple[list[StatementPreview], list[str]]:
     """Return what importing a file would change, and its problems.
 
-    The first ``max_count`` new lines of each statement are imported in a transaction that is rolled back, so the
+    The first ``max_lines`` new lines of each statement are imported in a transaction that is rolled back, so the
     preview follows the same rules. Raises StatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own_accounts)
     previews: list[StatementPreview] = []
     with suppress(_RolledBack):
         async with db.write() as tx:
-            left = max_count
+            left = max_lines
             for statement in sorted(statements, key=_oldest_first):
                 preview = await _preview(tx, statement, left)
                 left -= len(preview.lines)
@@ -135,12 +135,12 @@ class _RolledBack(Exception):
 
 
 async def _preview(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
-    before = set(await service.statement_line_ids(tx, statement))
+    before = set(await service.line_ids_of_statement(tx, statement))
     try:
         await service.store_statement(tx, statement, imported_by="preview")
     except StatementError as refused:
         return StatementPreview(statement, refused=str(refused))
-    new = [one for one in await service.statement_line_ids(tx, statement) if one not in before]
+    new = [one for one in await service.line_ids_of_statement(tx, statement) if one not in before]
     lines = [await _preview_line(tx, line_id) for line_id in new[:max_count]]
     return StatementPreview(statement, len(new), len(statement.movements) - len(new), lines)
 
@@ -154,7 +154,7 @@ async def _preview_line(tx: Tx, line_id: UUID) -> PreviewedLine:
         refusal = service.booking_error_text(error)
     found = await service.get_details(tx, line_id)
     line, reason = found.line, found.line.reason
-    why = refusal or (reason.sentence if reason else found.note if line.status == "dismissed" else None)
+    why = refusal or (reason.description if reason else found.note if line.status == "dismissed" else None)
     unallocated = await service.find_unallocated_reason(tx, line_id) if line.matched_as == "donation" else None
     return PreviewedLine(line.movement, line.matched_as, found.target, why, unallocated)
 
@@ -183,5 +183,5 @@ async def _match_line(db: Database, line_id: UUID) -> bool:
                 break
     async with db.write() as tx:
         if await service.record_booking_error(tx, line_id, why):
-            _log.error("bank_statement_line_refused", line=tx.ids.text("bankline", line_id), why=why)
+            _log.error("bank_statement_line_refused", line=tx.ids.encode("bankline", line_id), why=why)
     return False

@@ -17,7 +17,7 @@ async def _next_deletion_at(tx: Tx) -> datetime | None:
 
 
 async def _delete_old_uploads(tx: Tx) -> int:
-    return await store_uploads.delete_before(tx, tx.now - UPLOAD_RETENTION, _BATCH)
+    return await store_uploads.delete_old_uploads(tx, tx.now - UPLOAD_RETENTION, _BATCH)
 
 
 tasks: Final = TaskRegistry()

@@ -19,17 +19,19 @@ _NEAR: Final = 20
 """A request or disbursement has a similar amount if it differs by at most a twentieth."""
 
 
-async def propose_matches(tx: Tx, line: BankLine, references: ReferencedRecords, max_count: int) -> list[MatchProposal]:
-    """Propose a limited number of matches, most likely first. ``references``: the references in the line."""
+async def propose_matches(
+    tx: Tx, line: BankLine, referenced_records: ReferencedRecords, max_proposals: int
+) -> list[MatchProposal]:
+    """Propose a limited number of matches, most likely first. ``referenced_records``: the references in the line."""
     moved = line.movement
-    found = [*_named_in(moved, references), *await _of_amount(tx, moved)]
+    found = [*_named_in(moved, referenced_records), *await _of_amount(tx, moved)]
     found += await _provider_payouts(tx, moved)
-    taken = await store.matched_targets(tx, [one.record_id for one in found if one.kind == "disbursement"])
+    taken = await store.find_matched_records(tx, [one.record_id for one in found if one.kind == "disbursement"])
     matched_as = "disbursement_return" if moved.minor > 0 else "disbursement"
     free = [one for one in found if one.kind != "disbursement" or (matched_as, one.record_id) not in taken]
     unique = {(one.kind, one.record_id): one for one in reversed(free)}
-    ranked = sorted(unique.values(), key=lambda one: (not one.is_named, abs(one.difference_minor)))
-    return ranked[:max_count]
+    ranked = sorted(unique.values(), key=lambda one: (not one.is_referenced, abs(one.difference_minor)))
+    return ranked[:max_proposals]
 
 
 def _named_in(moved: BankMovement, named: ReferencedRecords) -> list[MatchProposal]:
@@ -72,7 +74,7 @@ async def _requests(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
     found = [
         _request(moved, one, is_named=False)
         for one in (*open_, *begun)
-        if one.money.currency == moved.currency and not one.collecting
+        if one.money.currency == moved.currency and not one.adding_donations
     ]
     return [one for one in found if abs(one.difference_minor) * _NEAR <= moved.minor]
 

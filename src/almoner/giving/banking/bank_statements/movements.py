@@ -26,12 +26,12 @@ _LONGEST_REASON: Final = 400
 _DIGEST: Final = 16
 
 
-def clean_reference(text: str | None) -> str | None:
+def reference_unless_placeholder(text: str | None) -> str | None:
     """A reference; None for a bank's placeholder such as NONREF."""
     return None if text is None or _NOTHING.fullmatch(text.strip()) else text.strip()
 
 
-def minor_units_or_problem(value: Decimal, currency: str, amount_text: str) -> int | str:
+def to_minor_units_or_problem(value: Decimal, currency: str, amount_text: str) -> int | str:
     """An amount in minor units, or the problem with it; ``amount_text``: as in the file."""
     if not value.is_finite() or value < 0 or len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
         return f"{amount_text} is not a valid amount"
@@ -45,29 +45,39 @@ def minor_units_or_problem(value: Decimal, currency: str, amount_text: str) -> i
 def new_movement(
     *,
     booked_on: date,
-    minor: int,
+    amount_minor: int,
     currency: str,
-    reference: str | None,
+    bank_reference: str | None,
     end_to_end_id: str | None,
     counterparty: str | None,
-    texts: Iterable[str],
+    remittance_texts: Iterable[str],
     return_reason: str | None,
     reversal: bool = False,
 ) -> BankMovement:
     """Build a movement; without a bank reference, one is derived from its fields."""
-    end_to_end = clean_reference(end_to_end_id)
-    stated = list(texts)
+    end_to_end = reference_unless_placeholder(end_to_end_id)
+    stated = list(remittance_texts)
     if end_to_end and len(end_to_end) > MAX_END_TO_END:
         stated, end_to_end = [end_to_end, *stated], None
     words = " ".join(" ".join(dict.fromkeys(one for one in stated if one)).split())[:MAX_REMITTANCE_TEXT] or None
     other = " ".join((counterparty or "").split())[:_LONGEST_NAME] or None
     why = " ".join((return_reason or "").split())[:_LONGEST_REASON] or None
-    known = clean_reference(reference)
+    known = reference_unless_placeholder(bank_reference)
     if known is None:
-        told = "\x00".join(str(one or "") for one in (booked_on, minor, currency, end_to_end, other, words, reversal))
+        told = "\x00".join(
+            str(one or "") for one in (booked_on, amount_minor, currency, end_to_end, other, words, reversal)
+        )
         known = f"{DERIVED}{booked_on:%Y%m%d}-{sha256(told.encode()).hexdigest()[:_DIGEST]}"
     return BankMovement(
-        booked_on, minor, currency, shorten_with_hash(known, MAX_REFERENCE), end_to_end, other, words, why, reversal
+        booked_on,
+        amount_minor,
+        currency,
+        shorten_with_hash(known, MAX_REFERENCE),
+        end_to_end,
+        other,
+        words,
+        why,
+        reversal,
     )
 
 

@@ -197,7 +197,7 @@ def _minor(text: str, currency: str) -> int | str:
         value = Decimal(plain)
     except InvalidOperation:
         value = Decimal("nan")
-    return movements.minor_units_or_problem(value, currency, f"{text[:40]} {currency}")
+    return movements.to_minor_units_or_problem(value, currency, f"{text[:40]} {currency}")
 
 
 def _day(text: str) -> date | None:
@@ -240,12 +240,12 @@ class _EntryReader:
         return [
             movements.new_movement(
                 booked_on=_booking_day(found["value"], found["booked"]),
-                minor=-sign * minor if found["kind"] == "R" else sign * minor,
+                amount_minor=-sign * minor if found["kind"] == "R" else sign * minor,
                 currency=self._currency,
-                reference=bank,
+                bank_reference=bank,
                 end_to_end_id=details.end_to_end_id,
                 counterparty=details.name or beside,
-                texts=[*details.texts, *(one for one in (customer, beside, more) if one)],
+                remittance_texts=[*details.texts, *(one for one in (customer, beside, more) if one)],
                 return_reason=details.return_reason,
                 reversal=found["kind"] == "R",
             )
@@ -271,7 +271,7 @@ def _references(rest: str) -> tuple[str | None, str | None, str]:
         first = first[kind.end() :]
     customer, _, bank = first.partition("//")
     supplement = " ".join(more.split())
-    named = movements.clean_reference(bank.partition("  ")[0])
+    named = movements.reference_unless_placeholder(bank.partition("  ")[0])
     if named is None and _LONG_NUMBER.fullmatch(supplement) and any(one.isdigit() for one in supplement):
         named = supplement
-    return movements.clean_reference(customer), named, supplement
+    return movements.reference_unless_placeholder(customer), named, supplement

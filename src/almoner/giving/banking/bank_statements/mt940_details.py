@@ -77,7 +77,7 @@ def _subfields(text: str, code: str, mark: str) -> EntryDetails:
     texts = [tags.get("SVWZ", ""), tags.get("KREF", ""), purpose]
     return EntryDetails(
         [" ".join(one.split()) for one in texts if one.strip()],
-        movements.clean_reference(tags.get("EREF")),
+        movements.reference_unless_placeholder(tags.get("EREF")),
         name or None,
         reason or None,
     )
@@ -106,7 +106,7 @@ def _slashed(text: str, *, incoming: bool) -> EntryDetails:
     remitted = tags.get("REMI", "").strip("/ ")
     return EntryDetails(
         [one for one in (remitted, tags.get("CDTRREF", "").strip("/ "), text) if one],
-        movements.clean_reference(end_to_end),
+        movements.reference_unless_placeholder(end_to_end),
         name.strip("/ ") or None,
         tags.get("RTRN", "").strip("/ ") or None,
     )
@@ -119,6 +119,6 @@ def _free_text(text: str, dense: str) -> EntryDetails:
     cut = dense if dense.split() != text.split() else ""
     return EntryDetails(
         [one for one in (marks.get("TYT.", "").strip(" ;"), tags.get("SVWZ", ""), text, cut) if one],
-        movements.clean_reference(tags.get("EREF")),
+        movements.reference_unless_placeholder(tags.get("EREF")),
         name.strip(" ;") if name else None,
     )

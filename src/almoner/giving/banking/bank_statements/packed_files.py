@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from almoner.giving.banking.bank_statements.domain import StatementError
-from almoner.giving.banking.bank_statements.unsupported_files import describe_packed
+from almoner.giving.banking.bank_statements.unsupported_files import describe_unsupported_zip
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _MOST_FILES: Final = 2000
@@ -57,7 +57,7 @@ def _files(name: str, content: bytes, layers: int) -> Iterator[tuple[str, bytes]
                 members = list(_tar_members(archive))
         else:
             with zipfile.ZipFile(io.BytesIO(content)) as packed:
-                if unsupported := describe_packed(packed):
+                if unsupported := describe_unsupported_zip(packed):
                     raise StatementError(f"{name or 'This'} is not a bank statement: the file is {unsupported}")
                 members = list(_zip_members(packed))
     except _BROKEN as error:

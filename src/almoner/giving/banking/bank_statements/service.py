@@ -11,7 +11,7 @@ from asyncpg import DataError, IntegrityConstraintViolationError, PostgresError
 
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import SettlementReportError, UnmatchedLine
+from almoner.giving.accounting.settlements.domain import SettlementReportError, UnmatchedSettlementLine
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import (
     account_ownership,
@@ -26,7 +26,7 @@ from almoner.giving.banking.bank_statements import (
     store_uploads,
     unsupported_files,
 )
-from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping as StatementMapping
+from almoner.giving.banking.bank_statements.csv_mapping import CsvStatementMapping as CsvStatementMapping
 from almoner.giving.banking.bank_statements.csv_mapping import load_mapping as load_mapping
 from almoner.giving.banking.bank_statements.csv_mapping import parse_mapping as parse_mapping
 from almoner.giving.banking.bank_statements.domain import (
@@ -49,7 +49,9 @@ from almoner.giving.banking.bank_statements.store import count_lines as count_li
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
 from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
-from almoner.giving.banking.bank_statements.store import last_covered_days as last_covered_days
+from almoner.giving.banking.bank_statements.store import (
+    last_covered_day_by_account_and_currency as last_covered_day_by_account_and_currency,
+)
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
@@ -99,7 +101,7 @@ _LEAST_REFERENCE: Final = 6
 
 
 def parse_statement_file(
-    content: bytes, mapping: StatementMapping | None, own_accounts: Mapping[str, OwnAccount] | None, today: date
+    content: bytes, mapping: CsvStatementMapping | None, own_accounts: Mapping[str, OwnAccount] | None, today: date
 ) -> tuple[list[BankStatement], list[str]]:
     """Parse a file of any format; returns its statements, and all problems.
 
@@ -133,8 +135,8 @@ def parse_statement_file(
     return believed, wrong
 
 
-def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[BankStatement], list[str]]:
-    if unsupported := unsupported_files.describe_unsupported(content, is_table=mapping is not None):
+def _parse_one(content: bytes, mapping: CsvStatementMapping | None) -> tuple[list[BankStatement], list[str]]:
+    if unsupported := unsupported_files.describe_unsupported_file(content, has_csv_mapping=mapping is not None):
         raise StatementError(f"This is not a bank statement: the file is {unsupported}")
     if mapping is not None:
         return csv_statements.parse_statements(content, mapping), []
@@ -156,18 +158,18 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
-    recurrence, parts = await store.find_recurrence_and_part(tx, statement)
+    recurrence, parts = await store.find_recurrence_and_part_count(tx, statement)
     if statement.export and (days := statement.date_range):
-        known = await store.exported_movements(tx, account, statement.currency, *days)
+        known = await store.stored_movements_in_exports(tx, account, statement.currency, *days)
     else:
-        known = await store.recorded_movements(tx, account, name, recurrence) if parts else []
+        known = await store.stored_movements_of_statement(tx, account, name, recurrence) if parts else []
     new = domain.find_new_lines(statement, known)
     if new or not parts:
         await store.insert(tx, statement, new, (recurrence, parts + 1), imported_by)
     return bool(new or not parts)
 
 
-async def statement_line_ids(tx: Tx, statement: BankStatement) -> list[UUID]:
+async def line_ids_of_statement(tx: Tx, statement: BankStatement) -> list[UUID]:
     """The IDs of a statement's stored lines, in its order."""
     return await store.line_ids_of_statement(tx, statement.account, statement.reference)
 
@@ -180,11 +182,13 @@ async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
 
 
 async def store_upload(
-    tx: Tx, file_name: str, content: bytes, mapping: str | None, *, uploaded_by: str
+    tx: Tx, file_name: str, content: bytes, mapping_text: str | None, *, uploaded_by: str
 ) -> StatementUpload:
     """Store an uploaded file until an operator books or discards it."""
     upload_id, digest = tx.new_id(), sha256_digest(content)
-    upload = StatementUpload(upload_id, file_name or "statement", digest, len(content), mapping, uploaded_by, tx.now)
+    upload = StatementUpload(
+        upload_id, file_name or "statement", digest, len(content), mapping_text, uploaded_by, tx.now
+    )
     sealed = tx.vault.encrypt(zlib.compress(content), context=_UPLOAD, associated_data=upload_id.bytes)
     await store_uploads.insert(tx, upload, sealed)
     return upload
@@ -238,20 +242,20 @@ async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
     return sorted(lines, key=lambda one: one.since)[:limit]
 
 
-def _unbooked_item(one: UnmatchedLine) -> UnreconciledItem:
+def _unbooked_item(one: UnmatchedSettlementLine) -> UnreconciledItem:
     line, why = one.stored.line, one.stored.reason
     name = f"{one.reference} {line.kind} {line.payment}"
     money = line.signed_gross, line.gross.currency
     return UnreconciledItem(
-        "provider_line", one.stored.since, one.stored.provider, name, *money, why.sentence if why else ""
+        "provider_line", one.stored.since, one.stored.provider, name, *money, why.explanation if why else ""
     )
 
 
 def _open_line_item(tx: Tx, line: BankLine) -> UnreconciledItem:
-    why = line.reason.sentence if line.reason else ""
+    why = line.reason.description if line.reason else ""
     money = line.movement.minor, line.movement.currency
     return UnreconciledItem(
-        "bank_statement_line", line.since, line.account, tx.ids.text("bankline", line.id), *money, why
+        "bank_statement_line", line.since, line.account, tx.ids.encode("bankline", line.id), *money, why
     )
 
 
@@ -263,7 +267,7 @@ def _missing_provider_payout_item(one: MissingProviderPayout) -> UnreconciledIte
 
 
 def _gap_item(tx: Tx, gap: StatementGap) -> UnreconciledItem:
-    name = tx.ids.text("bankstatement", gap.id)
+    name = tx.ids.encode("bankstatement", gap.id)
     return UnreconciledItem(
         "bank_statement", gap.since, gap.account, name, gap.opening_minor, gap.currency, gap.explanation
     )
@@ -273,7 +277,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: unreconciled items and the age of the oldest."""
     lines, reports = await count_unreconciled(tx)
     missing = await statement_gaps(tx, PAGE_SIZE)
-    unbooked = sum(one.lines for one in await settlements.unmatched_totals(tx))
+    unbooked = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
     telemetry.bank_lines_open.set(lines)
     telemetry.bank_reports_open.set(reports)
     oldest = {
@@ -310,16 +314,16 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     line = await _lock_line(tx, line_id)
     if line.status != "open" or line.reason is OpenLineReason.REOPENED:
         return False
-    await store.lock_similar_movements(tx, line)
+    await store.lock_movements_of_same_day_and_amount(tx, line)
     moved = line.movement
-    if moved.minor > 0 and not moved.reversal and (noted := await store.find_manually_recorded_payment(tx, line)):
+    if moved.minor > 0 and not moved.reversal and (noted := await store.find_manually_recorded_payment_id(tx, line)):
         await store.mark_matched(tx, line.id, "request", noted, BY_RULE)
         return True
     named, is_distinct = await _load_references(tx, line)
     if is_distinct:
         await store.mark_not_duplicate(tx, line)
     found = domain.match_movement(moved, named)
-    if await batch_bookings.split_batch_line(tx, line, named, found):
+    if await batch_bookings.split_batch_booking(tx, line, named, found):
         return True
     if (
         found is OpenLineReason.TAKEN_BACK and line.reason is not found
@@ -339,7 +343,7 @@ async def _hold_returned_money(tx: Tx, line: BankLine, named: ReferencedRecords)
     """Hold returned disbursements whose return no line shows: their donations might be paid twice."""
     for one in named.disbursements:
         if line.movement.minor < 0 and one.status == "RETURNED":
-            names = tx.ids.text("bankline", line.id), tx.ids.text("disbursement", one.id)
+            names = tx.ids.encode("bankline", line.id), tx.ids.encode("disbursement", one.id)
             note = f"{names[0]}: the bank booked {names[1]}, which is RETURNED here, but has not reported its return"
             scope = Partner(one.partner_id)
             await disbursements.hold_disbursements(
@@ -370,34 +374,36 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
     moved = line.movement
     asked = [
         await donation_requests.find_id_by_payment_reference(tx, one)
-        for one in domain.donation_request_references(moved)
+        for one in domain.find_donation_request_references(moved)
     ]
-    found = await store.referenced_disbursements(tx, domain.end_to_end_ids(moved))
-    similar = await store.find_possible_duplicates(tx, line)
+    found = await store.find_disbursement_ids_by_end_to_end_ids(tx, domain.find_end_to_end_ids(moved))
+    similar = await store.find_possible_duplicates_with_certainty(tx, line)
     duplicate = domain.duplicate_reason(moved, similar)
     reports = await store.referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
     named = ReferencedRecords(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
         gifts=list(
-            (await payments.find_by_provider_payment_ids(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
+            (
+                await payments.find_by_provider_payment_ids(tx, BANK_TRANSFER, domain.find_donation_references(moved))
+            ).values()
         ),
         reports=reports,
         disbursements=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
-        duplicate=duplicate,
-        matched_targets=await store.matched_targets(tx, [*found, *(one.id for one in reports)]),
+        duplicate_reason=duplicate,
+        matched_records=await store.find_matched_records(tx, [*found, *(one.id for one in reports)]),
         released={one for one in found if await payment_files.is_in_released_file(tx, one)},
     )
     return named, bool(similar) and duplicate is None
 
 
-async def propose_matches(tx: Tx, line: BankLine, max_count: int) -> list[MatchProposal]:
+async def propose_matches(tx: Tx, line: BankLine, max_proposals: int) -> list[MatchProposal]:
     """Possible matches of an open line, most likely first."""
     named, _ = await _load_references(tx, line)
-    return await match_proposals.propose_matches(tx, line, named, max_count)
+    return await match_proposals.propose_matches(tx, line, named, max_proposals)
 
 
 async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:
-    found = [await payments.find(tx, one) for one in await store.payments_reversed_by_line(tx, line)]
+    found = [await payments.find(tx, one) for one in await store.payment_ids_reversed_by_line(tx, line)]
     return [one for one in found if one is not None]
 
 
@@ -407,7 +413,7 @@ async def _apply_match(
     """Book a match; or why it is not possible. A worker updates a disbursement's donations beyond the first batch."""
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
-        if await store.is_reference_booked(tx, line, "request"):
+        if await store.is_bank_reference_matched_elsewhere(tx, line, "request"):
             called = domain.unique_line_reference(line)
         made = await donation_requests.receive_payment(
             tx, ALL_PARTNERS, thing.id, line.movement.money, called, recorded_by=by
@@ -452,7 +458,7 @@ async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, a
     The rules are the same. Raises NotFound, StatementError.
     """
     line = await _lock_open_line(tx, line_id)
-    payment = await bank_transfers.find_newest_transfer(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
+    payment = await bank_transfers.find_newest_transfer_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
         raise StatementError("The donor of this donation did not choose to pay by bank transfer.")
     await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, assigned_by)
@@ -491,10 +497,10 @@ async def _assign_checked(tx: Tx, line: BankLine, named: ReferencedRecords, by: 
     """
     things = [*(one.id for one in named.reports), *(one.id for one in named.disbursements)]
     found = domain.match_movement(
-        line.movement, replace(named, matched_targets=await store.matched_targets(tx, things))
+        line.movement, replace(named, matched_records=await store.find_matched_records(tx, things))
     )
     if isinstance(found, OpenLineReason):
-        raise StatementError(f"The line cannot be matched to this record: {found.sentence}")
+        raise StatementError(f"The line cannot be matched to this record: {found.description}")
     await _assign_line(tx, line, *found, by)
 
 
@@ -504,7 +510,7 @@ async def _assign_line(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
     except REFUSALS as error:
         raise StatementError(booking_error_text(error)) from error
     if refused is not None:
-        raise StatementError(f"The line cannot be matched to this record: {refused.sentence}")
+        raise StatementError(f"The line cannot be matched to this record: {refused.description}")
 
 
 async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, dismissed_by: str) -> None:

@@ -55,7 +55,7 @@ async def lock_account(tx: Tx, account: str) -> None:
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('bank account ' || $1::text, 0))", account)
 
 
-async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
+async def lock_movements_of_same_day_and_amount(tx: Tx, line: BankLine) -> None:
     """Lock lines of the same day and amount, so that they are reconciled one at a time."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
@@ -64,7 +64,7 @@ async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def find_recurrence_and_part(tx: Tx, statement: BankStatement) -> tuple[int, int]:
+async def find_recurrence_and_part_count(tx: Tx, statement: BankStatement) -> tuple[int, int]:
     """The number of this statement among those with its reference, and the number of files with its lines.
 
     Banks reuse references: other days or another sequence number make another statement.
@@ -93,7 +93,7 @@ async def find_recurrence_and_part(tx: Tx, statement: BankStatement) -> tuple[in
     return (known or 0) + 1, 0
 
 
-async def recorded_movements(tx: Tx, account: str, reference: str, recurrence: int) -> list[BankMovement]:
+async def stored_movements_of_statement(tx: Tx, account: str, reference: str, recurrence: int) -> list[BankMovement]:
     """The stored movements of a statement."""
     rows = await tx.fetch(
         f"""
@@ -109,7 +109,7 @@ async def recorded_movements(tx: Tx, account: str, reference: str, recurrence: i
     return [BankMovement(*row) for row in rows]
 
 
-async def exported_movements(
+async def stored_movements_in_exports(
     tx: Tx, account: str, currency: str, first_day: date, last_day: date
 ) -> list[BankMovement]:
     """The stored movements of an account's exports for some days."""
@@ -243,7 +243,9 @@ async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | 
 _MOVEMENT_OF_LINE: Final = ", ".join(f"b.{column.strip()}" for column in _MOVEMENT.split(","))
 
 
-async def movements_of_unallocated_payments(tx: Tx, payments: Sequence[UUID]) -> dict[UUID, BankMovement]:
+async def movements_of_unallocated_payments(
+    tx: Tx, unallocated_payment_ids: Sequence[UUID]
+) -> dict[UUID, BankMovement]:
     """The bank transfers by which unallocated payments arrived; not the provider payouts that contain card payments."""
     rows = await tx.fetch(
         f"""
@@ -251,7 +253,7 @@ async def movements_of_unallocated_payments(tx: Tx, payments: Sequence[UUID]) ->
         from settlement_line s join bank_statement_line b on b.settlement_id = s.settlement_id
         where s.unallocated_payment_id = any($1) and s.kind = 'payment' and b.matched_as = 'donation'
         """,
-        payments,
+        unallocated_payment_ids,
     )
     return {row[0]: BankMovement(*row[1:]) for row in rows}
 
@@ -264,7 +266,7 @@ async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
 
 async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int) -> list[BankLine]:
     """A page of statement lines in import order: open lines oldest first, others newest first."""
-    rows = await keyset.rows_after(
+    rows = await keyset.list_rows_after_id(
         tx, "bank_statement_line", _COLUMNS, _where(filters), after, limit, oldest_first=filters.status == "open"
     )
     return [_line(row) for row in rows]
@@ -286,7 +288,9 @@ def _where(filters: LineFilters) -> SqlConditions:
         ("account = {}", filters.account),
         (
             "amount_minor = any({})",
-            None if filters.minors is None else [*filters.minors, *(-one for one in filters.minors)],
+            None
+            if filters.amounts_minor is None
+            else [*filters.amounts_minor, *(-one for one in filters.amounts_minor)],
         ),
         ("booked_on = {}", filters.booked_on),
     ):
@@ -307,7 +311,7 @@ async def list_statements(tx: Tx, after: UUID | None, limit: int) -> list[Import
     return [ImportedStatement(*row) for row in await tx.fetch(_STATEMENTS, after, limit)]
 
 
-async def last_covered_days(tx: Tx) -> dict[tuple[str, str], date]:
+async def last_covered_day_by_account_and_currency(tx: Tx) -> dict[tuple[str, str], date]:
     """The last day that statements of each account and currency cover."""
     rows = await tx.fetch(
         "select account, currency::text, max(ends_on) from bank_statement where ends_on is not null group by 1, 2"
@@ -367,7 +371,7 @@ stored and reconciled last.
 """
 
 
-async def find_possible_duplicates(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
+async def find_possible_duplicates_with_certainty(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
     """Movements that may be duplicates of the line, each with whether it certainly is."""
     return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(_DUPLICATES, line.id)]
 
@@ -394,7 +398,7 @@ async def mark_not_duplicate(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def is_reference_booked(tx: Tx, line: BankLine, matched_as: MatchedAs) -> bool:
+async def is_bank_reference_matched_elsewhere(tx: Tx, line: BankLine, matched_as: MatchedAs) -> bool:
     """Whether another line with the same bank reference is already booked as this kind."""
     return bool(
         await tx.fetchval(
@@ -407,7 +411,7 @@ async def is_reference_booked(tx: Tx, line: BankLine, matched_as: MatchedAs) -> 
     )
 
 
-async def payments_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
+async def payment_ids_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
     """The payments of donations that a line reverses, by the bank reference of the original line."""
     rows = await tx.fetch(
         """
@@ -451,7 +455,7 @@ async def referenced_provider_payouts(
         movement.booked_on,
         within_days,
         min_reference_length,
-        movement.reference_text,
+        movement.reference_search_text,
     )
     return [ProviderPayout(*row) for row in rows]
 
@@ -539,13 +543,13 @@ async def line_ids_of_statement(tx: Tx, account: str, reference: str) -> list[UU
 
 
 @across_partners("banking")
-async def referenced_disbursements(tx: Tx, end_to_end_ids: Sequence[str]) -> list[UUID]:
+async def find_disbursement_ids_by_end_to_end_ids(tx: Tx, end_to_end_ids: Sequence[str]) -> list[UUID]:
     """The disbursements with these end-to-end IDs."""
     rows = await tx.fetch("select id from disbursement where end_to_end_id = any($1::text[])", end_to_end_ids)
     return [row[0] for row in rows]
 
 
-async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
+async def find_manually_recorded_payment_id(tx: Tx, line: BankLine) -> UUID | None:
     """The partner's transfer that was recorded manually with this bank reference and amount."""
     found: UUID | None = await tx.fetchval(
         """
@@ -560,7 +564,7 @@ async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
     return found
 
 
-async def matched_targets(tx: Tx, record_ids: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
+async def find_matched_records(tx: Tx, record_ids: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
     """Return the records that lines are already matched with."""
     rows = await tx.fetch(
         """

@@ -50,7 +50,7 @@ async def oldest_upload_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def delete_before(tx: Tx, moment: datetime, limit: int) -> int:
+async def delete_old_uploads(tx: Tx, uploaded_before: datetime, limit: int) -> int:
     """Delete old files that were not booked; returns how many."""
     done = await tx.execute(
         """
@@ -58,7 +58,7 @@ async def delete_before(tx: Tx, moment: datetime, limit: int) -> int:
             select id from bank_statement_upload where uploaded_at <= $1 order by uploaded_at limit $2
         )
         """,
-        moment,
+        uploaded_before,
         limit,
     )
     return int(done.rpartition(" ")[2])

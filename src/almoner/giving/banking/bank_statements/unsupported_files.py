@@ -38,23 +38,27 @@ _OTHER_TEXTS: Final = _kinds(
 _SNIFFED: Final = 4096
 
 
-def describe_unsupported(content: bytes, *, is_table: bool = False) -> str | None:
+def describe_unsupported_file(content: bytes, *, has_csv_mapping: bool = False) -> str | None:
     """What a file is that is no bank statement, and what to do; None if it is not known.
 
-    ``is_table``: there is a mapping for it.
+    ``has_csv_mapping``: there is a mapping for it.
     """
     begin = content[:_SNIFFED].lstrip(b"\xef\xbb\xbf \t\r\n\x00")
     if not begin:
         return "empty. Download it again."
     return next(
-        (kind for pattern, kind in (_NO_TABLES if is_table else _NO_TABLES + _OTHER_TEXTS) if pattern.match(begin)),
+        (
+            kind
+            for pattern, kind in (_NO_TABLES if has_csv_mapping else _NO_TABLES + _OTHER_TEXTS)
+            if pattern.match(begin)
+        ),
         None,
     )
 
 
-def describe_packed(packed: zipfile.ZipFile) -> str | None:
+def describe_unsupported_zip(zip_file: zipfile.ZipFile) -> str | None:
     """What a zip file is that is no archive of statements: spreadsheets and text documents are zip files, too."""
-    names = set(packed.namelist())
+    names = set(zip_file.namelist())
     if "[Content_Types].xml" in names or "mimetype" in names:
         is_table = any(name.startswith("xl/") for name in names) or not any(name.startswith("word/") for name in names)
         return f"a spreadsheet. {_SAVE}" if is_table else f"a text document. {_ASK}"

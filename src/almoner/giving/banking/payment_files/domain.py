@@ -9,7 +9,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.disbursing.disbursements.domain import Disbursement
-from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee, Scheme, is_in_sepa
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee, Scheme, is_sepa_account
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, currency_exponent
 from almoner.kit.states import Lifecycle
@@ -176,7 +176,7 @@ class StatusReport:
 
     message_id: str
     original_message_id: str
-    original_message_form: str
+    original_message_name_id: str
     sha256: bytes
     whole: GroupStatus
     batches: tuple[tuple[str, GroupStatus], ...]
@@ -206,9 +206,9 @@ def message_id_of(file_id: UUID) -> str:
     return encode_uuid(file_id)
 
 
-def is_sepa_transfer(currency: str, scheme: Scheme, account: str) -> bool:
+def is_sepa_transfer(currency: str, scheme: Scheme, account_number: str) -> bool:
     """Whether the transfer follows SEPA rules: euros to an IBAN in a SEPA country."""
-    return currency == "EUR" and is_in_sepa(scheme, account)
+    return currency == "EUR" and is_sepa_account(scheme, account_number)
 
 
 def batch_id(message_id: str, *, is_sepa: bool) -> str:
@@ -242,8 +242,8 @@ def _content_problems(
     status_report: StatusReport, requested_transfers: Mapping[str, RequestedTransfer]
 ) -> Iterator[str]:
     """Report payments that differ from ours in number, sum, amount or currency, as the bank states them."""
-    if not status_report.original_message_form.startswith(_FORM):
-        yield f"the answer is about a message {status_report.original_message_form[:_QUOTED]!r}, which ours is not"
+    if not status_report.original_message_name_id.startswith(_FORM):
+        yield f"the answer is about a message {status_report.original_message_name_id[:_QUOTED]!r}, which ours is not"
     yield from _sum_problems("a file", status_report.whole, list(requested_transfers.values()))
     batches = {its.batch for its in requested_transfers.values()}
     for name, part in status_report.batches:

@@ -28,15 +28,15 @@ _log: Final = get_logger("almoner.giving")
 class StatusReportResult:
     """The result of importing a status report.
 
-    ``contradicted``: disbursements for which the bank contradicts itself, now on hold. ``refused``: disbursements that
-    could not be updated, with the reasons; the report is then not complete.
+    ``contradicted_disbursement_ids``: disbursements for which the bank contradicts itself, now on hold. ``refused``:
+    disbursements that could not be updated, with the reasons; the report is then not complete.
     """
 
     file: PaymentFile
     counts: dict[BankOutcome, int]
     confirmed: int = 0
-    returned: int = 0
-    contradicted: list[UUID] = field(default_factory=list)
+    returned_count: int = 0
+    contradicted_disbursement_ids: list[UUID] = field(default_factory=list)
     refused: list[tuple[UUID, str]] = field(default_factory=list)
 
 
@@ -83,7 +83,7 @@ async def _apply_outcome(
             break
         else:
             reported.confirmed += verdict is BankOutcome.PAID
-            reported.returned += verdict is BankOutcome.REJECTED
+            reported.returned_count += verdict is BankOutcome.REJECTED
         return
     reported.refused.append((disbursement_id, why))
 
@@ -92,7 +92,7 @@ async def _compare_outcome(
     db: Database, reported: StatusReportResult, disbursement_id: UUID, verdict: BankOutcome, words: str
 ) -> None:
     """Hold the nonprofit's disbursements if the outcome contradicts the status, so that nothing is paid twice."""
-    named = db.deployment.ids.text("disbursement", disbursement_id)
+    named = db.deployment.ids.encode("disbursement", disbursement_id)
     async with db.write() as tx:
         disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
         if disbursement.status == _STATUS[verdict]:
@@ -102,5 +102,5 @@ async def _compare_outcome(
         await disbursements.hold_disbursements(
             tx, scope, disbursement.organisation_id, note=note, decided_by=_BY_RULE, rules=DisbursementRules()
         )
-    reported.contradicted.append(disbursement_id)
+    reported.contradicted_disbursement_ids.append(disbursement_id)
     _log.error("bank_report_conflicts", disbursement=named, is_now=disbursement.status)

@@ -45,7 +45,7 @@ _NAME, _STREET, _BUILDING, _TOWN = 70, 70, 16, 35
 """SEPA's maximum lengths; the schema allows names of 140 characters."""
 
 
-def write_pain001(transfer_initiation: CreditTransferInitiation) -> bytes:
+def render_pain001(transfer_initiation: CreditTransferInitiation) -> bytes:
     """Write a pain.001.001.09 file. Raises PaymentFileError."""
     batches = [
         _batch(transfer_initiation, sepa, list(some))
@@ -188,7 +188,7 @@ def parse_pain002(content: bytes) -> StatusReport:
     return StatusReport(
         message_id=(iso20022.element_text_at_path(report, "GrpHdr", "MsgId") or digest.hex())[:35],
         original_message_id=original,
-        original_message_form=iso20022.element_text_at_path(about, "OrgnlMsgNmId") or "",
+        original_message_name_id=iso20022.element_text_at_path(about, "OrgnlMsgNmId") or "",
         sha256=digest,
         whole=_group_status(about, "GrpSts"),
         batches=tuple((_batch_id(some), _group_status(some, "PmtInfSts")) for some in batches),

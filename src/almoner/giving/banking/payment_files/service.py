@@ -27,8 +27,10 @@ from almoner.giving.banking.payment_files.domain import (
     TransliteratedText,
 )
 from almoner.giving.banking.payment_files.store import count_for_operators as count_for_operators
-from almoner.giving.banking.payment_files.store import count_unconfirmed as count_unconfirmed
-from almoner.giving.banking.payment_files.store import file_of_disbursement as file_of_disbursement
+from almoner.giving.banking.payment_files.store import (
+    count_unconfirmed_disbursements as count_unconfirmed_disbursements,
+)
+from almoner.giving.banking.payment_files.store import file_id_of_disbursement as file_id_of_disbursement
 from almoner.giving.banking.payment_files.store import is_in_released_file as is_in_released_file
 from almoner.giving.banking.payment_files.store import list_for_operators as list_for_operators
 from almoner.giving.banking.payment_files.store import list_status_reports as list_status_reports
@@ -62,18 +64,18 @@ _NOT_RELEASED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class CreatedFile:
+class FileCreationResult:
     """A new payment file, and the disbursements left out of it.
 
     ``held``: disbursements to nonprofits that were flagged or put on hold after sending.
     """
 
     file: PaymentFile | None
-    without_account: list[Disbursement]
+    disbursements_without_account: list[Disbursement]
     held: list[Disbursement]
 
 
-async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, created_by: str) -> CreatedFile:
+async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, created_by: str) -> FileCreationResult:
     """Create a file of up to 10,000 sent disbursements in the currency that are in no other file.
 
     ``file`` is None if there are none. Raises PaymentFileError.
@@ -83,7 +85,7 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
     if not today <= execution_date <= today + timedelta(days=_DAYS_AHEAD):
         raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
     sent = await _sent_disbursements(tx, own_account.single_release_limit.currency)
-    stopped = await store.disbursements_on_hold(tx, [one.id for one in sent])
+    stopped = await store.disbursement_ids_on_hold(tx, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
     homes = await payee_bank_accounts.approved_payees_by_organisation(
@@ -93,7 +95,7 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
     payments = [CreditTransfer(one, homes[one.organisation_id]) for one in waiting if one.organisation_id in homes]
     payments = _within_control_sum(payments[:MAX_PAYMENTS])
     if not payments:
-        return CreatedFile(None, homeless, held)
+        return FileCreationResult(None, homeless, held)
     file_id = tx.new_id()
     order = CreditTransferInitiation(domain.message_id_of(file_id), own_account, tx.now, execution_date, payments)
     file = _new_file(tx, file_id, order, _render_file(order), created_by)
@@ -103,7 +105,7 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
         raise PaymentFileError(
             "Somebody else has just added one of these disbursements to another file. Try again."
         ) from refused
-    return CreatedFile(file, homeless, held)
+    return FileCreationResult(file, homeless, held)
 
 
 def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
@@ -114,7 +116,7 @@ def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
 def _render_file(order: CreditTransferInitiation) -> bytes:
     from almoner.giving.banking.payment_files import iso20022 as messages  # imported on first use: 30 MB
 
-    return messages.write_pain001(order)
+    return messages.render_pain001(order)
 
 
 def parse_status_report(content: bytes) -> StatusReport:
@@ -128,7 +130,7 @@ async def _sent_disbursements(tx: Tx, currency: str) -> list[Disbursement]:
     found: list[Disbursement] = []
     after: UUID | None = None
     while some := await disbursements.sent_disbursements(tx, currency, after, _PAGE):
-        taken = await store.disbursements_in_files(tx, [one.id for one in some])
+        taken = await store.disbursement_ids_in_files(tx, [one.id for one in some])
         found += [one for one in some if one.id not in taken]
         after = some[-1].id
     return found
@@ -226,7 +228,7 @@ async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, withdrawn_by: str) 
     return await get(tx, file_id)
 
 
-def released_content(tx: Tx, file: PaymentFile) -> bytes:
+def decrypt_released_content(tx: Tx, file: PaymentFile) -> bytes:
     """The bytes of a released file, identical each time. Raises PaymentFileError."""
     tx.deployment.identity.ensure_active()
     if file.status != "released":

@@ -95,7 +95,7 @@ async def list_for_operators(
 ) -> list[PaymentFile]:
     """The newest files after the given one, without their contents."""
     where = keyset.equality_conditions({"status": status})
-    return [_file(row) for row in await keyset.rows_after(tx, "payment_file", _LISTED, where, after, limit)]
+    return [_file(row) for row in await keyset.list_rows_after_id(tx, "payment_file", _LISTED, where, after, limit)]
 
 
 async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_count: int) -> int:
@@ -103,7 +103,7 @@ async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_coun
     return await keyset.count_up_to(tx, "payment_file", keyset.equality_conditions({"status": status}), max_count)
 
 
-async def file_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
+async def file_id_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
     """The file with a disbursement, unless it was withdrawn; None if there is none."""
     found: UUID | None = await tx.fetchval(
         "select file_id from payment_file_transaction where disbursement_id = $1 and active", disbursement_id
@@ -122,7 +122,7 @@ async def list_status_reports(tx: Tx, file_id: UUID) -> list[RecordedStatusRepor
 
 
 @across_partners("banking")
-async def count_unconfirmed(tx: Tx, file_id: UUID) -> int:
+async def count_unconfirmed_disbursements(tx: Tx, file_id: UUID) -> int:
     """Count the disbursements of a file that the bank has not confirmed."""
     return int(
         await tx.fetchval(
@@ -140,7 +140,7 @@ _DISBURSEMENTS_IN_FILES: Final = (
 )
 
 
-async def disbursements_in_files(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def disbursement_ids_in_files(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Return the disbursements that are in a file that was not withdrawn."""
     return {row[0] for row in await tx.fetch(_DISBURSEMENTS_IN_FILES, disbursement_ids)}
 
@@ -151,7 +151,7 @@ select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is
 
 
 @across_partners("banking")
-async def disbursements_on_hold(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def disbursement_ids_on_hold(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Return the disbursements to nonprofits that must not be paid now."""
     return {row[0] for row in await tx.fetch(_HELD_DISBURSEMENTS, disbursement_ids)}
 

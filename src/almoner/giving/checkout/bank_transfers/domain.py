@@ -69,7 +69,7 @@ class AwaitedTransfer:
     @property
     def formatted_reference(self) -> str:
         """The reference in groups, for display."""
-        return iso11649.format_reference(self.reference)
+        return iso11649.format_creditor_reference(self.reference)
 
     @property
     def expires_at(self) -> datetime | None:

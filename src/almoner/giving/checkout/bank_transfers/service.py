@@ -16,19 +16,19 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
 
 
-async def find_awaited_transfer(tx: Tx, donation: Donation) -> Payment | None:
+async def find_awaited_transfer_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The awaited bank transfer of a donation, None if it has none."""
     payment = await payments.current_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_payable else None
 
 
-async def find_newest_transfer(tx: Tx, donation: Donation) -> Payment | None:
+async def find_newest_transfer_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The newest bank transfer of a donation, awaited or not; None if it is paid otherwise."""
     payment = await payments.current_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER else None
 
 
-async def lock_transfer(tx: Tx, payment: Payment) -> Payment:
+async def lock_transfer_payment(tx: Tx, payment: Payment) -> Payment:
     """A bank transfer with its session and donation, locked until the transaction ends."""
     await sessions.get_for_update(tx, await donations.session_id_of(tx, payment.donation_id))
     await donations.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
@@ -37,8 +37,8 @@ async def lock_transfer(tx: Tx, payment: Payment) -> Payment:
 
 def build_awaited_transfer(payment: Payment, donation: Donation, bank_details: BankDetails) -> AwaitedTransfer:
     """The transfer details that a donor is shown."""
-    assert payment.provider_payment is not None, "a transfer has its reference from the start"
-    return AwaitedTransfer(bank_details, payment.money, payment.provider_payment, donation.transfer_confirmed_at)
+    assert payment.provider_payment_id is not None, "a transfer has its reference from the start"
+    return AwaitedTransfer(bank_details, payment.money, payment.provider_payment_id, donation.transfer_confirmed_at)
 
 
 async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
@@ -48,13 +48,13 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
     """
     session = await sessions.get_for_update(tx, session_id)
     donation = await donations.find_uncancelled_by_session(tx, session_id)
-    if donation is None or await find_awaited_transfer(tx, donation) is None:
+    if donation is None or await find_awaited_transfer_payment(tx, donation) is None:
         return None
     if donation.transfer_confirmed_at is not None:
         return donation
     if tx.now >= session.grace_ends_at():
         raise SessionExpired
-    confirmed = await donations.confirm_transfer(tx, session, donation.id)
+    confirmed = await donations.confirm_transfer_sent(tx, session, donation.id)
     if confirmed is not None:
         await outbox.emit_internal_event(tx, domain.CONFIRMED, TransferConfirmedEvent(donation.id))
     return confirmed

@@ -40,46 +40,47 @@ _IPV6_NETWORK: Final = 64
 class CardTestingLimits:
     """The limits that protect against card testing.
 
-    ``per_minute``, ``per_hour``: payments that one address may start; ``per_day``: one device. ``budget``: card
-    attempts of one source in any hour, including those still possible on open payments. ``first``: attempts on a
-    source's payment without open ones; ``tries_beside_open``: with open ones. ``suspect_after``: declines of one source
-    in an hour after which a code is required, if ``asks_for_code``. ``payment_lifetime``: how long a payment may stay
-    open; it is then cancelled at the provider, because attempts returned to the budget while its page still takes cards
-    would count twice.
+    ``address_payments_per_minute``, ``address_payments_per_hour``: payments that one address may start;
+    ``device_payments_per_day``: one device. ``source_attempts_per_hour``: card attempts of one source in any hour,
+    including those still possible on open payments. ``first``: attempts on a source's payment without open ones;
+    ``attempts_with_open_payments``: with open ones. ``code_required_after_declines``: declines of one source in an hour
+    after which a code is required, if ``requires_code``. ``payment_lifetime``: how long a payment may stay open; it is
+    then cancelled at the provider, because attempts returned to the budget while its page still takes cards would count
+    twice.
     """
 
-    per_minute: int
-    per_hour: int
-    per_day: int
-    budget: int
+    address_payments_per_minute: int
+    address_payments_per_hour: int
+    device_payments_per_day: int
+    source_attempts_per_hour: int
     first: int
-    tries_beside_open: int
-    suspect_after: int
+    attempts_with_open_payments: int
+    code_required_after_declines: int
     payment_lifetime: timedelta
-    asks_for_code: bool
+    requires_code: bool
 
 
 STRICT_LIMITS: Final = CardTestingLimits(
     6,
     20,
     10,
-    budget=6,
+    source_attempts_per_hour=6,
     first=3,
-    tries_beside_open=1,
-    suspect_after=3,
+    attempts_with_open_payments=1,
+    code_required_after_declines=3,
     payment_lifetime=_TEN_MINUTES,
-    asks_for_code=True,
+    requires_code=True,
 )
 LOOSE_LIMITS: Final = CardTestingLimits(
     500,
     5_000,
     5_000,
-    budget=25_000,
+    source_attempts_per_hour=25_000,
     first=5,
-    tries_beside_open=5,
-    suspect_after=25_000,
+    attempts_with_open_payments=5,
+    code_required_after_declines=25_000,
     payment_lifetime=2 * DAY,
-    asks_for_code=False,
+    requires_code=False,
 )
 """Limits where no real card can be tested, but partners run their own tests."""
 
@@ -101,18 +102,19 @@ class BrowserFingerprint:
 class SourceHistory:
     """Recent declines, open attempts and blocks of one address or device.
 
-    ``declines``: times within the last hour, oldest first. ``open_since``: when the oldest open payment started.
+    ``declines``: times within the last hour, oldest first. ``oldest_open_payment_at``: when the oldest open payment
+    started.
     """
 
     declines: tuple[datetime, ...]
-    open_tries: int
+    open_attempts: int
     blocked_until: datetime | None
-    open_since: datetime | None = None
+    oldest_open_payment_at: datetime | None = None
 
     @property
     def used_attempts(self) -> int:
         """Card attempts in the last hour, including those still possible on open payments."""
-        return len(self.declines) + self.open_tries
+        return len(self.declines) + self.open_attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class CodeRequired(PaymentBlocked):
     """The donor must first enter a code sent to their email address."""
 
 
-class WaitReason(Enum):
+class RateLimitReason(Enum):
     """Why a donor must wait."""
 
     SLOW = "slow"
@@ -157,7 +159,7 @@ class WaitReason(Enum):
 class RateLimited(PaymentBlocked):
     """The payment may not start before ``until``."""
 
-    def __init__(self, until: datetime, why: WaitReason = WaitReason.SLOW) -> None:
+    def __init__(self, until: datetime, why: RateLimitReason = RateLimitReason.SLOW) -> None:
         super().__init__()
         self.until = until
         self.why = why
@@ -167,7 +169,7 @@ class CodesExhausted(RateLimited):
     """No further email code is sent before ``until``."""
 
 
-class CodeResult(Enum):
+class CodeCheckResult(Enum):
     """The result of checking a typed code."""
 
     RIGHT = "right"
@@ -192,17 +194,17 @@ class EmailCode:
         """Whether the code may still be entered."""
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
-    def check_entered_code(self, entered_code: str, expected: str, at: datetime) -> CodeResult:
+    def check_entered_code(self, entered_code: str, expected: str, at: datetime) -> CodeCheckResult:
         """Check an entered code; an expired one is never reported as right or wrong (H11)."""
         if not (given := extract_digits(entered_code)):
-            return CodeResult.MISSING
+            return CodeCheckResult.MISSING
         if not self.is_valid_at(at):
-            return CodeResult.OVER
-        return CodeResult.RIGHT if compare_digest(given, expected) else CodeResult.WRONG
+            return CodeCheckResult.OVER
+        return CodeCheckResult.RIGHT if compare_digest(given, expected) else CodeCheckResult.WRONG
 
 
 @dataclass(frozen=True, slots=True)
-class CodeEmail:
+class PartnerEmailCode:
     """An email code to be sent, and its partner."""
 
     code: EmailCode
@@ -214,7 +216,7 @@ class PaymentOutcome:
     """What the provider reports about a payment: declined cards, paid, ended."""
 
     payment_id: UUID
-    declined: int
+    declined_attempts: int
     paid: bool
     ended: bool
 
@@ -239,22 +241,26 @@ class RecentDeclines:
 
 def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datetime) -> int:
     """How many cards may be tried on a new payment. Raises RateLimited, CodeRequired."""
-    _ensure_below_rate(state.address_attempts, MINUTE, limits.per_minute, at)
-    _ensure_below_rate(state.address_attempts, HOUR, limits.per_hour, at)
-    _ensure_below_rate(state.device_attempts, DAY, limits.per_day, at)
+    _ensure_below_rate(state.address_attempts, MINUTE, limits.address_payments_per_minute, at)
+    _ensure_below_rate(state.address_attempts, HOUR, limits.address_payments_per_hour, at)
+    _ensure_below_rate(state.device_attempts, DAY, limits.device_payments_per_day, at)
     pauses = [seen.blocked_until for seen in state.sources if seen.blocked_until and seen.blocked_until > at]
     if pauses:
-        raise RateLimited(max(pauses), WaitReason.DECLINED)
-    full = [_budget_exceeded(seen, limits, at) for seen in state.sources if seen.used_attempts >= limits.budget]
+        raise RateLimited(max(pauses), RateLimitReason.DECLINED)
+    full = [
+        _budget_exceeded(seen, limits, at)
+        for seen in state.sources
+        if seen.used_attempts >= limits.source_attempts_per_hour
+    ]
     if full:
         raise max(full, key=lambda wait: wait.until)
     declined = max(len(seen.declines) for seen in state.sources)
-    suspicious = state.code_forced or declined >= limits.suspect_after or not state.device_known
-    if limits.asks_for_code and suspicious and not state.code_passed:
+    suspicious = state.code_forced or declined >= limits.code_required_after_declines or not state.device_known
+    if limits.requires_code and suspicious and not state.code_passed:
         raise CodeRequired
-    beside_others = any(seen.open_tries for seen in state.sources)
-    left = limits.budget - max(seen.used_attempts for seen in state.sources)
-    return min(limits.tries_beside_open if beside_others else limits.first, left)
+    beside_others = any(seen.open_attempts for seen in state.sources)
+    left = limits.source_attempts_per_hour - max(seen.used_attempts for seen in state.sources)
+    return min(limits.attempts_with_open_payments if beside_others else limits.first, left)
 
 
 def sources_to_block(
@@ -262,19 +268,19 @@ def sources_to_block(
 ) -> list[bytes]:
     """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
     counted = zip(browser.sources, (recent_declines.by_address, recent_declines.by_device), strict=False)
-    return [source for source, declines in counted if declines >= limits.budget]
+    return [source for source, declines in counted if declines >= limits.source_attempts_per_hour]
 
 
 def is_under_attack(recent_declines: RecentDeclines, limits: CardTestingLimits) -> bool:
     """Whether a partner's declines in ten minutes indicate card testing (H7)."""
     return (
-        limits.asks_for_code
+        limits.requires_code
         and recent_declines.declines > _ALERT_DECLINES
         and recent_declines.declines > recent_declines.attempts * _ALERT_SHARE
     )
 
 
-def source_network(address: str) -> str:
+def address_or_ipv6_network(address: str) -> str:
     """The address as one source: itself, or its network for IPv6."""
     try:
         parsed = ip_address(address)
@@ -301,9 +307,9 @@ def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, max_cou
 
 def _budget_exceeded(seen: SourceHistory, limits: CardTestingLimits, at: datetime) -> RateLimited:
     """The wait until the oldest decline expires or the oldest open payment is cancelled, whichever is first."""
-    waits = [RateLimited(seen.declines[0] + HOUR, WaitReason.DECLINED)] if seen.declines else []
-    if seen.open_tries:
-        ends = (seen.open_since or at) + limits.payment_lifetime
+    waits = [RateLimited(seen.declines[0] + HOUR, RateLimitReason.DECLINED)] if seen.declines else []
+    if seen.open_attempts:
+        ends = (seen.oldest_open_payment_at or at) + limits.payment_lifetime
         # An overdue payment is still open: it is being cancelled, or its bank is processing it.
-        waits.append(RateLimited(max(ends, at + MINUTE), WaitReason.CROWDED))
+        waits.append(RateLimited(max(ends, at + MINUTE), RateLimitReason.CROWDED))
     return min(waits, key=lambda wait: wait.until)

@@ -16,14 +16,14 @@ from almoner.giving.checkout.card_testing.domain import (
     MAX_CODES_PER_EMAIL,
     BrowserFingerprint,
     CardTestingLimits,
-    CodeEmail,
-    CodeResult,
+    CodeCheckResult,
     CodesExhausted,
     EmailCode,
+    PartnerEmailCode,
     PaymentOutcome,
-    WaitReason,
+    RateLimitReason,
 )
-from almoner.giving.checkout.card_testing.store import active_alerts as active_alerts
+from almoner.giving.checkout.card_testing.store import active_alert_ends_by_partner as active_alert_ends_by_partner
 from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
@@ -31,13 +31,13 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.platform.observability.loggers import get_logger
 
 
-class SendCode(msgspec.Struct, frozen=True):
+class SendCodeJob(msgspec.Struct, frozen=True):
     """The code to send."""
 
     code: UUID
 
 
-SEND_CODE: Final = JobKind("card_testing.send_code", SendCode)
+SEND_CODE: Final = JobKind("card_testing.send_code", SendCodeJob)
 BATCH: Final = 1000
 _CONTEXT: Final = "gift-code"
 _log: Final = get_logger("almoner.giving")
@@ -45,8 +45,10 @@ _log: Final = get_logger("almoner.giving")
 
 def fingerprint_browser(vault: Vault, ip_address: str, device: bytes | None) -> BrowserFingerprint:
     """The keyed hashes of a browser's address and device cookie."""
-    hashed = None if device is None else vault.sign("brakes:device", device)
-    return BrowserFingerprint(vault.sign("brakes:address", domain.source_network(ip_address).encode()), hashed)
+    hashed = None if device is None else vault.compute_mac("brakes:device", device)
+    return BrowserFingerprint(
+        vault.compute_mac("brakes:address", domain.address_or_ipv6_network(ip_address).encode()), hashed
+    )
 
 
 async def check_velocity(
@@ -57,7 +59,7 @@ async def check_velocity(
     Payments from the same address or device wait here until this transaction ends.
     """
     await store.lock_sources(tx, browser.sources)
-    most = (limits.per_hour, limits.per_day)
+    most = (limits.address_payments_per_hour, limits.device_payments_per_day)
     sight, code_id = await store.load_velocity_state_and_code(
         tx, partner, session_id, browser, _email_hash(tx, email), most
     )
@@ -91,7 +93,7 @@ async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: Pay
         tx, partner, recent.declines, recent.attempts
     ):
         reported = {
-            "partner": tx.ids.text("partner", partner.id),
+            "partner": tx.ids.encode("partner", partner.id),
             "declines": recent.declines,
             "attempts": recent.attempts,
             "until": iso_timestamp(tx.real_now + domain.ALERT_DURATION),
@@ -105,14 +107,14 @@ async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email
     await store.lock_sources(tx, [browser.address, hashed])
     ours, other = await store.code_send_times(tx, browser.address, hashed)
     if len(other) >= MAX_CODES_PER_EMAIL:
-        raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, WaitReason.CODES)
+        raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, RateLimitReason.CODES)
     if len(ours) >= MAX_CODES_PER_ADDRESS:
-        raise CodesExhausted(ours[-MAX_CODES_PER_ADDRESS] + HOUR, WaitReason.CODES_CROWDED)
+        raise CodesExhausted(ours[-MAX_CODES_PER_ADDRESS] + HOUR, RateLimitReason.CODES_CROWDED)
     code_id = tx.new_id()
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, associated_data=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)
     await store.insert_code(tx, code, browser.address)
-    await SEND_CODE.enqueue(tx, SendCode(code_id))
+    await SEND_CODE.enqueue(tx, SendCodeJob(code_id))
 
 
 async def has_valid_code(tx: Tx, session_id: UUID, email: str) -> bool:
@@ -132,18 +134,18 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
     return await store.is_email_verified(tx, session_id, _email_hash(tx, email))
 
 
-async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> CodeResult:
+async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> CodeCheckResult:
     """Check a typed code. A wrong one is counted: the caller must commit."""
     code = await store.get_current_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
-        return CodeResult.OVER
+        return CodeCheckResult.OVER
     answer = code.check_entered_code(entered_code, email_code_digits(tx, code.id), tx.real_now)
-    if answer in (CodeResult.RIGHT, CodeResult.WRONG):
-        await store.record_code_attempt(tx, code.id, correct=answer is CodeResult.RIGHT)
+    if answer in (CodeCheckResult.RIGHT, CodeCheckResult.WRONG):
+        await store.record_code_attempt(tx, code.id, correct=answer is CodeCheckResult.RIGHT)
     return answer
 
 
-async def find_sendable_code_and_address(tx: Tx, code_id: UUID) -> tuple[CodeEmail, str] | None:
+async def find_sendable_code_and_address(tx: Tx, code_id: UUID) -> tuple[PartnerEmailCode, str] | None:
     """A valid code to be sent, with its decrypted email address."""
     sent = await store.find_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):
@@ -169,4 +171,4 @@ async def delete_expired_records(tx: Tx, limit: int = BATCH) -> int:
 
 
 def _email_hash(tx: Tx, email: str) -> bytes:
-    return tx.vault.sign("brakes:email", email.casefold().encode())
+    return tx.vault.compute_mac("brakes:email", email.casefold().encode())

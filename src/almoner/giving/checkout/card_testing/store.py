@@ -14,9 +14,9 @@ from almoner.giving.checkout.card_testing.domain import (
     DAY,
     HOUR,
     BrowserFingerprint,
-    CodeEmail,
     DeclineSource,
     EmailCode,
+    PartnerEmailCode,
     PaymentOutcome,
     RecentDeclines,
     SourceHistory,
@@ -144,7 +144,7 @@ async def record_outcome_and_find_decline_source(tx: Tx, payment_outcome: Paymen
         select partner_id, address_hash, device_hash from attempt where declined < $2
         """,
         payment_outcome.payment_id,
-        payment_outcome.declined,
+        payment_outcome.declined_attempts,
         payment_outcome.paid,
         payment_outcome.ended,
         tx.real_now,
@@ -210,7 +210,7 @@ async def raise_alert(tx: Tx, partner: Partner, decline_count: int, attempt_coun
 
 
 @across_partners("operators")
-async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
+async def active_alert_ends_by_partner(tx: Tx) -> dict[UUID, datetime]:
     """The partners whose donors must enter a code, with the earliest end of the alert."""
     rows = await tx.fetch(
         "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.real_now
@@ -302,7 +302,7 @@ async def get_current_code_for_update(tx: Tx, session_id: UUID) -> EmailCode | N
 
 
 @across_partners("link")
-async def find_code(tx: Tx, code_id: UUID) -> CodeEmail | None:
+async def find_code(tx: Tx, code_id: UUID) -> PartnerEmailCode | None:
     """A code to send, with its session."""
     row = await tx.fetchrow(
         f"""
@@ -311,7 +311,7 @@ async def find_code(tx: Tx, code_id: UUID) -> CodeEmail | None:
         """,
         code_id,
     )
-    return None if row is None else CodeEmail(EmailCode(*row[:7]), row["partner_id"])
+    return None if row is None else PartnerEmailCode(EmailCode(*row[:7]), row["partner_id"])
 
 
 async def record_code_attempt(tx: Tx, code_id: UUID, *, correct: bool) -> None:

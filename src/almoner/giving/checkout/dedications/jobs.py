@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Final
 
 from almoner.access.notifications.domain import DeliveryResult
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.checkout.dedications import service
-from almoner.giving.checkout.dedications.service import SEND, SendDedicationJob
+from almoner.giving.checkout.dedications.service import SEND, SendDedicationEmailJob
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
@@ -22,7 +22,9 @@ tasks: Final = TaskRegistry()
 tasks.add_periodic_job("dedications.delete_old", service.next_deletion_at, service.delete_old_recipients)
 
 
-async def compose_dedication_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendDedicationJob]) -> Email | None:
+async def compose_dedication_email(
+    tx: Tx, mails: MailRenderer, job: DecodedJob[SendDedicationEmailJob]
+) -> Email | None:
     """The email, in the session's language; None a day after it was requested (real time)."""
     partner, donation_id = Partner(job.details.partner), job.details.donation
     email = await service.find(tx, partner, donation_id)
@@ -44,13 +46,13 @@ async def compose_dedication_email(tx: Tx, mails: MailRenderer, job: DecodedJob[
     return Email(email.recipient_email, f"dedication:{donation_id}", facts, session.language, partner.id)
 
 
-async def delete_recipient_after_delivery(tx: Tx, job_details: SendDedicationJob, _result: DeliveryResult) -> None:
+async def delete_recipient_after_delivery(tx: Tx, job_details: SendDedicationEmailJob, _result: DeliveryResult) -> None:
     """Delete the recipient's details after the email."""
     await service.delete(tx, Partner(job_details.partner), job_details.donation)
 
 
 notifications: Final = (
-    Notification(
+    NotificationDefinition(
         SEND,
         Path(__file__).parent / "mails" / "dedication.html",
         compose_dedication_email,

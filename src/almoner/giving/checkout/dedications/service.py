@@ -17,7 +17,7 @@ from almoner.platform.jobs.queue import JobKind
 _BATCH: Final = 1000
 
 
-class SendDedicationJob(msgspec.Struct, frozen=True):
+class SendDedicationEmailJob(msgspec.Struct, frozen=True):
     """The donation, and the hashed address by which emails are limited."""
 
     email: UUID
@@ -25,18 +25,20 @@ class SendDedicationJob(msgspec.Struct, frozen=True):
     donation: UUID
 
 
-SEND: Final = JobKind("dedications.send", SendDedicationJob)
+SEND: Final = JobKind("dedications.send", SendDedicationEmailJob)
 
 
-async def set_email(tx: Tx, partner: Partner, donation_id: UUID, email: DedicationEmail | None) -> None:
+async def set_dedication_email(
+    tx: Tx, partner: Partner, donation_id: UUID, dedication_email: DedicationEmail | None
+) -> None:
     """Store the dedication of an unpaid donation, replacing an earlier one."""
-    if email is None:
+    if dedication_email is None:
         await store.delete(tx, partner, donation_id)
     else:
-        await store.upsert(tx, partner, donation_id, email)
+        await store.upsert(tx, partner, donation_id, dedication_email)
 
 
-async def enqueue_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
+async def enqueue_dedication_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
     """Enqueue the email for a paid donation, unless the recipient has reached the limit."""
     if (email := await store.find(tx, partner, donation_id)) is None:
         return
@@ -44,7 +46,7 @@ async def enqueue_email(tx: Tx, partner: Partner, donation_id: UUID) -> None:
     if email_id is None:
         await store.delete(tx, partner, donation_id)
     else:
-        await SEND.enqueue(tx, SendDedicationJob(email_id, partner.id, donation_id), unique_key=str(donation_id))
+        await SEND.enqueue(tx, SendDedicationEmailJob(email_id, partner.id, donation_id), unique_key=str(donation_id))
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:

@@ -47,7 +47,7 @@ class NothingToInvoice(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class UninvoicedGroup:
+class UninvoicedPartnerCurrency:
     """One partner's uninvoiced donations in one currency."""
 
     partner_id: UUID
@@ -58,8 +58,8 @@ class UninvoicedGroup:
 class DonationRequest:
     """An invoice to a partner for its direct donations made before ``cutoff_at``.
 
-    ``collecting``: donations are still being added. ``allocating``: some of the donations that its payments cover are
-    not yet received; ``allocated_minor`` is the sum of those that are.
+    ``adding_donations``: donations are still being added. ``allocation_pending``: some of the donations that its
+    payments cover are not yet received; ``allocated_minor`` is the sum of those that are.
     """
 
     id: UUID
@@ -71,8 +71,8 @@ class DonationRequest:
     status: DonationRequestStatus
     reference: str
     cutoff_at: datetime
-    collecting: bool
-    allocating: bool
+    adding_donations: bool
+    allocation_pending: bool
     created_at: datetime
     due_at: datetime
 
@@ -130,21 +130,21 @@ def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
 
 
 def new_request(
-    request_id: UUID, group: UninvoicedGroup, cutoff_at: datetime, due_days: int, now: datetime
+    request_id: UUID, partner_currency: UninvoicedPartnerCurrency, cutoff_at: datetime, due_days: int, now: datetime
 ) -> DonationRequest:
     """A new request without donations."""
     return DonationRequest(
         id=request_id,
-        partner_id=group.partner_id,
-        money=Money(0, group.currency),
+        partner_id=partner_currency.partner_id,
+        money=Money(0, partner_currency.currency),
         donations=0,
         paid_minor=0,
         allocated_minor=0,
         status="OPEN",
         reference=payment_reference(request_id),
         cutoff_at=cutoff_at,
-        collecting=True,
-        allocating=False,
+        adding_donations=True,
+        allocation_pending=False,
         created_at=now,
         due_at=now + due_days * _DAY,
     )

@@ -12,7 +12,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
     DonationRequestPayment,
     NothingToInvoice,
-    UninvoicedGroup,
+    UninvoicedPartnerCurrency,
 )
 from almoner.kit.money import Money, MoneyError
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
@@ -42,7 +42,7 @@ async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> 
     """
     ran = InvoicingResult()
     async with db.read() as tx:
-        found = await service.uninvoiced_groups(tx)
+        found = await service.uninvoiced_partner_currencies(tx)
     for of in found:
         try:
             created = await invoice_partner(db, of)
@@ -58,7 +58,9 @@ async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> 
     return ran
 
 
-async def invoice_partner(db: Database, group: UninvoicedGroup, *, immediately: bool = False) -> list[DonationRequest]:
+async def invoice_partner(
+    db: Database, partner_currency: UninvoicedPartnerCurrency, *, immediately: bool = False
+) -> list[DonationRequest]:
     """Invoice one partner's donations of a currency in one or more requests.
 
     Empty if there is nothing to invoice yet.
@@ -68,10 +70,10 @@ async def invoice_partner(db: Database, group: UninvoicedGroup, *, immediately: 
     while more:
         try:
             async with db.write() as tx:
-                made, more = await service.add_due_donations_to_request(tx, group, immediately=immediately)
+                made, more = await service.add_due_donations_to_request(tx, partner_currency, immediately=immediately)
         except NothingToInvoice:
             break
-        if made is not None and not made.collecting:
+        if made is not None and not made.adding_donations:
             finished.append(made)
     return finished
 
@@ -121,7 +123,7 @@ async def apply_overpayment(
 async def allocate_remaining_money(db: Database, request_id: UUID) -> None:
     """Receive all donations that a request's money covers, in batches."""
     async with db.read() as tx:
-        more = (await service.get(tx, ALL_PARTNERS, request_id)).allocating
+        more = (await service.get(tx, ALL_PARTNERS, request_id)).allocation_pending
     while more:
         async with db.write() as tx:
             more = await service.allocate_payment_batch(tx, request_id)

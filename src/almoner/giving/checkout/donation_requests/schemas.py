@@ -39,7 +39,7 @@ class DonationRequestResponse(ResponseRecord, object_name="donation_request"):
 def donation_request_response(tx: Tx, request: DonationRequest) -> DonationRequestResponse:
     """The response for one request."""
     return DonationRequestResponse(
-        id=tx.ids.text("donationrequest", request.id),
+        id=tx.ids.encode("donationrequest", request.id),
         status=request.status,
         amount=request.money.minor,
         paid_amount=request.paid_minor,

@@ -25,7 +25,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestPayment,
     NothingToInvoice,
     RequestPaymentStatus,
-    UninvoicedGroup,
+    UninvoicedPartnerCurrency,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestResponse
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
@@ -61,14 +61,14 @@ def serialise_for_api(tx: Tx, request: DonationRequest) -> DonationRequestRespon
     return schemas.donation_request_response(tx, request)
 
 
-async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
+async def uninvoiced_partner_currencies(tx: Tx) -> list[UninvoicedPartnerCurrency]:
     """Partners and currencies with donations that are not invoiced yet."""
-    found = [UninvoicedGroup(*one) for one in await donations.uninvoiced_groups(tx)]
-    return list(dict.fromkeys([*await store.groups_with_open_requests(tx), *found]))
+    found = [UninvoicedPartnerCurrency(*one) for one in await donations.uninvoiced_partner_currencies(tx)]
+    return list(dict.fromkeys([*await store.partner_currencies_with_open_requests(tx), *found]))
 
 
 async def add_due_donations_to_request(
-    tx: Tx, group: UninvoicedGroup, *, immediately: bool = False, limit: int = BATCH
+    tx: Tx, partner_currency: UninvoicedPartnerCurrency, *, immediately: bool = False, limit: int = BATCH
 ) -> tuple[DonationRequest | None, bool]:
     """Add due donations to the open request; returns it, and whether more are left.
 
@@ -76,34 +76,40 @@ async def add_due_donations_to_request(
     while the total is below the partner's minimum. ``immediately``: the period ends now, and any amount is invoiced.
     Raises NothingToInvoice; the transaction must then be rolled back.
     """
-    partner = Partner(group.partner_id)
+    partner = Partner(partner_currency.partner_id)
     account = await partners.get(tx, partner)
-    locked = await store.lock_request_being_filled(tx, partner, group.currency)
+    locked = await store.lock_request_being_filled(tx, partner, partner_currency.currency)
     if locked is None:
         ends = (
             tx.now + timedelta(milliseconds=1)
             if immediately
             else domain.period_start_of(account.request_interval, tx.now)
         )
-        waiting = await donations.sum_uninvoiced_donations(tx, partner, group.currency, ends)
-        if not waiting or (not immediately and waiting < domain.minimum_request_minor(account, group.currency)):
+        waiting = await donations.sum_uninvoiced_donations(tx, partner, partner_currency.currency, ends)
+        if not waiting or (
+            not immediately and waiting < domain.minimum_request_minor(account, partner_currency.currency)
+        ):
             return None, False
-        await store.insert(tx, partner, domain.new_request(tx.new_id(), group, ends, account.request_due_days, tx.now))
-        if (locked := await store.lock_request_being_filled(tx, partner, group.currency)) is None:
+        await store.insert(
+            tx, partner, domain.new_request(tx.new_id(), partner_currency, ends, account.request_due_days, tx.now)
+        )
+        if (locked := await store.lock_request_being_filled(tx, partner, partner_currency.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - locked.money.minor
     count, money, full = await donations.add_donations_to_request(
-        tx, partner, group.currency, locked.cutoff_at, locked.id, limit, room
+        tx, partner, partner_currency.currency, locked.cutoff_at, locked.id, limit, room
     )
     if not count and not locked.donations:
         raise NothingToInvoice
     more = full or count == limit
     collecting = more and not full
-    filled = replace(locked, money=locked.money + money, donations=locked.donations + count, collecting=collecting)
-    if not filled.collecting:
+    filled = replace(
+        locked, money=locked.money + money, donations=locked.donations + count, adding_donations=collecting
+    )
+    if not filled.adding_donations:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
     await store.update_donation_totals(tx, filled)
-    if not filled.collecting:
+    if not filled.adding_donations:
         await _notify_partner(tx, account, filled)
         await outbox.emit_event(tx, partner.id, domain.CREATED, schemas.donation_request_response(tx, filled))
     return filled, more
@@ -116,7 +122,7 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
         "Reference": request.reference,
         "To be paid by": f"{request.due_at:%d %B %Y}",
         "Donations": f"{request.donations:,}",
-        "Request": tx.ids.text("donationrequest", request.id),
+        "Request": tx.ids.encode("donationrequest", request.id),
     }
     for person in await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner", "finance"):
         await security_emails.enqueue_email(
@@ -138,7 +144,7 @@ async def receive_payment(
     if not money:
         raise DonationRequestError("the amount must be more than zero")
     locked = await _lock(tx, scope, request_id)
-    if locked.collecting:
+    if locked.adding_donations:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
     applied = domain.applied_amount_minor(locked, money)
     over = Money(money.minor - applied, money.currency)
@@ -148,7 +154,7 @@ async def receive_payment(
     )
     if not await store.insert_payment(tx, created):
         raise DonationRequestError(f"the transfer {bank_reference} has already been recorded")
-    transfers = ledger_domain.request_payment_transfers(created.id, Money(applied, money.currency), over)
+    transfers = ledger_domain.donation_request_payment_transfers(created.id, Money(applied, money.currency), over)
     if applied:
         paid = locked.paid_minor + applied
         await _record_paid_amount(tx, locked, paid)
@@ -169,9 +175,9 @@ async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_mi
 async def allocate_payment_batch(tx: Tx, request_id: UUID) -> bool:
     """Receive a batch of donations that a request's payments cover; True if there may be more."""
     locked = await _lock(tx, ALL_PARTNERS, request_id)
-    if locked.allocating:
+    if locked.allocation_pending:
         ledger.post_at_commit(tx, await _allocate(tx, locked))
-    return (await get(tx, ALL_PARTNERS, request_id)).allocating
+    return (await get(tx, ALL_PARTNERS, request_id)).allocation_pending
 
 
 async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTransfer]:
@@ -180,7 +186,7 @@ async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTra
         donation_request.paid_minor - donation_request.allocated_minor, [minor for _, minor in waiting]
     )
     received = (
-        await donations.receive_direct_donations(tx, [donation_id for donation_id, _ in waiting[:count]])
+        await donations.mark_direct_donations_received(tx, [donation_id for donation_id, _ in waiting[:count]])
         if count
         else []
     )
@@ -191,7 +197,7 @@ async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTra
     return [
         move
         for one in received
-        for move in ledger_domain.request_allocation_transfers(one.id, one.organisation_id, one.money)
+        for move in ledger_domain.donation_request_allocation_transfers(one.id, one.organisation_id, one.money)
     ]
 
 
@@ -228,7 +234,7 @@ async def apply_overpayment(
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {locked.status}")
     if (await get(tx, ALL_PARTNERS, locked.donation_request_id)).partner_id != whose:
         raise DonationRequestError("the request belongs to another partner")
-    if target.collecting:
+    if target.adding_donations:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
     over = Money(locked.overpaid_minor, locked.money.currency)
     if not (applied := domain.applied_amount_minor(target, over)):

@@ -13,7 +13,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestSort,
     DonationRequestStatus,
     RequestPaymentStatus,
-    UninvoicedGroup,
+    UninvoicedPartnerCurrency,
 )
 from almoner.kit.money import Money
 from almoner.platform.database import counters, lists
@@ -42,7 +42,7 @@ def _payment(row: Record) -> DonationRequestPayment:
     return DonationRequestPayment(id_, request_id, Money(minor, currency), *rest)
 
 
-async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
+async def insert(tx: Tx, partner: Partner, donation_request: DonationRequest) -> bool:
     """Store a new request; False if another one is collecting the same donations."""
     made = await tx.execute(
         """
@@ -52,20 +52,20 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13)
         on conflict (partner_id, currency) where collecting do nothing
         """,
-        new.id,
+        donation_request.id,
         partner.id,
-        new.money.currency,
-        new.money.minor,
-        new.donations,
-        new.paid_minor,
-        new.allocated_minor,
-        new.status,
-        new.reference,
-        new.cutoff_at,
-        new.collecting,
-        new.allocating,
-        new.created_at,
-        new.due_at,
+        donation_request.money.currency,
+        donation_request.money.minor,
+        donation_request.donations,
+        donation_request.paid_minor,
+        donation_request.allocated_minor,
+        donation_request.status,
+        donation_request.reference,
+        donation_request.cutoff_at,
+        donation_request.adding_donations,
+        donation_request.allocation_pending,
+        donation_request.created_at,
+        donation_request.due_at,
     )
     if made != "INSERT 0 1":
         return False
@@ -87,10 +87,10 @@ async def lock_request_being_filled(tx: Tx, partner: Partner, currency: str) -> 
 
 
 @across_partners("sweep")
-async def groups_with_open_requests(tx: Tx) -> list[UninvoicedGroup]:
+async def partner_currencies_with_open_requests(tx: Tx) -> list[UninvoicedPartnerCurrency]:
     """Partners and currencies whose requests are being filled, or were when a process crashed."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
-    return [UninvoicedGroup(*row) for row in rows]
+    return [UninvoicedPartnerCurrency(*row) for row in rows]
 
 
 async def update_donation_totals(tx: Tx, donation_request: DonationRequest) -> None:
@@ -102,7 +102,7 @@ async def update_donation_totals(tx: Tx, donation_request: DonationRequest) -> N
         donation_request.id,
         donation_request.money.minor,
         donation_request.donations,
-        donation_request.collecting,
+        donation_request.adding_donations,
         donation_request.due_at,
     )
 
@@ -210,7 +210,7 @@ async def request_ids_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
     return [row["id"] for row in rows]
 
 
-async def insert_payment(tx: Tx, new: DonationRequestPayment) -> bool:
+async def insert_payment(tx: Tx, request_payment: DonationRequestPayment) -> bool:
     """Store a partner's transfer; False if it is already recorded."""
     made = await tx.execute(
         """
@@ -219,17 +219,17 @@ async def insert_payment(tx: Tx, new: DonationRequestPayment) -> bool:
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $11)
         on conflict (bank_reference) where applied_from is null do nothing
         """,
-        new.id,
-        new.donation_request_id,
-        new.money.currency,
-        new.money.minor,
-        new.applied_minor,
-        new.overpaid_minor,
-        new.bank_reference,
-        new.status,
-        new.received_at,
-        new.recorded_by,
-        new.applied_from,
+        request_payment.id,
+        request_payment.donation_request_id,
+        request_payment.money.currency,
+        request_payment.money.minor,
+        request_payment.applied_minor,
+        request_payment.overpaid_minor,
+        request_payment.bank_reference,
+        request_payment.status,
+        request_payment.received_at,
+        request_payment.recorded_by,
+        request_payment.applied_from,
     )
     return made == "INSERT 0 1"
 

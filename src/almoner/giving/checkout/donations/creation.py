@@ -34,7 +34,7 @@ async def create_donation(tx: Tx, session: DonationSession, details: DonationDet
         return await _change_details(tx, session, promised, details)
     shown = account.shares_donor_details
     covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, details, tx.now)
-    subscription_id = await donation_subscriptions.create_or_update_pending(
+    subscription_id = await donation_subscriptions.create_or_update_pending_subscription(
         tx, session, details, None, donor_shown=shown
     )
     donation = domain.new_hosted_donation(
@@ -42,7 +42,7 @@ async def create_donation(tx: Tx, session: DonationSession, details: DonationDet
     )
     created = await _insert_created(tx, donation)
     if details.dedication_email is not None:
-        await dedications.set_email(tx, partner, created.id, details.dedication_email)
+        await dedications.set_dedication_email(tx, partner, created.id, details.dedication_email)
     return created
 
 
@@ -91,14 +91,14 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, det
         tx, partner, promised.user_id, promised.organisation_id, details, made, current
     )
     former_id, shown = promised.subscription_id, promised.donor_shown
-    subscription_id = await donation_subscriptions.create_or_update_pending(
+    subscription_id = await donation_subscriptions.create_or_update_pending_subscription(
         tx, session, details, former_id, donor_shown=shown
     )
     chosen = replace(details, declarer=None, frequency="one_time", agreement=None, dedication_email=None)
     if (domain.donation_details_of(promised), former_id, current) != (chosen, subscription_id, covered):
         await store.update_details(tx, promised.id, details, covered, subscription_id)
     if session.options.dedication:
-        await dedications.set_email(tx, partner, promised.id, details.dedication_email)
+        await dedications.set_dedication_email(tx, partner, promised.id, details.dedication_email)
     if current is not None and covered != current:
         await gift_aid_declarations.delete_unused_declarations(
             tx, [current]

@@ -128,7 +128,7 @@ async def _requested_declaration(
     """The given declaration, if it is this user's and covers a donation made now. Raises GiftAidMissing."""
     if gift_aid_id is None:
         return None
-    parsed = tx.ids.parse("giftaid", gift_aid_id)
+    parsed = tx.ids.decode("giftaid", gift_aid_id)
     found = await gift_aid_declarations.find_with_shared_lock(tx, partner, parsed) if parsed else None
     if found is None:
         raise domain.GiftAidMissing(f"body.giftAidId '{gift_aid_id[:100]}' names no declaration")
@@ -142,7 +142,7 @@ async def _requested_declaration(
 async def _find_user(tx: Tx, partner: Partner, user_id: str | None) -> User | None:
     if user_id is None:
         return None
-    found = tx.ids.parse("user", user_id)
+    found = tx.ids.decode("user", user_id)
     try:
         user = await users.get(tx, partner, found) if found else None
     except NotFound:
@@ -164,7 +164,7 @@ async def _recipient(tx: Tx, partner: Partner, organisation_id: str | None, user
 
 
 async def _find_organisation(tx: Tx, partner: Partner, organisation_id: str) -> Organisation:
-    found = tx.ids.parse("organisation", verifications.strip_test_value(tx, organisation_id))
+    found = tx.ids.decode("organisation", verifications.strip_test_value(tx, organisation_id))
     try:
         organisation = await organisations.get(tx, partner, found) if found else None
     except NotFound:

@@ -15,7 +15,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import Agreement
 from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
-from almoner.kit.records import record
+from almoner.kit.records import statically_frozen_dataclass
 from almoner.kit.states import Lifecycle
 
 DONATION: Final = Lifecycle(
@@ -155,7 +155,7 @@ class RefundedAmount:
     money: Money
 
 
-@record
+@statically_frozen_dataclass
 class Donation:
     """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the disbursement it is in.
 
@@ -213,7 +213,7 @@ class Donation:
         return Money(self.money.minor - max(self.withdrawn_minor, refunded), self.money.currency)
 
     @property
-    def owed_amount(self) -> Money:
+    def net_amount_for_nonprofit(self) -> Money:
         """The amount that is owed or was paid to the nonprofit: the amount minus fee and refunds."""
         arrived = self.settlement.money if self.settlement else self.money
         return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
@@ -221,10 +221,10 @@ class Donation:
 
 @dataclass(frozen=True, slots=True)
 class DonationOrigin:
-    """The origin of a hosted donation. ``later_of``: the locked subscription of a later donation."""
+    """The origin of a hosted donation. ``charged_subscription_id``: the locked subscription of a later donation."""
 
     session_id: UUID
-    later_of: UUID | None
+    charged_subscription_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
     Payment,
     PaymentMethodGone,
-    PaymentNotOursError,
+    PaymentNotOurs,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
@@ -92,10 +92,10 @@ class _PaymentFlow:
     async def create(self, tx: Tx, payment: Payment, donation: Donation) -> ProviderCall:
         """The call that creates an attempt's payment page, from stored rows only, so that it can be repeated."""
         if donation.subscription_due_on is None and donation.session_id is not None:
-            page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', donation.session_id)}"
+            page = f"{payment.pages_url}/give/{tx.ids.encode('donationsession', donation.session_id)}"
         else:
-            page = f"{payment.pages_url}/{domain.REGULAR_PAGE}/{tx.ids.text('donation', donation.id)}"
-        token = f"?token={tx.vault.page_token(RETURN_PURPOSE, payment.id)}"
+            page = f"{payment.pages_url}/{domain.REGULAR_PAGE}/{tx.ids.encode('donation', donation.id)}"
+        token = f"?token={tx.vault.create_page_token(RETURN_PURPOSE, payment.id)}"
         order = PaymentRequest(
             key=payments.payment_idempotency_key(tx, payment.id),
             money=payment.money,
@@ -153,7 +153,7 @@ class _PaymentFlow:
             reference=payments.payment_reference(payment.id),
             customer=saved.customer,
             payment_method=saved.id,
-            first_payment=first.provider_payment or "",
+            first_payment=first.provider_payment_id or "",
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
         )
@@ -224,7 +224,7 @@ class _StartPayment(_PaymentFlow):
             return FlowDone(domain.session_donation_of(donation, payment))
         if tx.now >= session.grace_ends_at():
             raise SessionExpired
-        if payment.provider_payment is None:
+        if payment.provider_payment_id is None:
             return await self.create(tx, payment, donation)
         same = self._gift.money == payment.money and payment.provider == self._way
         if same and await self._agrees_to_the_same(tx, donation):
@@ -239,7 +239,7 @@ class _StartPayment(_PaymentFlow):
                 domain.session_donation_of(donation, payment)
             )  # the bank is processing it: too late to change
         self._ended = payment.id
-        return self.cancel(payment, payment.provider_payment)
+        return self.cancel(payment, payment.provider_payment_id)
 
     async def _agrees_to_the_same(self, tx: Tx, donation: Donation) -> bool:
         """Whether the open page's agreement to save the card equals what the donor agrees to now."""
@@ -266,7 +266,7 @@ class _StartPayment(_PaymentFlow):
             )
             allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.payment_lifetime)
         payment = await payments.create_attempt(
-            tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language, allowed
+            tx, self._provider.name, donation.id, donation.money, organisation.effective_display_name, language, allowed
         )
         if self._browser is not None:
             await card_testing.record_payment_attempt(tx, partner, payment.id, self._browser, allowed, code)
@@ -280,7 +280,7 @@ class _StartPayment(_PaymentFlow):
         domain.ensure_currency_receivable(donation.money.currency, organisation.donation_currencies)
         language = session.language or _DEFAULT_LANGUAGE
         started = await payments.create_attempt(
-            tx, BANK_TRANSFER, donation.id, donation.money, organisation.shown_name, language, 1
+            tx, BANK_TRANSFER, donation.id, donation.money, organisation.effective_display_name, language, 1
         )
         if self._browser is not None:
             _, code = await card_testing.check_velocity(
@@ -290,7 +290,7 @@ class _StartPayment(_PaymentFlow):
             await card_testing.record_payment_outcome(
                 tx, self._figures, PaymentOutcome(started.id, 0, paid=False, ended=True)
             )
-        page = f"{started.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
+        page = f"{started.pages_url}/give/{tx.ids.encode('donationsession', session.id)}/transfer"
         return FlowDone(domain.session_donation_of(donation, await payments.start_bank_transfer(tx, started, page)))
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
@@ -309,21 +309,21 @@ class _RefreshPayment(_PaymentFlow):
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """The call that fetches an attempt which may be paid: the donor's, even if we ended it, then the newest."""
-        known, newest = await service.load_session_attempt(tx, self._session_id)
+        known, newest = await service.load_session_donation_and_payment(tx, self._session_id)
         if self._payment_id is not None and newest is not None and newest.status not in SETTLED_STATUSES:
             other, self._payment_id = await payments.find(tx, self._payment_id), None
-            if other is not None and other.provider_payment and other.provider != BANK_TRANSFER:
+            if other is not None and other.provider_payment_id and other.provider != BANK_TRANSFER:
                 self._newest_asked = other.id == newest.id
-                return self.fetch(other.provider_payment)
+                return self.fetch(other.provider_payment_id)
         if (
             newest is None
-            or newest.provider_payment is None
+            or newest.provider_payment_id is None
             or not newest.is_payable
             or newest.provider == BANK_TRANSFER
         ):
             return FlowDone(known)
         self._newest_asked = True
-        return self.fetch(newest.provider_payment)
+        return self.fetch(newest.provider_payment_id)
 
     async def record_result(
         self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment
@@ -372,12 +372,12 @@ class _CancelPayment(_PaymentFlow):
         if payment.provider == BANK_TRANSFER:
             await payments.cancel_bank_transfer(tx, payment)
             return FlowDone(True)
-        if payment.provider_payment is None:
+        if payment.provider_payment_id is None:
             return await self.start(tx, payment) or FlowDone(True)
         if self._asked:
             return FlowDone(False)
         self._asked = True
-        return self.cancel(payment, payment.provider_payment)
+        return self.cancel(payment, payment.provider_payment_id)
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
         """Apply the response, and continue with ``prepare``."""
@@ -394,15 +394,15 @@ class _PayLaterDonation(_PaymentFlow):
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
         """Create or reuse an attempt; returns the provider's page, None if nothing is to be paid."""
         origin = await service.origin_of(tx, self._donation_id)
-        if origin.later_of is None:
+        if origin.charged_subscription_id is None:
             raise NotFound
-        subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
+        subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.charged_subscription_id)
         donation = await service.get_for_update(tx, ALL_PARTNERS, self._donation_id)
         payment = await payments.current_attempt(tx, donation.id)
         if donation.status != "REQUESTED_PAYMENT" or payment is None or payment.status in SETTLED_STATUSES:
             return FlowDone(None)
         if payment.is_payable:
-            started = payment.provider_payment is not None or payment.off_session
+            started = payment.provider_payment_id is not None or payment.off_session
             return FlowDone(payment.url) if started else await self.create(tx, payment, donation)
         (await partners.get(tx, Partner(donation.partner_id))).ensure_not_paused()
         donation = await service.apply_subscription_amount(tx, donation, subscription)
@@ -429,9 +429,9 @@ class _FinishPayment(_PaymentFlow):
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.is_payable or payment.provider == BANK_TRANSFER:
             return FlowDone(None)
-        if payment.provider_payment is None:
+        if payment.provider_payment_id is None:
             return await self.start(tx, payment) or FlowDone(None)
-        return self.fetch(payment.provider_payment)
+        return self.fetch(payment.provider_payment_id)
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
         """Apply the response."""
@@ -516,7 +516,7 @@ async def handle_provider_webhook(context: PaymentContext, event: ProviderEvent)
     try:
         await leases.run_leased_flow(context.db, _HandleWebhook(context, event))
     except ProviderUnavailable as error:
-        if isinstance(error.__cause__, PaymentNotOursError):
+        if isinstance(error.__cause__, PaymentNotOurs):
             return False
         if isinstance(error.__cause__, NoSuchPayment):
             raise WebhookRefused("the notice names a payment that its provider does not know") from error
@@ -529,7 +529,7 @@ async def cancel_payment(context: PaymentContext, payment_id: UUID) -> bool:
     return await leases.run_leased_flow(context.db, _CancelPayment(context, payment_id))
 
 
-async def finish_payment(context: PaymentContext, payment_id: UUID) -> None:
+async def charge_or_recover_payment(context: PaymentContext, payment_id: UUID) -> None:
     """Charge a saved payment method, or finish a call that a crash left unrecorded.
 
     Raises AccountPaused, ProviderUnavailable.

@@ -10,7 +10,12 @@ import msgspec
 from almoner.giving.checkout.card_testing.domain import STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donations import flows, service
 from almoner.giving.checkout.donations.flows import LEASE_KIND, PaymentContext
-from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, FINISH_PAYMENT, CancelPaymentJob, FinishPaymentJob
+from almoner.giving.checkout.donations.service import (
+    CANCEL_PAYMENT,
+    FINISH_PAYMENT,
+    CancelPaymentJob,
+    ChargeOrRecoverPaymentJob,
+)
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.subscriptions.donation_subscriptions.domain import (
@@ -88,13 +93,13 @@ async def cancel_payment(
 
 
 @provider_tasks.job(FINISH_PAYMENT)
-async def finish_payment(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[FinishPaymentJob]
+async def charge_or_recover_payment(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[ChargeOrRecoverPaymentJob]
 ) -> Result:
     """Charge a saved payment method, or finish a call that a crash left unrecorded (I5)."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
-        await flows.finish_payment(payment_context, job.details.payment)
+        await flows.charge_or_recover_payment(payment_context, job.details.payment)
     except AccountPaused:
         return JobRetry(_PAUSE_RETRY, "the partner is paused")
     except ProviderUnavailable as error:
@@ -115,7 +120,9 @@ async def _lost_calls_due_at(tx: Tx) -> datetime | None:
 
 async def _recover_lost_calls(tx: Tx) -> int:
     lost = await leases.take_over_expired_leases(tx, ALL_PARTNERS, LEASE_KIND, service.BATCH)
-    await queue.enqueue_jobs(tx, [FINISH_PAYMENT.build_job(FinishPaymentJob(payment_id)) for payment_id in lost])
+    await queue.enqueue_jobs(
+        tx, [FINISH_PAYMENT.build_job(ChargeOrRecoverPaymentJob(payment_id)) for payment_id in lost]
+    )
     return len(lost)
 
 
@@ -124,5 +131,8 @@ tasks.add_periodic_job("donations.erase_donors", service.next_erasure_at, servic
 tasks.add_periodic_job("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
 # Not more often: lists are exact without it, but slow down as the totals become stale.
 tasks.add_periodic_job(
-    "donations.refresh_totals", service.next_totals_refresh_at, service.refresh_list_totals, period=timedelta(minutes=1)
+    "donations.refresh_totals",
+    service.next_list_totals_refresh_at,
+    service.refresh_list_totals,
+    period=timedelta(minutes=1),
 )

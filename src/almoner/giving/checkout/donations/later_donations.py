@@ -21,13 +21,13 @@ from almoner.platform.jobs.queue import JobKind
 _DEFAULT_LANGUAGE: Final = "en"
 
 
-class FinishPaymentJob(msgspec.Struct, frozen=True):
+class ChargeOrRecoverPaymentJob(msgspec.Struct, frozen=True):
     """The payment attempt to finish."""
 
     payment: UUID
 
 
-FINISH_PAYMENT: Final = JobKind("donations.finish_payment", FinishPaymentJob)
+FINISH_PAYMENT: Final = JobKind("donations.charge_or_recover_payment", ChargeOrRecoverPaymentJob)
 
 
 async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:
@@ -83,4 +83,4 @@ async def charge_off_session(tx: Tx, subscription: DonationSubscription, donatio
         1,
         off_session=True,
     )
-    await FINISH_PAYMENT.enqueue(tx, FinishPaymentJob(payment.id))
+    await FINISH_PAYMENT.enqueue(tx, ChargeOrRecoverPaymentJob(payment.id))

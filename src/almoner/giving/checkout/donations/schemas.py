@@ -19,7 +19,7 @@ from almoner.giving.checkout.donations.domain import (
 from almoner.giving.checkout.wire_types import Currency
 from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
@@ -43,7 +43,7 @@ Name = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValid
 
 
 _GIFT: Final[JsonDict] = {
-    "organisationId": Ids(sandbox=True).example("organisation"),
+    "organisationId": RecordIdCodec(sandbox=True).example_id("organisation"),
     "amount": 2500,
     "currencyCode": "USD",
     "metadata": {"campaign": "winter"},
@@ -99,7 +99,7 @@ def parse_filters(tx: Tx, query: DonationsQuery) -> DonationFilters:
     reasons = []
 
     def parsed(name: str, text: str | None, type_: str, what: str) -> UUID | None:
-        found = tx.ids.parse(type_, text) if text is not None else None
+        found = tx.ids.decode(type_, text) if text is not None else None
         if text is not None and found is None:
             reasons.append(f"query.{name} must be the id of {what}")
         return found
@@ -143,7 +143,7 @@ class DonationSeriesResponse(msgspec.Struct, frozen=True, rename="camel"):
         str | None,
         msgspec.Meta(
             description="The donation subscription's identifier; null for a one-off gift.",
-            examples=[Ids(sandbox=True).example("donationsubscription")],
+            examples=[RecordIdCodec(sandbox=True).example_id("donationsubscription")],
         ),
     ]
 
@@ -214,11 +214,11 @@ class DonationResponse(ResponseRecord, object_name="donation"):
 _ONE_OFF = DonationSeriesResponse(initial=True, id=None)
 
 
-def _series_response(ids: Ids, donation: Donation) -> DonationSeriesResponse:
+def _series_response(ids: RecordIdCodec, donation: Donation) -> DonationSeriesResponse:
     if donation.subscription_id is None:
         return _ONE_OFF
     initial = donation.subscription_due_on is None
-    return DonationSeriesResponse(initial, ids.text("donationsubscription", donation.subscription_id))
+    return DonationSeriesResponse(initial, ids.encode("donationsubscription", donation.subscription_id))
 
 
 def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
@@ -227,11 +227,11 @@ def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
     names = (donation.first_name, donation.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)  # the one that there is
     return DonationResponse(
-        id=ids.text("donation", donation.id),
-        user_id=ids.text_or_none("user", donation.user_id),
-        organisation_id=ids.text("organisation", donation.organisation_id),
+        id=ids.encode("donation", donation.id),
+        user_id=ids.encode_or_none("user", donation.user_id),
+        organisation_id=ids.encode("organisation", donation.organisation_id),
         type=donation.type,
-        hosted=HostedDonationResponse(ids.text("donationsession", donation.session_id))
+        hosted=HostedDonationResponse(ids.encode("donationsession", donation.session_id))
         if donation.session_id
         else None,
         amount=donation.money.minor,
@@ -242,10 +242,10 @@ def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
         email=donation.email if shown else None,
         consented_to_be_contacted_by_org="yes" if donation.consented else "no",
         anonymous="yes" if donation.anonymous else "no",
-        gift_aid_id=ids.text_or_none("giftaid", donation.gift_aid_id),
-        donation_request_id=ids.text_or_none("donationrequest", donation.donation_request_id),
+        gift_aid_id=ids.encode_or_none("giftaid", donation.gift_aid_id),
+        donation_request_id=ids.encode_or_none("donationrequest", donation.donation_request_id),
         subscription=_series_response(ids, donation),
-        giving_link_id=ids.text_or_none("givinglink", donation.giving_link_id),
+        giving_link_id=ids.encode_or_none("givinglink", donation.giving_link_id),
         designation=donation.designation,
         dedication=donation.dedication if shown else None,
         metadata=dict(donation.metadata),
@@ -255,7 +255,7 @@ def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
         settled_amount=SettledAmountResponse(settlement.money.minor, settlement.money.currency) if settlement else None,
         disbursed_at=iso_timestamp_or_none(donation.disbursed_at),
         reassigned_at=iso_timestamp_or_none(donation.reassigned_at),
-        reassigned_from_organisation_id=ids.text_or_none("organisation", donation.reassigned_from),
+        reassigned_from_organisation_id=ids.encode_or_none("organisation", donation.reassigned_from),
         refunded_at=iso_timestamp(refunded.at) if refunded else None,
         refunded_amount=refunded.money.minor if refunded else None,
         disputed_at=iso_timestamp_or_none(donation.last_disputed_at),

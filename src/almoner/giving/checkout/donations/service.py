@@ -25,7 +25,7 @@ from almoner.giving.checkout.donations.domain import (
     SessionDonation,
 )
 from almoner.giving.checkout.donations.later_donations import FINISH_PAYMENT as FINISH_PAYMENT
-from almoner.giving.checkout.donations.later_donations import FinishPaymentJob as FinishPaymentJob
+from almoner.giving.checkout.donations.later_donations import ChargeOrRecoverPaymentJob as ChargeOrRecoverPaymentJob
 from almoner.giving.checkout.donations.later_donations import apply_subscription_amount as apply_subscription_amount
 from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
 from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
@@ -44,7 +44,9 @@ from almoner.giving.checkout.donations.store_requests import (
 )
 from almoner.giving.checkout.donations.store_requests import oldest_uninvoiced_at as oldest_uninvoiced_at
 from almoner.giving.checkout.donations.store_requests import sum_uninvoiced_donations as sum_uninvoiced_donations
-from almoner.giving.checkout.donations.store_requests import uninvoiced_groups as uninvoiced_groups
+from almoner.giving.checkout.donations.store_requests import (
+    uninvoiced_partner_currencies as uninvoiced_partner_currencies,
+)
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
     SETTLED_STATUSES,
@@ -97,14 +99,14 @@ async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:
     return await store_lists.refresh_list_totals(tx, limit)
 
 
-async def next_totals_refresh_at(tx: Tx) -> datetime | None:
+async def next_list_totals_refresh_at(tx: Tx) -> datetime | None:
     """When list totals need an update: now, or None."""
     return tx.now if await store_lists.has_stale_totals(tx) else None
 
 
-async def donation_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with donations to each of these organisations (settled 6)."""
-    return await store.donation_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
@@ -122,10 +124,10 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
 
 async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
     """The session's donation and checkout state, from the database only."""
-    return (await load_session_attempt(tx, session_id))[0]
+    return (await load_session_donation_and_payment(tx, session_id))[0]
 
 
-async def load_session_attempt(tx: Tx, session_id: UUID) -> tuple[SessionDonation, Payment | None]:
+async def load_session_donation_and_payment(tx: Tx, session_id: UUID) -> tuple[SessionDonation, Payment | None]:
     """Like ``load_session_donation``, with the payment attempt that decides the state."""
     donation = await store.find_newest_by_session(tx, session_id)
     payment = await payments.current_attempt(tx, donation.id) if donation else None
@@ -148,9 +150,9 @@ async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID
     """The provider's ID of an unpaid donation's payment. Raises NotFound, InvalidState."""
     donation = await get(tx, partner, donation_id)
     payment = await payments.current_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
-    if payment is None or not payment.is_payable or payment.provider_payment is None:
+    if payment is None or not payment.is_payable or payment.provider_payment_id is None:
         raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
-    return payment.provider_payment
+    return payment.provider_payment_id
 
 
 async def apply_provider_state(
@@ -206,9 +208,9 @@ async def _apply_status(
 async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession | DonationSubscription:
     """The session of a donation, or the subscription of a later donation; locked."""
     origin = await origin_of(tx, donation_id)
-    if origin.later_of is None:
+    if origin.charged_subscription_id is None:
         return await sessions.get_for_update(tx, origin.session_id)
-    return await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
+    return await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.charged_subscription_id)
 
 
 async def _end_attempt(
@@ -248,7 +250,7 @@ async def _apply_payment(
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
     if donation.dedication is not None:
-        await dedications.enqueue_email(tx, Partner(donation.partner_id), donation.id)
+        await dedications.enqueue_dedication_email(tx, Partner(donation.partner_id), donation.id)
     if isinstance(origin, DonationSubscription):
         await donation_subscriptions.record_later_payment(
             tx, origin, donation, payment, provider_payment.payment_method
@@ -303,12 +305,12 @@ async def _record_unallocated(
     await suspense.record_unallocated_payment(tx, provider, provider_payment, payment, reason)
 
 
-async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) -> Donation | None:
+async def confirm_transfer_sent(tx: Tx, session: DonationSession, donation_id: UUID) -> Donation | None:
     """Record that the donor sent the bank transfer: completes the locked session (settled 5).
 
     None if it was confirmed before or is not awaited.
     """
-    if (confirmed := await store.confirm_transfer(tx, donation_id)) is not None:
+    if (confirmed := await store.confirm_transfer_sent(tx, donation_id)) is not None:
         await sessions.complete(tx, session, donation_id)
     return confirmed
 
@@ -495,7 +497,7 @@ async def add_donations_to_request(
     return len(asked), Money(sum(one.money.minor for one in asked), currency), is_full
 
 
-async def receive_direct_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
+async def mark_direct_donations_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """Mark locked donations that the partner paid for as received and settled."""
     received = await store_requests.mark_received(tx, donation_ids)
     if len(received) != len(donation_ids):

@@ -364,7 +364,7 @@ async def oldest_unpaid_and_awaiting_transfer_at(tx: Tx) -> tuple[datetime | Non
 
 
 @across_partners("held")
-async def confirm_transfer(tx: Tx, donation_id: UUID) -> Donation | None:
+async def confirm_transfer_sent(tx: Tx, donation_id: UUID) -> Donation | None:
     """Record that the donor of a locked donation has sent a transfer; None if none is awaited."""
     row = await tx.fetchrow(
         f"""
@@ -420,7 +420,7 @@ async def oldest_cancelled_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("followers")
-async def donation_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a donation, cancelled or not, to each of these organisations."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",

@@ -27,7 +27,7 @@ select partner_id, currency::text from unasked order by 1, 2
 """One index probe for each partner and currency, however many donations they have."""
 
 
-class UninvoicedGroup(NamedTuple):
+class UninvoicedPartnerCurrency(NamedTuple):
     """A partner's donations in one currency that are in no donation request yet."""
 
     partner_id: UUID
@@ -35,9 +35,9 @@ class UninvoicedGroup(NamedTuple):
 
 
 @across_partners("sweep")
-async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
+async def uninvoiced_partner_currencies(tx: Tx) -> list[UninvoicedPartnerCurrency]:
     """The partners and currencies with donations that are in no donation request yet."""
-    return [UninvoicedGroup(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
+    return [UninvoicedPartnerCurrency(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
 
 
 @across_partners("sweep")

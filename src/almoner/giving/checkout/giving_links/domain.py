@@ -114,7 +114,7 @@ class GivingLinkOptOut:
     organisation_id: UUID
     reason: str
     refused_by: str
-    refused_at: datetime
+    recorded_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,15 +238,15 @@ def giving_link_response(tx: Tx, link: GivingLink) -> GivingLinkResponse:
     """The response for one link."""
     url = f"{tx.base_urls.pages}/g/{link.slug}"
     return GivingLinkResponse(
-        id=tx.ids.text("givinglink", link.id),
+        id=tx.ids.encode("givinglink", link.id),
         url=url,
         slug=link.slug,
         qr_code=QrCodeResponse(f"{url}/qr.svg", f"{url}/qr.png"),
         title=link.title,
         text=link.text,
         image_url=media.media_url(tx.base_urls, link.image_key),
-        organisation_ids=[tx.ids.text("organisation", one) for one in link.organisation_ids] or None,
-        category_id=tx.ids.text_or_none("category", link.category_id),
+        organisation_ids=[tx.ids.encode("organisation", one) for one in link.organisation_ids] or None,
+        category_id=tx.ids.encode_or_none("category", link.category_id),
         suggested_amounts=list(link.options.suggested) or None,
         minimum=link.options.minimum,
         maximum=link.options.maximum,

@@ -10,7 +10,7 @@ from almoner.giving.checkout.giving_links import domain, store
 from almoner.giving.checkout.giving_links.domain import GivingLink, GivingLinkOptOut, Recipient
 from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
 from almoner.giving.checkout.giving_links.store import find_by_slug as find_by_slug
-from almoner.giving.checkout.giving_links.store import find_progress as find_progress
+from almoner.giving.checkout.giving_links.store import find_fundraising_progress as find_fundraising_progress
 from almoner.giving.checkout.giving_links.store import list_opt_outs as list_opt_outs
 from almoner.giving.checkout.giving_links.store import list_page as list_page
 from almoner.giving.checkout.giving_links.store import list_recipients as list_recipients
@@ -126,7 +126,7 @@ async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> Gi
     return changed
 
 
-async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, blocked_by: str) -> bool:
+async def record_opt_out(tx: Tx, organisation_id: UUID, reason: str, recorded_by: str) -> bool:
     """Exclude a nonprofit from giving links; False if it is already excluded.
 
     Raises NotFound, IncorrectParams.
@@ -134,10 +134,10 @@ async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, blocked_by
     if not 1 <= len(reason) <= _LONGEST_REASON:
         raise IncorrectParams(f"the note must have 1 to {_LONGEST_REASON:,} characters")
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    return await store.insert_opt_out(tx, GivingLinkOptOut(organisation.id, reason, blocked_by, tx.now))
+    return await store.insert_opt_out(tx, GivingLinkOptOut(organisation.id, reason, recorded_by, tx.now))
 
 
-async def allow_nonprofit(tx: Tx, organisation_id: UUID) -> bool:
+async def withdraw_opt_out(tx: Tx, organisation_id: UUID) -> bool:
     """Allow giving links for a nonprofit again; False if they are already allowed. Raises NotFound."""
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     return await store.delete_opt_out(tx, organisation.id)
@@ -190,14 +190,14 @@ async def _whom(
             problems.append("body must have either organisationIds or categoryId")
         return {"organisation_ids": before.organisation_ids, "category_id": before.category_id}
     if category:
-        found = tx.ids.parse("category", category)
+        found = tx.ids.decode("category", category)
         try:
             return {"organisation_ids": (), "category_id": (await categories.get(tx, partner, found or UUID(int=0))).id}
         except NotFound:
             raise domain.CategoryNotFound(f"body.categoryId '{category[:100]}' names no category") from None
     ids = []
     for text in named:
-        if (one := tx.ids.parse("organisation", text)) is None:
+        if (one := tx.ids.decode("organisation", text)) is None:
             raise domain.OrganisationNotFound(_names_nothing(text))
         ids.append(one)
     known = {one.named: one for one in await store.list_recipients(tx, partner, ids)}
@@ -213,10 +213,10 @@ async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
     refused = [(one, one.ineligibility_reason) for one in recipients if one.ineligibility_reason is not None]
     if refused:
         raise domain.CannotAcceptDonations(
-            *(f"{tx.ids.text('organisation', one.named)} {problem}" for one, problem in refused)
+            *(f"{tx.ids.encode('organisation', one.named)} {problem}" for one, problem in refused)
         )
     wrong = [
-        f"body.currencies {code} is not one that {tx.ids.text('organisation', one.named)} receives"
+        f"body.currencies {code} is not one that {tx.ids.encode('organisation', one.named)} receives"
         for one in recipients
         for code in link.currencies
         if code not in one.currencies

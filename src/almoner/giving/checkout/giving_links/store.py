@@ -180,7 +180,7 @@ async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[U
     ]
 
 
-async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> FundraisingProgress:
+async def find_fundraising_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> FundraisingProgress:
     """The amount raised through a link in a currency, minus refunds."""
     row = await tx.fetchrow(
         """
@@ -207,7 +207,7 @@ async def insert_opt_out(tx: Tx, opt_out: GivingLinkOptOut) -> bool:
         opt_out.organisation_id,
         opt_out.reason,
         opt_out.refused_by,
-        opt_out.refused_at,
+        opt_out.recorded_at,
     )
     return bool(made)
 

@@ -24,7 +24,7 @@ def ensure_device_cookie(request: Request, response: Response, vault: Vault) -> 
     if _read_cookie(request, vault) is not None:
         return
     random = os.urandom(_RANDOM_BYTES)
-    value = urlsafe_b64encode(random + vault.sign(_PURPOSE, random)).decode()
+    value = urlsafe_b64encode(random + vault.compute_mac(_PURPOSE, random)).decode()
     seconds = int(DAY.total_seconds())
     response.set_cookie(_COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
 
@@ -43,4 +43,4 @@ def _read_cookie(request: Request, vault: Vault) -> bytes | None:
     except ValueError:
         return None
     random, signature = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:]
-    return random if vault.verify(_PURPOSE, random, signature) else None
+    return random if vault.verify_mac(_PURPOSE, random, signature) else None

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.giving.checkout.card_testing import service as card_testing
-from almoner.giving.checkout.card_testing.domain import CodeResult, CodesExhausted
+from almoner.giving.checkout.card_testing.domain import CodeCheckResult, CodesExhausted
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails
 from almoner.giving.checkout.hosted_page import device_cookie, form_cookie
 from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
@@ -19,9 +19,9 @@ from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
 from almoner.platform.database.transactions import Database
 
 _PROBLEMS: Final = {
-    CodeResult.MISSING: "give.code.problem.missing",
-    CodeResult.WRONG: "give.code.problem.wrong",
-    CodeResult.OVER: "give.code.problem.over",
+    CodeCheckResult.MISSING: "give.code.problem.missing",
+    CodeCheckResult.WRONG: "give.code.problem.wrong",
+    CodeCheckResult.OVER: "give.code.problem.over",
 }
 
 
@@ -88,7 +88,7 @@ class EmailCodePages:
             return redirect_to(f"/give/{opened.name}")  # the form shows what has changed
         async with self._db.write() as tx:
             answer = await card_testing.check_code(tx, opened.id, form.email, code)
-        if answer is CodeResult.RIGHT:
+        if answer is CodeCheckResult.RIGHT:
             return await self._give.proceed_to_payment(opened, form, gift)
         return self._page(opened, form, status=422, problem=_PROBLEMS[answer])
 

@@ -73,7 +73,7 @@ class OpenedLink:
 
     def page_url(self, **changed: str) -> str:
         """The page's URL with its prefilled values and some changed parameters."""
-        kept = {**prefill.preserved_parameters(self.request.query_params), **changed}
+        kept = {**prefill.preserved_query_parameters(self.request.query_params), **changed}
         return f"{self.path}?{urlencode(kept)}" if kept else self.path
 
 
@@ -221,7 +221,7 @@ class GivingLinkPages:
     async def _chosen(self, tx: Tx, opened: OpenedLink, named: str | None) -> UUID | None:
         """The chosen nonprofit; None if the donor still has to choose. Raises NotFound, LinkClosed."""
         link = opened.link
-        wanted = self._ids.parse("organisation", named) if named else None
+        wanted = self._ids.decode("organisation", named) if named else None
         if wanted is None and len(link.organisation_ids) != 1:
             return None
         ids = [wanted] if link.category_id is not None and wanted is not None else list(link.organisation_ids)
@@ -268,7 +268,9 @@ class GivingLinkPages:
             giving_link_id=link.id,
         )
         nothing = SessionDonation(CheckoutState.NOT_STARTED, None, None)
-        return SessionView(session, opened.account, "open", replace(cause, receives=offered), nothing, exhausted=False)
+        return SessionView(
+            session, opened.account, "open", replace(cause, receives=offered), nothing, card_attempts_exhausted=False
+        )
 
     async def _context(self, tx: Tx, opened: OpenedLink, giving: SessionView, *, framed: bool = False) -> LinkContext:
         """The link's details for the form."""
@@ -277,10 +279,10 @@ class GivingLinkPages:
         language = self.views.language(giving)
         progress: FundraisingProgress | None = None
         if link.shows_progress and len(link.currencies) == 1:
-            progress = await giving_links.find_progress(tx, opened.partner, link.id, session.currency)
-        organisation = self._ids.text("organisation", session.organisation_id)
+            progress = await giving_links.find_fundraising_progress(tx, opened.partner, link.id, session.currency)
+        organisation = self._ids.encode("organisation", session.organisation_id)
         hidden = {"organisation": organisation, "currency": session.currency}
-        if reference := prefill.clean_reference(query.get("reference", "")):
+        if reference := prefill.clean_partner_reference(query.get("reference", "")):
             hidden["reference"] = reference
         image = link.image_key or giving.cause.logo
         several = link.category_id is not None or len(link.organisation_ids) > 1
@@ -306,8 +308,8 @@ class GivingLinkPages:
             raised_minor=progress.raised_minor if progress else None,
             donors=progress.donors if progress else None,
             days=formats.format_days(self._disclosures.days, language.locale),
-            notices=self.views.legal_notices(giving, language, regular=False),
-            framed_by=link.allowed_origins if framed else (),
+            notices=self.views.legal_notices(giving, language, for_regular_donations=False),
+            frame_ancestors=link.allowed_origins if framed else (),
         )
 
     def _form(
@@ -324,7 +326,7 @@ class GivingLinkPages:
         return self.views.donation_form_page(
             giving,
             self._give.amounts_of(giving),
-            self._checkout.tariff,
+            self._checkout.fee_schedule,
             form,
             offers_transfer=(giving.session.currency or "") in self._checkout.accounts,
             action=context.action,
@@ -343,7 +345,7 @@ class GivingLinkPages:
 
     async def _make_session(self, giving: SessionView, reference: str) -> SessionView:
         """Store the session of the form."""
-        named = prefill.clean_reference(reference)
+        named = prefill.clean_partner_reference(reference)
         metadata = {**({"reference": named} if named else {}), **(giving.session.metadata or {})} or None
         async with self._db.write() as tx:
             session = replace(giving.session, created_at=tx.now, expires_at=tx.now + LIFETIME, metadata=metadata)
@@ -354,7 +356,7 @@ class GivingLinkPages:
         self, request: Request, giving: SessionView, form: DonationForm, details: DonationDetails
     ) -> Response:
         """Continue on the session's pages, as for a session's own link."""
-        name = self._ids.text("donationsession", giving.session.id)
+        name = self._ids.encode("donationsession", giving.session.id)
         visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
         response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), form, details)
         visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
@@ -379,7 +381,7 @@ class GivingLinkPages:
             "image": f"/media/{opened.link.image_key}" if opened.link.image_key else None,
             "url": self._url(opened.link),
             "action": opened.path,
-            "carried": prefill.preserved_parameters(query),
+            "carried": prefill.preserved_query_parameters(query),
             "query": text,
             "searched": searched or opened.link.category_id is not None,
             "found": [self._card(opened, one, language) for one in found if one.id in open_ids],
@@ -387,7 +389,7 @@ class GivingLinkPages:
             "further": opened.page_url(q=text, page=str(number + 1)) if more else None,
             "partner_links": opened.account.public_links,
             "comma": formats.list_separator(language.locale),
-            "framed_by": opened.link.allowed_origins if framed else (),
+            "frame_ancestors": opened.link.allowed_origins if framed else (),
             "framed": framed,
         }
         if prefill.is_prefilled(query):
@@ -397,7 +399,7 @@ class GivingLinkPages:
     async def _named(self, tx: Tx, opened: OpenedLink, text: str) -> list[Organisation]:
         found = await organisations.list_by_ids(tx, opened.partner, opened.link.organisation_ids)
         words = text.casefold().split()
-        return [one for one in found if all(word in one.shown_name.casefold() for word in words)]
+        return [one for one in found if all(word in one.effective_display_name.casefold() for word in words)]
 
     async def _page_of_category(
         self, tx: Tx, opened: OpenedLink, text: str, number: int
@@ -416,11 +418,11 @@ class GivingLinkPages:
         city = one.city.title() if one.city and one.city.isupper() else one.city  # registers often use capitals
         country = formats.country_name(one.country_code, language.locale)
         return {
-            "name": one.shown_name,
+            "name": one.effective_display_name,
             "place": [part for part in (city, one.state, country) if part],
             "register": one.registry_code,
             "number": one.registry_number,
-            "url": opened.page_url(organisation=self._ids.text("organisation", one.id)),
+            "url": opened.page_url(organisation=self._ids.encode("organisation", one.id)),
         }
 
     def _closed(self, request: Request, closed: LinkClosed) -> Response:

@@ -135,7 +135,7 @@ class DonationPages:
         session_id = self._vault.read_page_token(PAGE_PURPOSE, request.query_params.get("token", ""))
         if session_id is None:
             raise NotFound
-        name = self._db.deployment.ids.text("donationsession", session_id)
+        name = self._db.deployment.ids.encode("donationsession", session_id)
         response = redirect_to(f"/give/{name}")
         # A second tab reuses the first one's cookie: a new one would invalidate the form that is open there.
         visit = link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
@@ -195,7 +195,7 @@ class DonationPages:
         gift = form.parse(
             self.amounts_of(view),
             language.locale,
-            self._checkout.tariff,
+            self._checkout.fee_schedule,
             offers_gift_aid=view.offers_gift_aid,
             frequencies=view.session.frequencies,
             designations=view.session.options.designations,
@@ -259,7 +259,7 @@ class DonationPages:
     ) -> SessionDonation | None:
         """Start the payment; None if a code was sent instead. Raises RateLimited, ServiceUnavailable."""
         by_bank = form.way == TRANSFER and details.money.currency in self._checkout.accounts
-        begin = (self._checkout.transfer if by_bank else None) or self._checkout.begin
+        begin = (self._checkout.start_transfer if by_bank else None) or self._checkout.begin
         try:
             return await begin(opened.id, details, browser)
         except CodeRequired:
@@ -327,7 +327,7 @@ class DonationPages:
     def _visited(self, request: Request) -> tuple[UUID, str, LinkSession | None]:
         """The session of the URL, its ID there, and the visit if there is one. Raises NotFound."""
         name = request.path_params["id"]
-        session_id = self._db.deployment.ids.parse("donationsession", name)
+        session_id = self._db.deployment.ids.decode("donationsession", name)
         if session_id is None:
             raise NotFound
         return session_id, name, link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
@@ -367,15 +367,17 @@ class DonationPages:
             case CheckoutState.HELD:
                 return await self._held(giving)
             case CheckoutState.AWAITED:
-                return self.views.awaited_transfer_page(giving, donation, _retry_address(request))
+                return self.views.transfer_pending_page(giving, donation, _retry_address(request))
             case CheckoutState.UNDER_WAY if not giving.gift.unpaid:
                 return self._waiting(request, giving, giving.gift)
             case _:
-                return self.views.waiting_page(giving, donation, _retry_address(request), giving.gift.url, unpaid=True)
+                return self.views.payment_pending_page(
+                    giving, donation, _retry_address(request), giving.gift.url, reported_unpaid=True
+                )
 
     def _success_url(self, giving: SessionView) -> str | None:
         session = giving.session
-        return session.success_url_with_session_id(self._db.deployment.ids.text("donationsession", session.id))
+        return session.success_url_with_session_id(self._db.deployment.ids.encode("donationsession", session.id))
 
     def _after(self, opened: OpenedSession, gift: SessionDonation) -> Response:
         """The page for a donor who returns from the provider."""
@@ -415,7 +417,7 @@ class DonationPages:
         match giving.gift.state:
             case CheckoutState.UNDER_WAY:
                 return await self._started(opened, typed)
-            case CheckoutState.DECLINED if giving.exhausted:
+            case CheckoutState.DECLINED if giving.card_attempts_exhausted:
                 return self.views.session_message_page(giving, "tries", 410, "lock")
             case CheckoutState.DECLINED:
                 return self._form(opened, typed, notice=FormNotice("give.failed"))
@@ -426,7 +428,7 @@ class DonationPages:
         """The page for an unallocated payment: a bank transfer may still be accepted, a card payment is refunded."""
         assert giving.gift.donation is not None, "it has a payment"
         async with self._db.read() as tx:
-            by_bank = await bank_transfers.find_newest_transfer(tx, giving.gift.donation) is not None
+            by_bank = await bank_transfers.find_newest_transfer_payment(tx, giving.gift.donation) is not None
         return self.views.session_message_page(giving, "transfer_held" if by_bank else "held", 200, "info")
 
     async def _started(self, opened: OpenedSession, form: DonationForm) -> Response:
@@ -458,7 +460,7 @@ class DonationPages:
         return self.views.donation_form_page(
             opened.giving,
             self.amounts_of(opened.giving),
-            self._checkout.tariff,
+            self._checkout.fee_schedule,
             form,
             offers_transfer=(opened.giving.session.currency or "") in self._checkout.accounts,
             action=f"/give/{opened.name}",
@@ -471,7 +473,7 @@ class DonationPages:
     def _waiting(self, request: Request, giving: SessionView, gift: SessionDonation) -> Response:
         if gift.donation is None:
             return redirect_to(f"/give/{request.path_params['id']}")
-        return self.views.waiting_page(giving, gift.donation, _retry_address(request), gift.url)
+        return self.views.payment_pending_page(giving, gift.donation, _retry_address(request), gift.url)
 
     def _in_grace(self, giving: SessionView) -> bool:
         """Whether an attempt that was in progress at expiry may still finish (settled 5)."""

@@ -15,14 +15,14 @@ from almoner.kit.money import EXPONENTS
 class LegalNotice:
     """A legal notice that must be shown when donations for nonprofits of a place are requested.
 
-    ``state``: a state of the country; None for all. ``regular``: shown to donors before they agree to a regular
-    donation, on giving links and the pages of sessions; others are shown on giving links.
+    ``state``: a state of the country; None for all. ``for_regular_donations``: shown to donors before they agree to a
+    regular donation, on giving links and the pages of sessions; others are shown on giving links.
     """
 
     country_code: str
     state: str | None
     text: str
-    regular: bool = False
+    for_regular_donations: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class CheckoutFunctions:
     ``origin``: scheme, host and port of the provider's pages. ``begin``: creates the donation and its payment; the
     result's payment URL is the provider's page. Raises SessionExpired, SessionCompleted, TooManyCardAttempts,
     RateLimited, CodeRequired, ServiceUnavailable. ``handle_provider_return``: refreshes the payment, also the given
-    attempt; raises ServiceUnavailable. ``tariff``: the provider's fee. ``currencies``: those that it accepts.
+    attempt; raises ServiceUnavailable. ``fee_schedule``: the provider's fee. ``currencies``: those that it accepts.
 
-    ``accounts``: our own by currency. ``transfer``: like ``begin``, for a bank transfer to one of them; the payment URL
-    is our page with the details.
+    ``accounts``: our own by currency. ``start_transfer``: like ``begin``, for a bank transfer to one of them; the
+    payment URL is our page with the details.
     """
 
     origin: str
-    tariff: FeeSchedule
+    fee_schedule: FeeSchedule
     begin: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]]
     handle_provider_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
-    transfer: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]] | None = None
+    start_transfer: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]] | None = None
     accounts: Mapping[str, BankDetails] = field(default_factory=dict)

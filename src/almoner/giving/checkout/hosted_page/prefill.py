@@ -26,12 +26,12 @@ def is_prefilled(query: Mapping[str, str]) -> bool:
     return any(query.get(name) for name in _FILLED)
 
 
-def preserved_parameters(query: Mapping[str, str]) -> dict[str, str]:
+def preserved_query_parameters(query: Mapping[str, str]) -> dict[str, str]:
     """The query parameters that later pages need."""
     return {name: clean_text(query[name])[:MAX_LENGTH] for name in _KEPT if query.get(name)}
 
 
-def clean_reference(text: str) -> str:
+def clean_partner_reference(text: str) -> str:
     """The partner's cleaned reference; empty if it is not valid."""
     cleaned = clean_text(text)
     return cleaned if len(cleaned) <= _MAX_REFERENCE else ""

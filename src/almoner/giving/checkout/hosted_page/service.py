@@ -71,7 +71,7 @@ class NonprofitProfile:
 class SessionView:
     """Everything that the donation page shows about a session.
 
-    ``exhausted``: the session's card attempts are used up (H6). ``partner``: the session's partner.
+    ``card_attempts_exhausted``: the session's card attempts are used up (H6). ``partner``: the session's partner.
     ``next_donation_at``: of the subscription that the donation started.
     """
 
@@ -80,7 +80,7 @@ class SessionView:
     status: str
     cause: NonprofitProfile
     gift: SessionDonation
-    exhausted: bool
+    card_attempts_exhausted: bool
     next_donation_at: datetime | None = None
 
     @property
@@ -152,7 +152,7 @@ async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) 
     organisation = await organisations.get(tx, partner, organisation_id)
     registry = await registries.get(tx, organisation.registry_id)
     return NonprofitProfile(
-        name=organisation.shown_name,
+        name=organisation.effective_display_name,
         city=organisation.city,
         state=organisation.state,
         country_code=organisation.country_code,

@@ -55,7 +55,9 @@ class TransferPages:
         if (transfer := await self._reported(opened)) is None:
             return redirect_to(f"/give/{opened.name}")
         action = f"/give/{opened.name}"
-        return self.views.transfer_page(opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice)
+        return self.views.transfer_instructions_page(
+            opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice
+        )
 
     async def _reported(self, opened: OpenedSession) -> AwaitedTransfer | None:
         """The transfer to show; None if none is awaited. Raises ServiceUnavailable without an account."""
@@ -63,7 +65,7 @@ class TransferPages:
         if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:
-            payment = await bank_transfers.find_awaited_transfer(tx, gift.donation)
+            payment = await bank_transfers.find_awaited_transfer_payment(tx, gift.donation)
         if payment is None:
             return None
         if (pay_to := self._accounts.get(payment.money.currency)) is None:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, epc_qr_payload
-from almoner.giving.checkout.card_testing.domain import RateLimited, WaitReason
+from almoner.giving.checkout.card_testing.domain import RateLimited, RateLimitReason
 from almoner.giving.checkout.donations.domain import GIFT_PAGE_PURPOSE, Donation
 from almoner.giving.checkout.hosted_page import branding
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
@@ -31,11 +31,11 @@ _WIDE: Final = 7
 """An amount with more characters than this gets half the width of a small window."""
 
 _WAITS: Final = {
-    WaitReason.SLOW: "give.wait.slow",
-    WaitReason.DECLINED: "give.wait.declined",
-    WaitReason.CROWDED: "give.wait.crowded",
-    WaitReason.CODES: "give.code.later",
-    WaitReason.CODES_CROWDED: "give.wait.codes",
+    RateLimitReason.SLOW: "give.wait.slow",
+    RateLimitReason.DECLINED: "give.wait.declined",
+    RateLimitReason.CROWDED: "give.wait.crowded",
+    RateLimitReason.CODES: "give.code.later",
+    RateLimitReason.CODES_CROWDED: "give.wait.codes",
 }
 _MOST_MINUTES: Final = 90  # longer waits are shown in hours
 
@@ -77,7 +77,7 @@ class LinkContext:
 
     ``words``: the partner's title and text. ``hidden``: fields that the form sends back. ``others``: the URL to choose
     another nonprofit. ``currencies``: each with its URL. ``raised_minor``, ``donors``: None if not shown.
-    ``framed_by``: the sites that may show it in a frame; its links then open in the whole window.
+    ``frame_ancestors``: the sites that may show it in a frame; its links then open in the whole window.
     """
 
     url: str
@@ -95,7 +95,7 @@ class LinkContext:
     donors: int | None
     days: str
     notices: Sequence[tuple[str, str]]
-    framed_by: tuple[str, ...] = ()
+    frame_ancestors: tuple[str, ...] = ()
 
     @property
     def progress_percent(self) -> int:
@@ -161,7 +161,7 @@ class HostedPageViews:
             "frequencies": self._frequency_choices(view, form, language),
             "regular_notices": []
             if view.session.frequencies == ONE_TIME
-            else self.legal_notices(view, language, regular=True),
+            else self.legal_notices(view, language, for_regular_donations=True),
             "frequency_problem": next((key for field, key in problems.items() if field.startswith("frequency-")), None),
             "another": "another" in problems or form.another,
             "action": action,
@@ -172,19 +172,22 @@ class HostedPageViews:
                 code: formats.currency_name(code, language.locale) for code, _ in (link.currencies if link else ())
             },
         }
-        context |= {"form_targets": self._targets(view), "framed_by": link.framed_by if link is not None else ()}
+        frame_ancestors = link.frame_ancestors if link is not None else ()
+        context |= {"form_targets": self._targets(view), "frame_ancestors": frame_ancestors}
         if shared_request is not None:
             return self._pages.render_shared_page(shared_request, "gift.html", language, **context)
         page = self._pages.render_page("gift.html", language, status=status, script=True, **context)
         return _with_retry_after(page, notice)
 
-    def legal_notices(self, view: SessionView, language: Language, *, regular: bool) -> list[tuple[str, str]]:
+    def legal_notices(
+        self, view: SessionView, language: Language, *, for_regular_donations: bool
+    ) -> list[tuple[str, str]]:
         """The place and text of each of the operator's notices for the nonprofit's country."""
         country = view.cause.country_code
         return [
             (one.state or formats.country_name(country, language.locale) or country, one.text)
             for one in self._notices
-            if (one.country_code, one.regular) == (country, regular)
+            if (one.country_code, one.for_regular_donations) == (country, for_regular_donations)
         ]
 
     def _frequency_choices(self, giving: SessionView, form: DonationForm, language: Language) -> list[FrequencyChoice]:
@@ -202,14 +205,20 @@ class HostedPageViews:
             for one in offered
         ]
 
-    def waiting_page(
-        self, view: SessionView, donation: Donation, retry_url: str, pay_url: str | None, *, unpaid: bool = False
+    def payment_pending_page(
+        self,
+        view: SessionView,
+        donation: Donation,
+        retry_url: str,
+        pay_url: str | None,
+        *,
+        reported_unpaid: bool = False,
     ) -> Response:
         """The page shown until the provider confirms the payment."""
-        kind, later = ("waiting.unpaid", "waiting.unpaid.next") if unpaid else ("waiting", "waiting.later")
+        kind, later = ("waiting.unpaid", "waiting.unpaid.next") if reported_unpaid else ("waiting", "waiting.later")
         return self._not_yet(view, donation, kind, later, retry_url, pay_url)
 
-    def awaited_transfer_page(self, view: SessionView, donation: Donation, retry_url: str) -> Response:
+    def transfer_pending_page(self, view: SessionView, donation: Donation, retry_url: str) -> Response:
         """The page shown while a bank transfer is awaited."""
         return self._not_yet(view, donation, "transfer.sent", None, retry_url, None)
 
@@ -232,7 +241,7 @@ class HostedPageViews:
             pay_url=pay_url,
         )
 
-    def transfer_page(
+    def transfer_instructions_page(
         self, view: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
     ) -> Response:
         """The page with the transfer details and reference, or with the note that the transfer is awaited."""
@@ -273,7 +282,7 @@ class HostedPageViews:
             brand=branding.brand_of(view.partner),
             partner_links=view.partner.public_links,
             donation=donation,
-            reference=self._pages.deployment.ids.text("donation", donation.id),
+            reference=self._pages.deployment.ids.encode("donation", donation.id),
             masked_email=mask_email(donation.email or ""),
             follow_url=self._follow_url(donation) if named else None,
             named=named,
@@ -282,7 +291,7 @@ class HostedPageViews:
 
     def _follow_url(self, donation: Donation) -> str:
         """The URL of the donation's private page, as in its receipt."""
-        token = self._pages.deployment.vault.page_token(GIFT_PAGE_PURPOSE, donation.id)
+        token = self._pages.deployment.vault.create_page_token(GIFT_PAGE_PURPOSE, donation.id)
         return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
     def closed_page(self, view: SessionView) -> Response:

@@ -70,7 +70,7 @@ class Payment:
     id: UUID
     donation_id: UUID
     provider: str
-    provider_payment: str | None
+    provider_payment_id: str | None
     url: str | None
     status: str
     money: Money
@@ -263,7 +263,7 @@ class NoSuchPayment(ProviderFailure):
     """The provider does not know the payment."""
 
 
-class PaymentNotOursError(NoSuchPayment):
+class PaymentNotOurs(NoSuchPayment):
     """The provider call failed; it is safe to repeat with the same key."""
 
 

@@ -118,7 +118,7 @@ class PaymentProvider(Protocol):
         ...
 
     @property
-    def page_origin(self) -> str:
+    def hosted_page_origin(self) -> str:
         """Scheme, host and port of its pages, for the content security policy of forms."""
         ...
 
@@ -167,11 +167,11 @@ class PaymentProvider(Protocol):
         """Delete a saved payment method and its customer; safe to repeat. Raises ProviderFailure."""
         ...
 
-    async def create_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
+    async def create_payment_method_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page to save a payment method, or return the one created with this key. Raises ProviderFailure."""
         ...
 
-    async def fetch_setup(self, setup_id: str) -> ProviderSetup:
+    async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
         """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
         ...
 

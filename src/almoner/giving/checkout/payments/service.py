@@ -54,7 +54,7 @@ async def create_attempt(
         id=tx.new_id(),
         donation_id=donation_id,
         provider=provider,
-        provider_payment=None,
+        provider_payment_id=None,
         url=None,
         status="starting",
         money=money,
@@ -80,8 +80,10 @@ async def start_bank_transfer(tx: Tx, payment: Payment, instructions_url: str) -
 
 async def cancel_bank_transfer(tx: Tx, payment: Payment) -> None:
     """Cancel an awaited bank transfer."""
-    assert payment.provider_payment is not None, "a transfer has its reference from the start"
-    await store.update_status(tx, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None))
+    assert payment.provider_payment_id is not None, "a transfer has its reference from the start"
+    await store.update_status(
+        tx, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment_id, None)
+    )
 
 
 async def mark_paid(tx: Tx, payment: Payment) -> None:
@@ -115,7 +117,7 @@ async def find_by_provider_payment_ids(
 ) -> dict[str, Payment]:
     """The attempts with these provider IDs, by provider ID."""
     found = await store.find_by_provider_payment_ids(tx, provider, provider_payment_ids)
-    return {payment.provider_payment: payment for payment in found if payment.provider_payment}
+    return {payment.provider_payment_id: payment for payment in found if payment.provider_payment_id}
 
 
 async def record_card_attempts(tx: Tx, payment: Payment, attempt_count: int) -> None:
@@ -123,9 +125,11 @@ async def record_card_attempts(tx: Tx, payment: Payment, attempt_count: int) -> 
     await store.record_card_attempts(tx, payment.id, attempt_count)
 
 
-async def update_attempt_status(tx: Tx, payment: Payment, target: str, provider_payment: ProviderPayment) -> bool:
+async def update_attempt_status(
+    tx: Tx, payment: Payment, target_status: str, provider_payment: ProviderPayment
+) -> bool:
     """Move an attempt to a new status; False if its state does not allow it."""
-    return await store.update_status(tx, payment.id, target, provider_payment)
+    return await store.update_status(tx, payment.id, target_status, provider_payment)
 
 
 async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:

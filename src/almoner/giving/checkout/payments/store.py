@@ -156,7 +156,7 @@ async def count_card_attempts(tx: Tx, donation_id: UUID) -> int:
     )
 
 
-async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment: ProviderPayment) -> bool:
+async def update_status(tx: Tx, payment_id: UUID, target_status: str, provider_payment: ProviderPayment) -> bool:
     """Update an attempt's status and provider data; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
@@ -167,8 +167,8 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
             where id = $1 and status = any($3) returning true
             """,
             payment_id,
-            target,
-            PAYMENT.source_states_of(target),
+            target_status,
+            PAYMENT.source_states_of(target_status),
             provider_payment.id,
             provider_payment.url,
             provider_payment.attempts,

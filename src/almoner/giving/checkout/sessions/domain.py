@@ -8,7 +8,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
-from almoner.kit.records import record
+from almoner.kit.records import statically_frozen_dataclass
 from almoner.kit.states import Lifecycle
 
 SESSION: Final = Lifecycle(
@@ -112,7 +112,7 @@ class DonationOptions:
 NO_OPTIONS: Final = DonationOptions()
 
 
-@record
+@statically_frozen_dataclass
 class DonationSession:
     """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3).
 
@@ -161,11 +161,11 @@ class DonationSession:
 class NewSession:
     """A session to create, with the values for its checks.
 
-    ``success_host``: the host of ``success_url``. ``world_currency``: every organisation receives the currency, else
-    those of ``own_countries`` do.
+    ``success_host``: the host of ``success_url``. ``currency_received_everywhere``: every organisation receives the
+    currency, else those of ``currency_countries`` do.
     """
 
     session: DonationSession
     success_host: str | None
-    world_currency: bool
-    own_countries: tuple[str, ...]
+    currency_received_everywhere: bool
+    currency_countries: tuple[str, ...]

@@ -142,14 +142,14 @@ class DonationSessionResponse(ResponseRecord, object_name="donation_session"):
 def session_response(tx: Tx, session: DonationSession) -> DonationSessionResponse:
     """The response for one session, with its status at the time of reading (S3)."""
     return DonationSessionResponse(
-        id=tx.ids.text("donationsession", session.id),
+        id=tx.ids.encode("donationsession", session.id),
         status=session.status_at(tx.now),
-        organisation_id=tx.ids.text("organisation", session.organisation_id),
-        user_id=tx.ids.text_or_none("user", session.user_id),
+        organisation_id=tx.ids.encode("organisation", session.organisation_id),
+        user_id=tx.ids.encode_or_none("user", session.user_id),
         language=session.language,
         currency=session.currency,
         success_url=session.success_url,
-        url=f"{tx.base_urls.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
+        url=f"{tx.base_urls.pages}/give?token={tx.vault.create_page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
         frequencies=list(session.frequencies),
         benefits=_benefits_response(session.benefits),
@@ -158,8 +158,8 @@ def session_response(tx: Tx, session: DonationSession) -> DonationSessionRespons
         maximum=session.options.maximum,
         designations=list(session.options.designations) or None,
         offers_dedication=session.options.dedication,
-        giving_link_id=tx.ids.text_or_none("givinglink", session.giving_link_id),
-        donation_id=tx.ids.text_or_none("donation", session.donation_id),
+        giving_link_id=tx.ids.encode_or_none("givinglink", session.giving_link_id),
+        donation_id=tx.ids.encode_or_none("donation", session.donation_id),
         created_at=iso_timestamp(session.created_at),
         expires_at=iso_timestamp(session.expires_at),
     )

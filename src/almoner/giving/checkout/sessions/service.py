@@ -56,7 +56,7 @@ class DonationSessionRequest:
 
 
 async def create(
-    tx: Tx, claim: IdempotencyClaim, trace: AuditEntryContext, session_request: DonationSessionRequest
+    tx: Tx, claim: IdempotencyClaim, audit_context: AuditEntryContext, session_request: DonationSessionRequest
 ) -> DonationSessionResponse:
     """Create a session for the claim's partner, in a single statement.
 
@@ -85,7 +85,7 @@ async def create(
     )
     answer = schemas.session_response(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
-    entry = trace.build_entry_row(tx, answer.id)
+    entry = audit_context.build_entry_row(tx, answer.id)
     outcome = await store.create_and_record_response(tx, claim, body, entry, new)
     claim.raise_for_outcome(tx, outcome)
     if not outcome["made"]:
@@ -111,9 +111,9 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
     """Parse the IDs and the host of the return URL; checks only what needs no database."""
     sandbox = tx.deployment.sandbox
     named = test_values.strip_test_value(change.organisation_id) if sandbox else change.organisation_id
-    if (organisation_id := tx.ids.parse("organisation", named)) is None:
+    if (organisation_id := tx.ids.decode("organisation", named)) is None:
         raise domain.OrganisationNotFound(_names_nothing("organisationId", change.organisation_id, "organisation"))
-    user_id = None if change.user_id is None else tx.ids.parse("user", change.user_id)
+    user_id = None if change.user_id is None else tx.ids.decode("user", change.user_id)
     if change.user_id is not None and user_id is None:
         raise domain.PartnerUserNotFound(_names_nothing("userId", change.user_id, "user"))
     if change.metadata and (found := metadata_rules.find_metadata_problems(change.metadata)):

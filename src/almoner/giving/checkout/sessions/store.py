@@ -86,7 +86,7 @@ async def create_and_record_response(
 ) -> Record:
     """Check, create, store the response, audit and count in one statement; returns the result as a row."""
     session = new_session.session
-    values = claim.statement_parameters(tx, response_body) | audit.entry_parameters(audit_entry)
+    values = claim.statement_parameters(tx, response_body) | audit.entry_sql_parameters(audit_entry)
     values |= {
         "id": session.id,
         "organisation_id": session.organisation_id,
@@ -104,8 +104,8 @@ async def create_and_record_response(
         "designations": session.options.designations,
         "offers_dedication": session.options.dedication,
         "success_host": new_session.success_host,
-        "world_currency": new_session.world_currency,
-        "own_countries": new_session.own_countries,
+        "world_currency": new_session.currency_received_everywhere,
+        "own_countries": new_session.currency_countries,
     }
     row = await tx.fetchrow(CREATE.sql, *CREATE.ordered_arguments(values))
     assert row is not None

@@ -41,8 +41,8 @@ class UserOrganisationResponse(ResponseRecord, object_name="user"):
 def user_response(tx: Tx, user: User) -> UserResponse:
     """The response for one user."""
     return UserResponse(
-        id=tx.ids.text("user", user.id),
-        organisation_id=tx.ids.text_or_none("organisation", user.organisation_id),
+        id=tx.ids.encode("user", user.id),
+        organisation_id=tx.ids.encode_or_none("organisation", user.organisation_id),
         created_at=iso_timestamp(user.created_at),
         deleted_at=iso_timestamp_or_none(user.deleted_at),
     )
@@ -53,7 +53,7 @@ def default_organisation_response(
 ) -> UserOrganisationResponse:
     """The response for a changed default organisation."""
     return UserOrganisationResponse(
-        user_id=tx.ids.text("user", user_id),
-        organisation_id=tx.ids.text("organisation", organisation_id),
+        user_id=tx.ids.encode("user", user_id),
+        organisation_id=tx.ids.encode("organisation", organisation_id),
         timestamp=iso_timestamp(set_at),
     )

@@ -24,7 +24,7 @@ async def get(tx: Tx, partner: Partner, user_id: UUID) -> User:
 
 async def set_default_organisation(tx: Tx, partner: Partner, user_id: UUID, organisation_id: str) -> UUID:
     """Set the user's default organisation; returns its ID. Raises NotFound, OrganisationNotFound."""
-    chosen = tx.ids.parse("organisation", organisation_id)
+    chosen = tx.ids.decode("organisation", organisation_id)
     if chosen is None:
         await get(tx, partner, user_id)
     elif (done := await store.set_default_organisation(tx, partner, user_id, chosen)) is None:

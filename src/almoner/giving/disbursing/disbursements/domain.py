@@ -242,4 +242,4 @@ def deductions_of(donation: Donation) -> DonationDeductions:
     """The deductions between the donated and the disbursed amount."""
     given = donation.money.minor
     arrived = donation.settlement.money.minor if donation.settlement else given
-    return DonationDeductions(given - arrived, arrived - donation.owed_amount.minor)
+    return DonationDeductions(given - arrived, arrived - donation.net_amount_for_nonprofit.minor)

@@ -79,7 +79,7 @@ async def run_disbursements(
     after: UUID | None = None
     while True:
         async with db.read() as tx:
-            found = await service.ids_with_status(tx, "PENDING", after, PAGE_SIZE)
+            found = await service.disbursement_ids_with_status(tx, "PENDING", after, PAGE_SIZE)
         if not found:
             break
         for disbursement_id in found:
@@ -104,7 +104,7 @@ async def fill_all_batches(db: Database, rules: DisbursementRules) -> None:
             await fill_batch(db, bucket, rules)
         except service.REFUSALS as refused:
             # A batch that cannot be filled does not stop the others.
-            named = db.deployment.ids.text("organisation", bucket.organisation_id)
+            named = db.deployment.ids.encode("organisation", bucket.organisation_id)
             _log.error("disbursement_batch_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
@@ -120,7 +120,7 @@ async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, r
     db.deployment.identity.ensure_active()
     try:
         async with db.write() as tx:
-            sent = await service.send_batch(tx, disbursement_id, rules)
+            sent = await service.send_disbursement(tx, disbursement_id, rules)
     except service.REFUSALS as refused:
         # One disbursement that must not be does not keep the others back.
         ran.refused.append((disbursement_id, str(refused)))
@@ -133,7 +133,7 @@ async def _confirm_sent(db: Database, ran: DisbursementRunResult) -> None:
     after: UUID | None = None
     while True:
         async with db.read() as tx:
-            sent = await service.ids_with_status(tx, "SENT", after, PAGE_SIZE)
+            sent = await service.disbursement_ids_with_status(tx, "SENT", after, PAGE_SIZE)
         if not sent:
             return
         for disbursement_id in sent:
@@ -176,7 +176,7 @@ async def pay_donation_in_sandbox(
             full = await store.find_open_disbursement(tx, partner, bucket)
             if full is not None and (
                 not await donations.has_undisbursed_donations(tx, bucket)
-                or await service.has_unpaid_donations(tx, bucket)
+                or await service.has_donations_for_open_disbursement(tx, bucket)
             ):
                 full = None
         if placed.disbursement_id is not None:
@@ -191,7 +191,7 @@ async def pay_disbursement_in_sandbox(db: Database, disbursement_id: UUID, rules
     """Send and confirm one disbursement, as the sandbox's run does."""
     db.deployment.identity.ensure_active()
     async with db.write() as tx:
-        sent = await service.send_batch(tx, disbursement_id, rules)
+        sent = await service.send_disbursement(tx, disbursement_id, rules)
     if sent is None or sent.status == "SENT":
         with suppress(DisbursementError):  # another transaction has just confirmed it
             return await confirm_paid_in_sandbox(db, disbursement_id)

@@ -63,7 +63,7 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue an update of the pending disbursements to the events' nonprofits."""
     concerned: dict[tuple[UUID, UUID], None] = {}
     for event in events:
-        organisation_id = tx.ids.parse("organisation", decode_event_data(event, _OrganisationRecord).organisation_id)
+        organisation_id = tx.ids.decode("organisation", decode_event_data(event, _OrganisationRecord).organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             concerned[event.partner_id, organisation_id] = None
     await queue.enqueue_jobs(tx, [service.fill_batches_job(*one) for one in concerned])
@@ -81,7 +81,7 @@ async def fill_batches(dependencies: JobDependencies, context: JobContext, job: 
     for bucket in buckets:
         await flows.fill_batch(context.db, bucket, dependencies.rules)
     async with context.db.read() as tx:
-        left = [bucket for bucket in buckets if await service.has_unpaid_donations(tx, bucket)]
+        left = [bucket for bucket in buckets if await service.has_donations_for_open_disbursement(tx, bucket)]
     return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()
 
 
@@ -90,7 +90,7 @@ async def run_disbursements(dependencies: JobDependencies, context: JobContext, 
     """Send the disbursements that are due. One that the ledger refuses is logged and does not stop the others."""
     ran = await flows.run_disbursements(context.db, dependencies.rules)
     for disbursement_id, stated in ran.refused:
-        named = context.db.deployment.ids.text("disbursement", disbursement_id)
+        named = context.db.deployment.ids.encode("disbursement", disbursement_id)
         dependencies.telemetry.log(
             "disbursement_refused",
             context.db.deployment.clock.real_now(),

@@ -5,7 +5,7 @@ from typing import Final
 
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.disbursing.disbursements.domain import deductions_of
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import currency_exponent
 from almoner.kit.time import iso_timestamp
 
@@ -25,12 +25,12 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 """The first characters of cells that a spreadsheet would run as formulas."""
 
 
-def advice_row(ids: Ids, donation: Donation) -> list[str]:
+def advice_row(ids: RecordIdCodec, donation: Donation) -> list[str]:
     """One donation as a CSV row."""
     donor = " ".join(name for name in (donation.first_name, donation.last_name) if name)
-    net, off = donation.owed_amount, deductions_of(donation)
+    net, off = donation.net_amount_for_nonprofit, deductions_of(donation)
     return [
-        ids.text("donation", donation.id),
+        ids.encode("donation", donation.id),
         iso_timestamp(donation.created_at),
         "anonymous" if donation.anonymous else donor,
         donation.message or "",

@@ -8,7 +8,7 @@ from almoner.giving.disbursing.disbursements.schemas import (
     DisbursementResponse,
     DisbursementsQuery,
     disbursement_response,
-    filters_of,
+    parse_filters,
 )
 from almoner.platform.http.caller import SECRET
 from almoner.platform.http.calls import ApiCall
@@ -29,7 +29,7 @@ async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListRe
     grows with each donation that settles.
     """
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(call.tx, query))
     return call.list_response(
         page, rows, total, lambda row: disbursement_response(call.tx, row), lambda row: (row.id.bytes,)
     )

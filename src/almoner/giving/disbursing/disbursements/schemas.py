@@ -22,11 +22,11 @@ class DisbursementsQuery(PageQuery):
     status: DisbursementStatus | None = None
 
 
-def filters_of(tx: Tx, query: DisbursementsQuery) -> DisbursementFilters:
+def parse_filters(tx: Tx, query: DisbursementsQuery) -> DisbursementFilters:
     """The filters in a query. Raises IncorrectParams for invalid IDs."""
     if query.organisation_id is None:
         return DisbursementFilters(None, query.status)
-    if (organisation_id := tx.ids.parse("organisation", query.organisation_id)) is None:
+    if (organisation_id := tx.ids.decode("organisation", query.organisation_id)) is None:
         raise IncorrectParams("query.organisationId must be the id of an organisation")
     return DisbursementFilters(organisation_id, query.status)
 
@@ -48,8 +48,8 @@ class DisbursementResponse(ResponseRecord, object_name="disbursement"):
 def disbursement_response(tx: Tx, disbursement: Disbursement) -> DisbursementResponse:
     """The response for one disbursement."""
     return DisbursementResponse(
-        id=tx.ids.text("disbursement", disbursement.id),
-        organisation_id=tx.ids.text("organisation", disbursement.organisation_id),
+        id=tx.ids.encode("disbursement", disbursement.id),
+        organisation_id=tx.ids.encode("organisation", disbursement.organisation_id),
         amount=disbursement.money.minor,
         currency_code=disbursement.money.currency,
         status=disbursement.status,

@@ -41,7 +41,7 @@ from almoner.giving.disbursing.disbursements.store import (
 from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
 from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
-from almoner.giving.disbursing.disbursements.store import ready_totals as ready_totals
+from almoner.giving.disbursing.disbursements.store import ready_counts_and_totals as ready_counts_and_totals
 from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
 from almoner.giving.disbursing.disbursements.store import (
     waiting_reasons_with_count_and_oldest as waiting_reasons_with_count_and_oldest,
@@ -114,7 +114,7 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
 async def _batch_total(tx: Tx, partner: Partner, batch: DisbursementBatch, donation: Donation) -> Money:
     """The total of a donation's batch with this donation in it."""
     held = await store.find_open_disbursement(tx, partner, batch)
-    whole = donation.owed_amount.minor + (held.money.minor if held else 0)
+    whole = donation.net_amount_for_nonprofit.minor + (held.money.minor if held else 0)
     return Money(min(whole, MAX_MINOR), batch.currency)
 
 
@@ -211,14 +211,14 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
     if locked is None:
         return donation
     if locked.status != "PENDING" or donation.settlement is None:
-        named = tx.ids.text("disbursement", locked.id)
+        named = tx.ids.encode("disbursement", locked.id)
         raise DisbursementError(f"the donation is in {named}, which is {locked.status}")
     await donations.remove_from_disbursement(tx, donation.id)
-    await _update_batch(tx, locked, locked.money - donation.owed_amount, locked.donations - 1, rules)
+    await _update_batch(tx, locked, locked.money - donation.net_amount_for_nonprofit, locked.donations - 1, rules)
     return replace(donation, disbursement_id=None)
 
 
-async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement | None:
+async def send_disbursement(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement | None:
     """Send a disbursement, or set its ``waiting_reason``.
 
     None if it was already sent. Raises NotFound.
@@ -301,7 +301,7 @@ async def mark_returned(
             f"the disbursement is {locked.status}: only a SENT or PAID disbursement can be returned"
         )
     await _move_donations(tx, locked.id, "RETURNED", limit)
-    note = f"{tx.ids.text('disbursement', locked.id)} was returned: {reason}"
+    note = f"{tx.ids.encode('disbursement', locked.id)} was returned: {reason}"
     await _record_hold(tx, DisbursementHold(locked.partner_id, locked.organisation_id, True, note, recorded_by, tx.now))
     was_paid = locked.status == "PAID"
     ledger.post_at_commit(
@@ -328,7 +328,7 @@ async def hold_disbursements(
 
 async def enqueue_hold(tx: Tx, donation: Donation, cause: str, reason: str) -> None:
     """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit, once for each cause."""
-    note = f"{tx.ids.text('donation', donation.id)}: {reason}, {cause}"
+    note = f"{tx.ids.encode('donation', donation.id)}: {reason}, {cause}"
     await HOLD.enqueue(tx, PlaceHoldJob(donation.partner_id, donation.organisation_id, cause, note), unique_key=cause)
 
 
@@ -421,11 +421,11 @@ async def disbursement_ids_to_propagate(tx: Tx, limit: int = BATCH) -> list[UUID
     return await store.disbursement_ids_to_propagate(tx, limit)
 
 
-async def ids_with_status(
+async def disbursement_ids_with_status(
     tx: Tx, status: DisbursementStatus, after: UUID | None = None, limit: int = BATCH
 ) -> list[UUID]:
     """Disbursements with a status, by creation, after the given one."""
-    return await store.ids_with_status(tx, status, after, limit)
+    return await store.disbursement_ids_with_status(tx, status, after, limit)
 
 
 async def enqueue_fill_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
@@ -438,7 +438,7 @@ def fill_batches_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     return COLLECT.build_job(FillBatchesJob(partner_id, organisation_id), unique_key=f"{partner_id}:{organisation_id}")
 
 
-async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch) -> bool:
+async def has_donations_for_open_disbursement(tx: Tx, batch: DisbursementBatch) -> bool:
     """Whether settled donations of a batch are in no disbursement that the open one can hold."""
     held = await store.find_open_disbursement(tx, Partner(batch.partner_id), batch)
     return await donations.has_undisbursed_donations(tx, batch, MAX_MINOR - held.money.minor if held else MAX_MINOR)

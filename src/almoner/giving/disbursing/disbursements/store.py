@@ -36,7 +36,7 @@ def _disbursement(row: Record) -> Disbursement:
     return Disbursement(id_, partner_id, organisation_id, Money(minor, currency), donations, status, reason, *rest)
 
 
-async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
+async def insert(tx: Tx, partner: Partner, disbursement: Disbursement) -> None:
     """Store a new batch, unless there is an open one."""
     await tx.execute(
         """
@@ -45,15 +45,15 @@ async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
         values ($1, $2, $3, $4, $5, $6, 'PENDING', $7, $8, $9, $9)
         on conflict (partner_id, organisation_id, currency) where status = 'PENDING' do nothing
         """,
-        new.id,
+        disbursement.id,
         partner.id,
-        new.organisation_id,
-        new.money.currency,
-        new.money.minor,
-        new.donations,
-        new.waiting_reason,
-        new.end_to_end_id,
-        new.created_at,
+        disbursement.organisation_id,
+        disbursement.money.currency,
+        disbursement.money.minor,
+        disbursement.donations,
+        disbursement.waiting_reason,
+        disbursement.end_to_end_id,
+        disbursement.created_at,
     )
 
 
@@ -130,7 +130,7 @@ async def update_donation_totals(tx: Tx, disbursement: Disbursement) -> None:
 
 
 async def update_status(
-    tx: Tx, disbursement: Disbursement, target: DisbursementStatus, return_reason: str | None = None
+    tx: Tx, disbursement: Disbursement, target_status: DisbursementStatus, return_reason: str | None = None
 ) -> bool:
     """Update a disbursement's status; False if the transition is not allowed. Its donations follow later."""
     return bool(
@@ -144,8 +144,8 @@ async def update_status(
             where id = $1 and status = any($3) returning true
             """,
             disbursement.id,
-            target,
-            DISBURSEMENT.source_states_of(target),
+            target_status,
+            DISBURSEMENT.source_states_of(target_status),
             tx.now,
             return_reason,
         )
@@ -204,7 +204,9 @@ async def disbursement_ids_to_propagate(tx: Tx, limit: int) -> list[UUID]:
     return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
 
-async def ids_with_status(tx: Tx, status: DisbursementStatus, after: UUID | None, limit: int) -> list[UUID]:
+async def disbursement_ids_with_status(
+    tx: Tx, status: DisbursementStatus, after: UUID | None, limit: int
+) -> list[UUID]:
     """Disbursements with a status, by creation, after the given one."""
     return [row["id"] for row in await tx.fetch(WITH_STATUS, status, after, limit)]
 
@@ -258,7 +260,7 @@ async def list_for_operators(
     tx: Tx, filters: OperatorDisbursementFilters, after: UUID | None, limit: int
 ) -> list[Disbursement]:
     """Disbursements of all partners that are not empty, newest first, after the given one."""
-    rows = await keyset.rows_after(tx, "disbursement", _COLUMNS, _where(filters), after, limit)
+    rows = await keyset.list_rows_after_id(tx, "disbursement", _COLUMNS, _where(filters), after, limit)
     return [_disbursement(row) for row in rows]
 
 
@@ -283,7 +285,7 @@ def _where(filters: OperatorDisbursementFilters) -> SqlConditions:
 
 
 @across_partners("operators")
-async def ready_totals(tx: Tx) -> list[tuple[int, Money]]:
+async def ready_counts_and_totals(tx: Tx) -> list[tuple[int, Money]]:
     """Disbursements that the next run sends, by currency: their number and total."""
     rows = await tx.fetch(
         """

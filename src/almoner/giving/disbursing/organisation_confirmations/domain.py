@@ -69,7 +69,7 @@ class OrganisationConfirmation:
     email: str | None
     source: str
     language: str
-    asked_by: str
+    requested_by: str
     asked_at: datetime
     expires_at: datetime
     withdrawn: bool
@@ -114,7 +114,7 @@ def new_confirmation(
         email=contact.email,
         source=contact.source,
         language=language,
-        asked_by=requested_by,
+        requested_by=requested_by,
         asked_at=now,
         expires_at=expires_at,
         withdrawn=False,
@@ -126,7 +126,7 @@ def new_confirmation(
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationPage:
+class ConfirmationPageContent:
     """Everything the confirmation page shows. ``fingerprint``: a hash of the details to confirm."""
 
     confirmation: OrganisationConfirmation

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.disbursing.organisation_confirmations import service
 from almoner.giving.disbursing.organisation_confirmations.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
@@ -47,7 +47,7 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
     """Request a confirmation when a verification waits for it; schedule the erasure of names after its end."""
     for event in events:
         reported = decode_event_data(event, _VerificationRecord)
-        verification_id = tx.ids.parse("monetarydonationverification", reported.id)
+        verification_id = tx.ids.decode("monetarydonationverification", reported.id)
         if verification_id is None:
             continue
         if reported.status.awaiting_answer_from_organisation:
@@ -78,7 +78,7 @@ async def erase_respondent_names(context: JobContext, job: DecodedJob[service.Ve
     return JobDone()
 
 
-async def compose_confirmation_request(
+async def compose_confirmation_request_email(
     tx: Tx, _mails: MailRenderer, job: DecodedJob[service.SendConfirmationEmailJob]
 ) -> Email | None:
     """The email to the nonprofit, in the request's language; None if no response is needed any more."""
@@ -87,15 +87,18 @@ async def compose_confirmation_request(
         return None
     confirmation = asked.confirmation
     assert confirmation.email is not None, "what is open has an address"
+    page_token = tx.vault.create_page_token(PAGE_PURPOSE, confirmation.id)
     facts = {
         "partner": asked.partner,
         "organisation": asked.organisation,
         "until": confirmation.expires_at,
-        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, confirmation.id)}",
+        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={page_token}",
     }
     return Email(confirmation.email, f"payee:{mail_id}", facts, confirmation.language, asked.verification.partner_id)
 
 
 notifications: Final = (
-    Notification(service.SEND, Path(__file__).parent / "mails" / "payee.html", compose_confirmation_request),
+    NotificationDefinition(
+        service.SEND, Path(__file__).parent / "mails" / "payee.html", compose_confirmation_request_email
+    ),
 )

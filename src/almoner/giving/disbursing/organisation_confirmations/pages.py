@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from almoner.giving.disbursing.organisation_confirmations import domain, service
-from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPage, ConfirmationPageChanged
+from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPageChanged, ConfirmationPageContent
 from almoner.giving.disbursing.verifications.domain import InvalidState
-from almoner.kit.text import to_one_line
+from almoner.kit.text import sanitise_for_terminal
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
@@ -38,7 +38,7 @@ class ConfirmationPages(RecordLinkPages):
         """Show the request with two buttons, or the response."""
         confirmation_id, visit = self._visited(request)
         async with self._db.read() as tx:
-            return self._page(await service.load_page(tx, confirmation_id), visit)
+            return self._page(await service.load_page_content(tx, confirmation_id), visit)
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
@@ -48,10 +48,10 @@ class ConfirmationPages(RecordLinkPages):
         given = None if form is None else service.parse_answer(form.get("answer"))
         async with self._db.write() as tx:
             if form is None or given is None:
-                page = await service.load_page(tx, confirmation_id)
+                page = await service.load_page_content(tx, confirmation_id)
                 return self._page(page, visit, status=403, notice="give.again")
-            typed = {field: to_one_line(str(form.get(field, ""))).strip() for field in ("name", "role")}
-            page = await service.load_page(tx, confirmation_id)
+            typed = {field: sanitise_for_terminal(str(form.get(field, ""))).strip() for field in ("name", "role")}
+            page = await service.load_page_content(tx, confirmation_id)
             if page.state == "open" and (problems := domain.find_respondent_problems(typed["name"], typed["role"])):
                 return self._page(page, visit, typed, status=422, problems=problems)
             try:
@@ -66,12 +66,12 @@ class ConfirmationPages(RecordLinkPages):
             except ConfirmationPageChanged:
                 return self._page(page, visit, typed, status=409, notice="payee.changed")
             except InvalidState:
-                return self._page(await service.load_page(tx, confirmation_id), visit)
+                return self._page(await service.load_page_content(tx, confirmation_id), visit)
             await self._record(tx, request, answered)
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 
-    async def _record(self, tx: Tx, request: Request, answered: ConfirmationPage) -> None:
-        name = self._ids.text("monetarydonationverification", answered.verification.id)
+    async def _record(self, tx: Tx, request: Request, answered: ConfirmationPageContent) -> None:
+        name = self._ids.encode("monetarydonationverification", answered.verification.id)
         address = request.client.host if request.client else None
         actor = Actor("system", "nonprofit")
         partner = answered.verification.partner_id
@@ -79,7 +79,7 @@ class ConfirmationPages(RecordLinkPages):
 
     def _page(
         self,
-        page: ConfirmationPage,
+        page: ConfirmationPageContent,
         visit: LinkSession,
         entered_values: Mapping[str, str] | None = None,
         *,

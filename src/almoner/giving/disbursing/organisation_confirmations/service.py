@@ -12,8 +12,8 @@ from almoner.giving.disbursing.organisation_confirmations import domain, store
 from almoner.giving.disbursing.organisation_confirmations.domain import (
     ApprovedAccount,
     ConfirmationAnswer,
-    ConfirmationPage,
     ConfirmationPageChanged,
+    ConfirmationPageContent,
     NonprofitContact,
     OrganisationConfirmation,
 )
@@ -98,7 +98,7 @@ async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
     await REQUEST.enqueue(tx, VerificationJobDetails(verification_id), unique_key=str(verification_id))
 
 
-async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
+async def load_page_content(tx: Tx, confirmation_id: UUID) -> ConfirmationPageContent:
     """Load the page of a link with its current state. Raises NotFound."""
     if (found := await store.find(tx, confirmation_id)) is None:
         raise NotFound
@@ -107,16 +107,18 @@ async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
 
 async def _page(
     tx: Tx, found: OrganisationConfirmation, verification: MonetaryDonationVerification
-) -> ConfirmationPage:
+) -> ConfirmationPageContent:
     partner = await partners.get(tx, Partner(verification.partner_id))
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     accounts = [
         ApprovedAccount(one.id, one.currency, one.holder, one.masked_number)
         for one in await payee_bank_accounts.list_approved_accounts(tx, organisation.id)
     ]
-    shown = (found.id, partner.name, organisation.shown_name, [one.id for one in accounts])
+    shown = (found.id, partner.name, organisation.effective_display_name, [one.id for one in accounts])
     seen = sha256_digest(msgspec.json.encode(shown))
-    return ConfirmationPage(found, verification, partner.name, organisation.shown_name, accounts, seen)
+    return ConfirmationPageContent(
+        found, verification, partner.name, organisation.effective_display_name, accounts, seen
+    )
 
 
 async def record_answer(
@@ -127,7 +129,7 @@ async def record_answer(
     respondent_name: str,
     respondent_role: str,
     page_fingerprint: str,
-) -> ConfirmationPage:
+) -> ConfirmationPageContent:
     """Record the nonprofit's response, which ends the check.
 
     ``page_fingerprint``: the fingerprint of the page that it saw, in hex. Raises NotFound; ConfirmationPageChanged if
@@ -148,9 +150,9 @@ async def record_answer(
     ):
         raise InvalidState("it was answered already")
     facts = {
-        "confirmation": tx.ids.text("payeeconfirmation", found.id),
+        "confirmation": tx.ids.encode("payeeconfirmation", found.id),
         "domain": (found.email or "").rpartition("@")[2],
-        "accounts": [tx.ids.text("payeeaccount", one.id) for one in page.accounts],
+        "accounts": [tx.ids.encode("payeeaccount", one.id) for one in page.accounts],
     }
     ended = await verifications.record_check_outcome(
         tx,
@@ -164,11 +166,11 @@ async def record_answer(
     return replace(page, confirmation=replace(found, answer=confirmation_answer), verification=ended)
 
 
-async def find_open_page_by_email_id(tx: Tx, email_id: UUID) -> ConfirmationPage | None:
+async def find_open_page_by_email_id(tx: Tx, email_id: UUID) -> ConfirmationPageContent | None:
     """Load the page for an email; None if no response is needed any more. Raises NotFound."""
     if (found := await store.find_by_email_id(tx, email_id)) is None:
         raise NotFound
-    page = await load_page(tx, found.id)
+    page = await load_page_content(tx, found.id)
     return page if page.state == "open" and found.email is not None else None
 
 

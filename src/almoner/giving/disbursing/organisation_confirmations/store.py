@@ -19,12 +19,12 @@ def _confirmation(row: Record) -> OrganisationConfirmation:
     return OrganisationConfirmation(*row[:13])
 
 
-async def insert(tx: Tx, new: OrganisationConfirmation) -> None:
+async def insert(tx: Tx, confirmation: OrganisationConfirmation) -> None:
     """Store a confirmation request in place of an unanswered one; its verification is locked."""
     await tx.execute(
         "update monetary_donation_confirmation set withdrawn = true "
         "where verification_id = $1 and answer is null and not withdrawn",
-        new.verification_id,
+        confirmation.verification_id,
     )
     await tx.execute(
         """
@@ -32,14 +32,14 @@ async def insert(tx: Tx, new: OrganisationConfirmation) -> None:
             id, verification_id, email, source, language, asked_by, asked_at, expires_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
-        new.id,
-        new.verification_id,
-        new.email,
-        new.source,
-        new.language,
-        new.asked_by,
-        new.asked_at,
-        new.expires_at,
+        confirmation.id,
+        confirmation.verification_id,
+        confirmation.email,
+        confirmation.source,
+        confirmation.language,
+        confirmation.requested_by,
+        confirmation.asked_at,
+        confirmation.expires_at,
     )
 
 

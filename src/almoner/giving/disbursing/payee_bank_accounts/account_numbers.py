@@ -9,7 +9,12 @@ import warnings
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, PayeeAccountError, Scheme, is_in_sepa
+from almoner.giving.disbursing.payee_bank_accounts.domain import (
+    AccountNumbers,
+    PayeeAccountError,
+    Scheme,
+    is_sepa_account,
+)
 
 NEEDED: Final[Mapping[Scheme, tuple[str, ...]]] = {
     "iban": ("iban",),
@@ -44,7 +49,7 @@ def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
     found += [problem for name, value in typed.items() if scheme and (problem := _number_problem(scheme, name, value))]
     if bic and (problem := _bic_problem(bic)):
         found.append(problem)
-    if scheme == "iban" and not bic and not found and not is_in_sepa(scheme, typed["iban"]):
+    if scheme == "iban" and not bic and not found and not is_sepa_account(scheme, typed["iban"]):
         found.append(f"bic is required: an IBAN alone is not enough to pay to a bank in {typed['iban'][:2]}")
     if found or scheme is None:
         raise PayeeAccountError("; ".join(found))

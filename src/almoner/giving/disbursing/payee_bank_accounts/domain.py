@@ -40,9 +40,9 @@ _SEPA: Final = frozenset(
 _LENGTHS: Final = {"holder": 70, "street": 70, "building": 16, "postcode": 16, "town": 35}
 
 
-def is_in_sepa(scheme: Scheme, account: str) -> bool:
+def is_sepa_account(scheme: Scheme, account_number: str) -> bool:
     """Whether an account is in the SEPA area; the first two letters of an IBAN are enough."""
-    return scheme == "iban" and account[:2] in _SEPA
+    return scheme == "iban" and account_number[:2] in _SEPA
 
 
 class PayeeAccountError(Exception):
@@ -105,9 +105,9 @@ class AccountReview:
 class PayeeAccount:
     """A nonprofit's bank account as stored, with its reviews.
 
-    ``denied_at``: when the nonprofit denied to own it. ``name_score``: how well the holder's name matches the
-    register's, in hundredths. ``is_change``: it replaces an account or follows a completed check, so two operators
-    besides the proposer must approve it.
+    ``denied_at``: when the nonprofit denied to own it. ``name_match_score``: how well the holder's name matches the
+    register's, in hundredths. ``requires_second_approval``: it replaces an account or follows a completed check, so two
+    operators besides the proposer must approve it.
     """
 
     id: UUID
@@ -118,8 +118,8 @@ class PayeeAccount:
     encrypted_number: bytes
     masked_number: str
     address: Address
-    name_score: int
-    is_change: bool
+    name_match_score: int
+    requires_second_approval: bool
     status: PayeeStatus
     proposed: AccountReview
     first: AccountReview | None
@@ -132,7 +132,7 @@ class PayeeAccount:
     def required_review_count(self) -> int:
         """The number of operators who must approve it."""
         was_not_enough = self.status == "proposed" and self.first is not None
-        return 2 if self.is_change or was_not_enough or self.second is not None else 1
+        return 2 if self.requires_second_approval or was_not_enough or self.second is not None else 1
 
     @property
     def completed_review_count(self) -> int:
@@ -213,8 +213,8 @@ def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: st
         f"the bank receives the {name} as {sent}"
         for name, _, sent in transliterated_texts(account.holder, account.address)
     ]
-    if account.name_score < MIN_MATCHING_SCORE:
-        found.append(f"the holder matches the name in the register by only {account.name_score} %")
+    if account.name_match_score < MIN_MATCHING_SCORE:
+        found.append(f"the holder matches the name in the register by only {account.name_match_score} %")
     if numbers.country != country:
         found.append(f"the account is in {numbers.country or 'an unknown country'}, but the nonprofit is in {country}")
     if account.address.country != country:

@@ -33,7 +33,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.screening.matching.service import best_name_likeness
+from almoner.screening.matching.service import best_name_similarity
 
 _CONTEXT: Final = "payee_bank_account"
 _OTHER_NUMBER: Final = (
@@ -105,8 +105,8 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, propo
         encrypted_number=tx.vault.encrypt(plain, context=_CONTEXT, associated_data=account_id.bytes),
         masked_number=read_.masked_number,
         address=proposal.address,
-        name_score=_name_score(proposal.holder, organisation),
-        is_change=await store.requires_second_approval(tx, organisation.id, proposal.currency),
+        name_match_score=_name_score(proposal.holder, organisation),
+        requires_second_approval=await store.requires_second_approval(tx, organisation.id, proposal.currency),
         status="proposed",
         proposed=AccountReview(proposed_by, note, tx.now),
         first=None,
@@ -137,16 +137,16 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, propo
 def _name_score(holder: str, organisation: Organisation) -> int:
     """How well the holder's name matches the register's, in hundredths."""
     listed = [name for name in (organisation.name, organisation.display_name) if name]
-    return round(100 * best_name_likeness([holder], listed).score)
+    return round(100 * best_name_similarity([holder], listed).score)
 
 
 def _account_id_text(tx: Tx, account: PayeeAccount) -> str:
-    return tx.ids.text("payeeaccount", account.id)
+    return tx.ids.encode("payeeaccount", account.id)
 
 
 def _account_facts(account: PayeeAccount) -> dict[str, object]:
     """The facts of an account that verifications store; they contain no account numbers."""
-    return {"currency": account.currency, "nameAgrees": account.name_score}
+    return {"currency": account.currency, "nameAgrees": account.name_match_score}
 
 
 async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
@@ -180,7 +180,7 @@ async def approve(
     # An account proposed as the first may by now follow a completed check.
     two = held.required_review_count == 2 or await store.requires_second_approval(tx, of, held.currency)
     if held.completed_review_count + 1 < (2 if two else 1):
-        if not held.is_change:
+        if not held.requires_second_approval:
             await verifications.on_account_proposed(tx, of, named, _account_facts(held))
         return await get(tx, account_id)
     await store.approve(tx, account_id)
@@ -188,7 +188,7 @@ async def approve(
     # before.
     seen = [look for look in (None if two else held.proposed, held.first, mine) if look]
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
-    differs = held.name_score < domain.MIN_PLAUSIBLE_SCORE
+    differs = held.name_match_score < domain.MIN_PLAUSIBLE_SCORE
     await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, name_differs=differs)
     await outbox.emit_internal_event(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(account_id))
     return await get(tx, account_id)
@@ -259,7 +259,10 @@ async def find_approved_account(tx: Tx, organisation_id: UUID) -> ApprovedPayeeA
         agrees = _name_score(one.holder, organisation)  # with its current name
         facts = {**_account_facts(one), "nameAgrees": agrees}
         return ApprovedPayeeAccount(
-            _account_id_text(tx, one), facts, agrees < domain.MIN_PLAUSIBLE_SCORE, denied=one.denied_at is not None
+            _account_id_text(tx, one),
+            facts,
+            agrees < domain.MIN_PLAUSIBLE_SCORE,
+            ownership_denied=one.denied_at is not None,
         )
     return None
 

@@ -29,7 +29,7 @@ def _account(row: Record) -> PayeeAccount:
     return PayeeAccount(*whose, score, is_change, status, *looks)
 
 
-async def insert(tx: Tx, new: PayeeAccount, fingerprint: bytes) -> bool:
+async def insert(tx: Tx, account: PayeeAccount, fingerprint: bytes) -> bool:
     """Store a proposed account; False if another proposal for the nonprofit and currency is open."""
     return bool(
         await tx.fetchval(
@@ -41,24 +41,24 @@ async def insert(tx: Tx, new: PayeeAccount, fingerprint: bytes) -> bool:
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'proposed', $16, $17, $18, $18)
             on conflict (organisation_id, currency) where status = 'proposed' do nothing returning true
             """,
-            new.id,
-            new.organisation_id,
-            new.currency,
-            new.scheme,
-            new.holder,
-            new.encrypted_number,
-            new.masked_number,
+            account.id,
+            account.organisation_id,
+            account.currency,
+            account.scheme,
+            account.holder,
+            account.encrypted_number,
+            account.masked_number,
             fingerprint,
-            new.address.town,
-            new.address.country,
-            new.address.street,
-            new.address.building,
-            new.address.postcode,
-            new.name_score,
-            new.is_change,
-            new.proposed.by,
-            new.proposed.note,
-            new.proposed.at,
+            account.address.town,
+            account.address.country,
+            account.address.street,
+            account.address.building,
+            account.address.postcode,
+            account.name_match_score,
+            account.requires_second_approval,
+            account.proposed.by,
+            account.proposed.note,
+            account.proposed.at,
         )
     )
 
@@ -108,7 +108,7 @@ async def list_for_operators(
 ) -> list[PayeeAccount]:
     """A page of accounts for operators, newest first; proposed ones oldest first."""
     where = keyset.equality_conditions({"status": status, "organisation_id": organisation_id})
-    rows = await keyset.rows_after(
+    rows = await keyset.list_rows_after_id(
         tx, "payee_bank_account", _COLUMNS, where, after, limit, oldest_first=status == "proposed"
     )
     return [_account(row) for row in rows]

@@ -63,7 +63,7 @@ class RemittanceDocuments:
             "rows": [
                 {"label": language.text(f"remittance.{name}"), "value": text_with_direction(value, document_is_rtl=rtl)}
                 for name, value in (
-                    ("disbursement", self._deployment.ids.text("disbursement", disbursement.id)),
+                    ("disbursement", self._deployment.ids.encode("disbursement", disbursement.id)),
                     ("transfer", end_to_end_id_of(disbursement.id)),
                     ("gifts", formats.localise_digits(f"{remittance.totals.gifts}", language.locale)),
                 )
@@ -92,7 +92,7 @@ class RemittanceDocuments:
                 formats.format_day(self._deployment.issuer_day_at(one.given_at), locale), document_is_rtl=rtl
             ),
             "donation": text_with_direction(
-                self._deployment.ids.text("donation", one.donation_id), document_is_rtl=False
+                self._deployment.ids.encode("donation", one.donation_id), document_is_rtl=False
             ),
             "message": text_with_direction(one.message, document_is_rtl=rtl) if one.message else None,
             "designation": _designation(one.designation, language) if one.designation else None,

@@ -35,7 +35,7 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
     return Remittance(
         disbursement=disbursement,
         issuer=await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name,
-        organisation=organisation.shown_name,
+        organisation=organisation.effective_display_name,
         language=language or domain.document_language_of(organisation.country_code),
         lines=lines,
         totals=totals,

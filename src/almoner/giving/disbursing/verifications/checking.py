@@ -105,14 +105,14 @@ async def record_finding(tx: Tx, verification: MonetaryDonationVerification, fin
     kinds = list(findings.flag_kinds_for_changes(before.finding if before else None, finding))
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, created, kind)
-    gone = finding.outcome == "succeeded" and await store_findings.close_expired_evidence_flags(
+    gone = finding.outcome == "succeeded" and await store_findings.withdraw_evidence_expired_flags(
         tx, verification.id, finding.check
     )
     if kinds or gone:
         await emit_verification_flagged(tx, verification)
 
 
-async def record_decided_finding(
+async def record_operator_finding(
     tx: Tx,
     verification: MonetaryDonationVerification,
     check: CheckType,
@@ -138,7 +138,7 @@ async def list_watchlist_matches(tx: Tx, verification: MonetaryDonationVerificat
         ScreenedSubject("organisation", one, verification.partner_id)
         for one in (verification.organisation_id, *(o.id for o in others))
     ]
-    return [match for who in whos for match in (await screenings.get_result(tx, who)).matches]
+    return [match for who in whos for match in (await screenings.get_screening_result(tx, who)).matches]
 
 
 async def record_approved_account(
@@ -160,7 +160,7 @@ async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerifi
     A reviewer must decide every match first; confirmed sanctions and the like can never be approved.
     """
     known = await list_watchlist_matches(tx, verification)
-    waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.awaiting_review)
+    waiting = sorted(tx.ids.encode("screeningmatch", one.id) for one in known if one.awaiting_review)
     if waiting:
         raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
     if any(one.decision == "confirmed" and one.category in BLOCKING_CATEGORIES for one in known):

@@ -175,7 +175,7 @@ class MonetaryDonationVerification:
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionEvidence:
+class DecisionGrounds:
     """Who decided, and on what grounds. ``second_by``: the second operator, if two are needed."""
 
     decided_by: str
@@ -190,7 +190,7 @@ class RecordedDecision:
 
     decision: Decision
     reason: RejectionReason | None
-    evidence: DecisionEvidence
+    evidence: DecisionGrounds
     at: datetime
 
 

@@ -27,7 +27,7 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UU
         id=found.id,
         id_type="monetarydonationverification",
         partner_id=found.partner_id,
-        name=organisation.shown_name,
+        name=organisation.effective_display_name,
         summary=f"Status: {found.status}.",
         record=verification_response(tx, found),
         evaluations=await load_evaluations(tx, found.id),

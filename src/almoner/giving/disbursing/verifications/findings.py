@@ -12,7 +12,7 @@ from uuid import UUID
 
 from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.ports import ApprovedPayeeAccount
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.screening.screenings.domain import ScreeningMatch, ScreeningResult
@@ -97,7 +97,7 @@ WaitingKind = Literal["monetary_donation_verification", "verification_flag"]
 class WaitingReviewItem:
     """A verification or flag that waits for reviewers.
 
-    ``reviewed``: by the first of two reviewers. ``open_checks``: of a verification.
+    ``has_first_review``: by the first of two reviewers. ``remaining_checks``: of a verification.
     """
 
     kind: WaitingKind
@@ -105,8 +105,8 @@ class WaitingReviewItem:
     partner_id: UUID
     organisation_id: UUID
     since: datetime
-    reviewed: bool
-    open_checks: Sequence[CheckType]
+    has_first_review: bool
+    remaining_checks: Sequence[CheckType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
     return CheckFinding("registration", outcome, source, reason, facts, organisation.data_as_of, now + RENEWAL_PERIOD)
 
 
-def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: datetime) -> CheckFinding:
+def compliance_finding(results: Sequence[ScreeningResult], ids: RecordIdCodec, now: datetime) -> CheckFinding:
     """The finding from the watch lists about all records of a nonprofit."""
     lists = sorted(
         {f"{version.code} {version.version_label}" for result in results for version in result.covering_watchlists}
@@ -175,9 +175,9 @@ def _compliance_outcome(
     return "succeeded", None
 
 
-def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str, str]:
+def decisions_by_match(matches: Iterable[ScreeningMatch], ids: RecordIdCodec) -> dict[str, str]:
     """Reviewers' decisions on each match, by its ID."""
-    return {ids.text("screeningmatch", match.id): match.decision for match in matches}
+    return {ids.encode("screeningmatch", match.id): match.decision for match in matches}
 
 
 def flag_kinds_for_changes(previous: CheckFinding | None, current: CheckFinding) -> Iterator[FlagKind]:
@@ -204,7 +204,7 @@ def account_flag_kinds(account: ApprovedPayeeAccount) -> Iterator[FlagKind]:
     """The flags for an account that a check relies on."""
     if account.holder_differs:
         yield "holder_differs"
-    if account.denied:
+    if account.ownership_denied:
         yield "account_denied"
 
 

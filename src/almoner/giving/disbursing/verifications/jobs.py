@@ -34,7 +34,7 @@ checking_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
-async def run_check(
+async def check_verification(
     dependencies: JobDependencies, context: JobContext, job: DecodedJob[service.CheckVerificationJob]
 ) -> Result:
     """Check one verification, then apply its test value; repeating it changes nothing."""
@@ -58,7 +58,7 @@ class _OrganisationRecord(msgspec.Struct):
 @tasks.on_public_event(UPDATED)
 async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue rechecks for nonprofits that changed in their registers."""
-    reported = [tx.ids.parse("organisation", decode_event_data(event, _OrganisationRecord).id) for event in events]
+    reported = [tx.ids.decode("organisation", decode_event_data(event, _OrganisationRecord).id) for event in events]
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in reported if one)))
 
 

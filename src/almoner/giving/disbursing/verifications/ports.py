@@ -16,13 +16,14 @@ Compared = TypeVar("Compared")
 class ApprovedPayeeAccount:
     """An approved account of a nonprofit, as verifications use it.
 
-    ``holder_differs``: the holder's name differs from the register's; ``denied``: the nonprofit denies to own it.
+    ``holder_differs``: the holder's name differs from the register's; ``ownership_denied``: the nonprofit denies to own
+    it.
     """
 
     account: str
     facts: Mapping[str, object]
     holder_differs: bool
-    denied: bool = False
+    ownership_denied: bool = False
 
 
 class ApprovedAccountLookup(Protocol):
@@ -42,6 +43,8 @@ class Screening(Protocol):
         """Run ``operation`` in a write transaction in which ``screen`` can be called."""
         ...
 
-    async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
+    async def screen(
+        self, tx: Tx, organisations: Sequence[Organisation], partner_id: UUID
+    ) -> Sequence[ScreeningResult]:
         """Screen all records of a nonprofit, now and whenever a list changes, for ``partner_id``."""
         ...

@@ -10,7 +10,7 @@ from almoner.giving.disbursing.verifications.schemas import (
     MonetaryDonationVerificationPatch,
     MonetaryDonationVerificationResponse,
     MonetaryDonationVerificationsQuery,
-    filters_of,
+    parse_filters,
     verification_response,
 )
 from almoner.kit.patch import UNSET
@@ -31,7 +31,7 @@ async def list_monetary_donation_verifications(
 ) -> ListResponse[MonetaryDonationVerificationResponse]:
     """List monetary donation verifications, newest first."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(call.tx, query))
     return call.list_response(
         page, rows, total, lambda row: verification_response(call.tx, row), lambda row: (row.id.bytes,)
     )

@@ -29,11 +29,11 @@ class MonetaryDonationVerificationsQuery(PageQuery):
     status: VerificationStatus | None = Field(None, description="As it is at the moment of asking.")
 
 
-def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> VerificationFilters:
+def parse_filters(tx: Tx, query: MonetaryDonationVerificationsQuery) -> VerificationFilters:
     """The filters in a query. Raises IncorrectParams for invalid IDs."""
     if query.organisation_id is None:
         return VerificationFilters(None, query.status)
-    organisation_id = tx.ids.parse("organisation", query.organisation_id)
+    organisation_id = tx.ids.decode("organisation", query.organisation_id)
     if organisation_id is None:
         raise IncorrectParams("query.organisationId must be the id of an organisation")
     return VerificationFilters(organisation_id, query.status)
@@ -96,8 +96,8 @@ class MonetaryDonationVerificationResponse(ResponseRecord, object_name="monetary
 def verification_response(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerificationResponse:
     """The API representation of a verification at the current time, also used in its events."""
     return MonetaryDonationVerificationResponse(
-        id=tx.ids.text("monetarydonationverification", verification.id),
-        organisation_id=tx.ids.text("organisation", verification.organisation_id),
+        id=tx.ids.encode("monetarydonationverification", verification.id),
+        organisation_id=tx.ids.encode("organisation", verification.organisation_id),
         status=MonetaryDonationVerificationStatusResponse(
             verification.status, verification.awaits_answer_from_organisation
         ),

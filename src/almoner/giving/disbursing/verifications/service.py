@@ -17,7 +17,7 @@ import msgspec
 from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, test_values, transitions
 from almoner.giving.disbursing.verifications.domain import (
     CheckType,
-    DecisionEvidence,
+    DecisionGrounds,
     EligibilityStatus,
     InvalidState,
     MonetaryDonationVerification,
@@ -42,15 +42,15 @@ from almoner.giving.disbursing.verifications.store import list_decisions as list
 from almoner.giving.disbursing.verifications.store import (
     list_ids_of_pending_and_approved as list_ids_of_pending_and_approved,
 )
+from almoner.giving.disbursing.verifications.store_findings import (
+    count_waiting_verifications_and_flags_up_to as count_waiting_verifications_and_flags_up_to,
+)
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
 from almoner.giving.disbursing.verifications.store_findings import (
     list_waiting_review_items as list_waiting_review_items,
 )
 from almoner.giving.disbursing.verifications.store_findings import next_check_at as next_check_at
-from almoner.giving.disbursing.verifications.store_findings import (
-    waiting_counts_and_oldest_times_up_to as waiting_counts_and_oldest_times_up_to,
-)
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
 from almoner.giving.disbursing.verifications.transitions import CheckVerificationJob as CheckVerificationJob
 from almoner.giving.disbursing.verifications.transitions import Scope
@@ -66,7 +66,7 @@ from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.platform.observability.telemetry import Telemetry
 
 BATCH: Final = 1000  # S4
-_SANDBOX_EVIDENCE: Final = DecisionEvidence("sandbox", "A test value in organisationId asked for it.")
+_SANDBOX_EVIDENCE: Final = DecisionGrounds("sandbox", "A test value in organisationId asked for it.")
 
 
 async def eligibility_by_organisation(
@@ -89,7 +89,7 @@ async def create(
     Raises OrganisationNotFound, InvalidMetadata; InvalidState while another is pending or approved.
     """
     named, action = test_values.split_test_value(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
-    found = tx.ids.parse("organisation", named)
+    found = tx.ids.decode("organisation", named)
     try:
         organisation = await organisations.get(tx, partner, found) if found else None
     except NotFound:
@@ -115,7 +115,7 @@ async def _adopt(
 ) -> MonetaryDonationVerification:
     """Turn a verification started by a payment into one that the partner requested; it is returned as a new one."""
     adopted = replace(started, requested=True, metadata=metadata, updated_at=tx.now)
-    await store.mark_requested(tx, adopted)
+    await store.mark_requested_by_partner(tx, adopted)
     await transitions.enqueue_check(tx, adopted.id, action)
     return adopted
 
@@ -145,7 +145,7 @@ async def apply_test_value(tx: Tx, partner: Partner, organisation_id: str) -> No
     An approved one does not change.
     """
     wanted, action = test_values.split_test_value(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
-    found = tx.ids.parse("organisation", wanted)
+    found = tx.ids.decode("organisation", wanted)
     if action is None or found is None:
         return
     live = await store.find_pending_or_approved_id(tx, partner, found)
@@ -169,7 +169,7 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Mone
     if locked.status == "pending" and not locked.requested:
         return locked
     if locked.is_pending_or_approved:
-        named = tx.ids.text("monetarydonationverification", locked.id)
+        named = tx.ids.encode("monetarydonationverification", locked.id)
         raise InvalidState(f"the organisation has {named}, which is {locked.status}")
     return None
 
@@ -266,7 +266,7 @@ async def record_check_outcome(
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
     locked.with_check_outcome(check, outcome, tx.now)
-    await checking.record_decided_finding(tx, locked, check, outcome, decided_by, decision_facts)
+    await checking.record_operator_finding(tx, locked, check, outcome, decided_by, decision_facts)
     return await transitions.record_check_outcomes(tx, locked, [(check, outcome)])
 
 
@@ -304,31 +304,29 @@ async def _lock_and_check(
 
 
 async def approve(
-    tx: Tx, scope: Scope, verification_id: UUID, evidence: DecisionEvidence
+    tx: Tx, scope: Scope, verification_id: UUID, grounds: DecisionGrounds
 ) -> MonetaryDonationVerification:
     """Approve the verification on an operator's decision, with every open check. Raises NotFound, InvalidState."""
     held, _ = await _lock_and_check(tx, scope, verification_id)
     approved = held.as_approved(tx.now)
     stored = (await transitions.get_for_update(tx, scope, verification_id)).remaining_checks
     for check in stored:
-        await checking.record_decided_finding(tx, held, check, "succeeded", evidence.decided_by)
+        await checking.record_operator_finding(tx, held, check, "succeeded", grounds.decided_by)
     await store.update_checks(tx, approved, stored)
-    await store.insert_decision(tx, approved, RecordedDecision("approved", None, evidence, tx.now))
+    await store.insert_decision(tx, approved, RecordedDecision("approved", None, grounds, tx.now))
     return await transitions.store_transition(tx, approved)
 
 
 async def reject(
-    tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: DecisionEvidence
+    tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, grounds: DecisionGrounds
 ) -> MonetaryDonationVerification:
     """Reject the verification on an operator's decision. Raises NotFound, InvalidState."""
     rejected = (await transitions.get_for_update(tx, scope, verification_id)).as_rejected(reason, tx.now)
-    await store.insert_decision(tx, rejected, RecordedDecision("rejected", reason, evidence, tx.now))
+    await store.insert_decision(tx, rejected, RecordedDecision("rejected", reason, grounds, tx.now))
     return await transitions.store_transition(tx, rejected)
 
 
-async def reopen(
-    tx: Tx, scope: Scope, verification_id: UUID, evidence: DecisionEvidence
-) -> MonetaryDonationVerification:
+async def reopen(tx: Tx, scope: Scope, verification_id: UUID, grounds: DecisionGrounds) -> MonetaryDonationVerification:
     """Reopen a rejected or expired verification.
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
@@ -336,7 +334,7 @@ async def reopen(
     reopened = (await transitions.get_for_update(tx, scope, verification_id)).as_reopened(tx.now)
     if await _expire_stale(tx, Partner(reopened.partner_id), reopened.organisation_id) is not None:
         raise InvalidState("the organisation has another one, which was begun when money came for it")
-    await store.insert_decision(tx, reopened, RecordedDecision("reopened", None, evidence, tx.now))
+    await store.insert_decision(tx, reopened, RecordedDecision("reopened", None, grounds, tx.now))
     try:
         reported = await transitions.store_transition(tx, reopened)
     except asyncpg.UniqueViolationError:
@@ -368,9 +366,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return await store.next_expiry_at(tx)
 
 
-async def verification_partner_ids_by_organisation(
-    tx: Tx, organisation_ids: Sequence[UUID]
-) -> Mapping[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a verification of each of these nonprofits, to be notified of changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
     for _, partner_id, organisation_id in await store.list_ids_of_pending_and_approved(tx, list(organisation_ids)):
@@ -380,7 +376,7 @@ async def verification_partner_ids_by_organisation(
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: waiting verifications and flags, and the age of the oldest."""
-    for kind, (count, at) in (await store_findings.waiting_counts_and_oldest_times(tx)).items():
+    for kind, (count, at) in (await store_findings.count_waiting_verifications_and_flags(tx)).items():
         since = at and (at - domain.LIFETIME if kind == "verification" else at)
         telemetry.payees.set_open_checks(kind, count, (tx.now - since).total_seconds() if since else 0.0)
 

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.giving.disbursing.verifications.domain import (
     VERIFICATION,
     CheckType,
-    DecisionEvidence,
+    DecisionGrounds,
     MonetaryDonationVerification,
     RecordedDecision,
     VerificationFilters,
@@ -44,7 +44,7 @@ def _verification(row: Record) -> MonetaryDonationVerification:
     return MonetaryDonationVerification(*row[:12])
 
 
-async def insert(tx: Tx, partner: Partner, new: MonetaryDonationVerification) -> bool:
+async def insert(tx: Tx, partner: Partner, verification: MonetaryDonationVerification) -> bool:
     """Store a new verification with its checks; False if the organisation has a pending or approved one."""
     made = await tx.fetchval(
         """
@@ -53,14 +53,14 @@ async def insert(tx: Tx, partner: Partner, new: MonetaryDonationVerification) ->
         values ($1, $2, $3, $4, $5, $6, $6, $7, $6, $8)
         on conflict (partner_id, organisation_id) where status in ('pending', 'approved') do nothing returning true
         """,
-        new.id,
+        verification.id,
         partner.id,
-        new.organisation_id,
-        new.status,
-        new.metadata,
-        new.created_at,
-        new.expires_at,
-        new.requested,
+        verification.organisation_id,
+        verification.status,
+        verification.metadata,
+        verification.created_at,
+        verification.expires_at,
+        verification.requested,
     )
     if made:
         await tx.execute(
@@ -68,11 +68,11 @@ async def insert(tx: Tx, partner: Partner, new: MonetaryDonationVerification) ->
             insert into monetary_donation_check (id, verification_id, type, status, status_changed_at)
             select id, $4, type, status, $5 from unnest($1::uuid[], $2::text[], $3::text[]) as given (id, type, status)
             """,
-            [tx.new_id() for _ in new.checks],
-            list(new.checks),
-            list(new.checks.values()),
-            new.id,
-            new.created_at,
+            [tx.new_id() for _ in verification.checks],
+            list(verification.checks),
+            list(verification.checks.values()),
+            verification.id,
+            verification.created_at,
         )
     return bool(made)
 
@@ -160,7 +160,7 @@ async def list_ids_of_pending_and_approved(tx: Tx, organisation_ids: Sequence[UU
     return [VerificationIds(row[0], row[1], row[2]) for row in rows]
 
 
-async def mark_requested(tx: Tx, verification: MonetaryDonationVerification) -> None:
+async def mark_requested_by_partner(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """Record that the partner requests a locked verification that was started by a donation."""
     await tx.execute(
         "update monetary_donation_verification set requested = true, metadata = $2, updated_at = $3 where id = $1",
@@ -310,4 +310,4 @@ async def list_decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision
         """,
         verification_id,
     )
-    return [RecordedDecision(row[0], row[1], DecisionEvidence(row[2], row[3], row[5], row[6]), row[4]) for row in rows]
+    return [RecordedDecision(row[0], row[1], DecisionGrounds(row[2], row[3], row[5], row[6]), row[4]) for row in rows]

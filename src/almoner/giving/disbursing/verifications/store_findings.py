@@ -152,7 +152,7 @@ async def has_expired_finding(tx: Tx, verification_id: UUID) -> bool:
     )
 
 
-async def close_expired_evidence_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
+async def withdraw_evidence_expired_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
     """Close flags for expired evidence of a check, because there is new evidence; False if none was open."""
     ended = await tx.execute(
         """
@@ -195,7 +195,7 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 
 
 @across_partners("operators")
-async def waiting_counts_and_oldest_times(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
+async def count_waiting_verifications_and_flags(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     """Count waiting verifications and flags, with the first expiry and the first flag's time."""
     [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
@@ -214,7 +214,7 @@ union all select 'verification_flag', count(*), min(raised_at) from (
 
 
 @across_partners("operators")
-async def waiting_counts_and_oldest_times_up_to(
+async def count_waiting_verifications_and_flags_up_to(
     tx: Tx, max_count: int
 ) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
     """Count pending verifications and open flags up to ``max_count``, and since when the oldest has waited."""
@@ -256,11 +256,13 @@ async def list_waiting_review_items(
     *,
     kind: WaitingKind | None = None,
     partner_id: UUID | None = None,
-    waiting_until: datetime | None = None,
+    waiting_since_before: datetime | None = None,
     after_position: tuple[datetime, UUID] | None = None,
 ) -> list[WaitingReviewItem]:
     """Pending verifications and open flags, longest waiting first."""
-    rows = await tx.fetch(_WAITING, tx.now, partner_id, waiting_until, *(after_position or (None, None)), limit, kind)
+    rows = await tx.fetch(
+        _WAITING, tx.now, partner_id, waiting_since_before, *(after_position or (None, None)), limit, kind
+    )
     return [WaitingReviewItem(*row) for row in rows]
 
 

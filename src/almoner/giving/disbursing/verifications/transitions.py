@@ -49,17 +49,19 @@ async def record_check_outcomes(
     await store.update_checks(tx, now, [check for check, _ in outcomes])
     if now.status == "pending" and now.remaining_checks == ("compliance",):
         await enqueue_check(tx, now.id)  # watch lists are decided last
-    return await (store_transition if now.status != verification.status else emit_progressed)(tx, now)
+    return await (store_transition if now.status != verification.status else emit_verification_progressed)(tx, now)
 
 
-async def store_transition(tx: Tx, new: MonetaryDonationVerification) -> MonetaryDonationVerification:
+async def store_transition(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerification:
     """Store a new state of a locked verification, and notify the partner."""
-    if not await store.update_status(tx, new):
-        raise LookupError(f"verification {new.id} is not where its holder saw it")
-    return await emit_progressed(tx, new)
+    if not await store.update_status(tx, verification):
+        raise LookupError(f"verification {verification.id} is not where its holder saw it")
+    return await emit_verification_progressed(tx, verification)
 
 
-async def emit_progressed(tx: Tx, verification: MonetaryDonationVerification) -> MonetaryDonationVerification:
+async def emit_verification_progressed(
+    tx: Tx, verification: MonetaryDonationVerification
+) -> MonetaryDonationVerification:
     """Emit the verification's event to the partner."""
     await outbox.emit_event(tx, verification.partner_id, domain.PROGRESSED, serialise_for_api(tx, verification))
     return verification

@@ -56,7 +56,7 @@ class AccountingYearEnd:
         end = self.end_of_year_containing(donated_on)
         return end.replace(year=end.year + _CLAIM_YEARS)
 
-    def first_claimable_at(self, today: date) -> datetime:
+    def earliest_claimable_at(self, today: date) -> datetime:
         """The earliest donation time that can still be claimed today."""
         end = self.end_of_year_containing(today)
         first = datetime(end.year - _CLAIM_YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
@@ -124,7 +124,7 @@ class GiftAidClaim:
         return min(tax_to_repay_pence(self.deducted_minor), self.tax_minor)
 
     @property
-    def due_minor(self) -> int:
+    def hmrc_payment_minor(self) -> int:
         """The amount that HMRC must pay: tax on donations minus adjustments."""
         return self.tax_minor - self.adjustment_minor
 
@@ -172,7 +172,7 @@ class Adjustment:
     claim_id: UUID
     donation_id: UUID
     minor: int
-    left_minor: int
+    remaining_minor: int
     reason: AdjustmentReason
     created_at: datetime
 
@@ -194,13 +194,13 @@ class ExcludedDonation:
 class ClaimDraftResult:
     """The result of drafting a claim: the claim (if any), excluded, waiting and expired donations.
 
-    ``expired``: donations that were not claimed in time.
+    ``expired_count``: donations that were not claimed in time.
     """
 
     claim: GiftAidClaim | None
-    left_out: tuple[ExcludedDonation, ...]
+    excluded_donations: tuple[ExcludedDonation, ...]
     waiting: int
-    expired: int
+    expired_count: int
 
 
 def basic_rate_tax_pence(donated_pence: int) -> int:

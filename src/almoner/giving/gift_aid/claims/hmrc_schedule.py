@@ -78,7 +78,7 @@ class ClaimSchedule:
     """A schedule: donations by line, excluded ones, and the number that wait for the next claim."""
 
     listed: tuple[ClaimScheduleEntry, ...]
-    left_out: tuple[ExcludedDonation, ...]
+    excluded_donations: tuple[ExcludedDonation, ...]
     waiting: int
 
     @property

@@ -39,7 +39,7 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
     jobs = []
     for event in events:
         changed = decode_event_data(event, _ChangedDonation)
-        donation_id = tx.ids.parse("donation", changed.id)
+        donation_id = tx.ids.decode("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
             jobs.append(_ADJUST_CLAIM.build_job(AdjustClaimJob(donation_id)))
     await queue.enqueue_jobs(tx, jobs)

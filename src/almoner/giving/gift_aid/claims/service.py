@@ -67,16 +67,16 @@ async def draft_claim(
     for donation_id in await store.overclaimed_donation_ids_of_charity(tx, organisation_id):
         await adjust_claim_of_donation(tx, donation_id)
     today = domain.london_day(tx.now)
-    since = year_end.first_claimable_at(today)
+    since = year_end.earliest_claimable_at(today)
     expired = await store.count_expired_donations(tx, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
     made = hmrc_schedule.build_schedule(gifts, today, year_end, aggregate_small_donations=aggregate_small_donations)
-    drafted = ClaimDraftResult(None, made.left_out, made.waiting + more, expired)
+    drafted = ClaimDraftResult(None, made.excluded_donations, made.waiting + more, expired)
     if not made.listed:
         return drafted
     minor = sum(one.gift.minor for one in made.listed)
     left = await store.lock_open_adjustments(tx, organisation_id)
-    taken = domain.allocate_deductions([(one.id, one.left_minor) for one in left], minor)
+    taken = domain.allocate_deductions([(one.id, one.remaining_minor) for one in left], minor)
     claim = GiftAidClaim(
         id=tx.new_id(),
         organisation_id=organisation_id,
@@ -171,10 +171,10 @@ async def mark_paid(
     Raises NotFound, GiftAidClaimError.
     """
     claim = await _lock(tx, claim_id)
-    paid_minor = claim.due_minor if amount_paid_minor is None else amount_paid_minor
-    if paid_minor != claim.due_minor and not note:
+    paid_minor = claim.hmrc_payment_minor if amount_paid_minor is None else amount_paid_minor
+    if paid_minor != claim.hmrc_payment_minor and not note:
         raise GiftAidClaimError(
-            f"{domain.format_pounds(claim.due_minor)} is due: "
+            f"{domain.format_pounds(claim.hmrc_payment_minor)} is due: "
             f"use --note to say why HMRC paid {domain.format_pounds(paid_minor)}"
         )
     if not await store.update_status(

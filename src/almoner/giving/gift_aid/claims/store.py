@@ -35,7 +35,7 @@ def _claim(row: Record) -> GiftAidClaim:
     return GiftAidClaim(*row)
 
 
-async def insert(tx: Tx, new: GiftAidClaim) -> bool:
+async def insert(tx: Tx, claim: GiftAidClaim) -> bool:
     """Store a draft claim; False if the charity has another draft."""
     return bool(
         await tx.fetchval(
@@ -45,16 +45,16 @@ async def insert(tx: Tx, new: GiftAidClaim) -> bool:
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9)
             on conflict (organisation_id) where status = 'drafted' do nothing returning true
             """,
-            new.id,
-            new.organisation_id,
-            new.cutoff_at,
-            new.status,
-            new.donations,
-            new.lines,
-            new.minor,
-            new.deducted_minor,
-            new.drafted_at,
-            new.drafted_by,
+            claim.id,
+            claim.organisation_id,
+            claim.cutoff_at,
+            claim.status,
+            claim.donations,
+            claim.lines,
+            claim.minor,
+            claim.deducted_minor,
+            claim.drafted_at,
+            claim.drafted_by,
         )
     )
 
@@ -153,7 +153,7 @@ async def list_for_operators(
 ) -> list[GiftAidClaim]:
     """The newest claims, after the given one."""
     where = keyset.equality_conditions({"organisation_id": organisation_id, "status": status})
-    return [_claim(row) for row in await keyset.rows_after(tx, "gift_aid_claim", _COLUMNS, where, after, limit)]
+    return [_claim(row) for row in await keyset.list_rows_after_id(tx, "gift_aid_claim", _COLUMNS, where, after, limit)]
 
 
 async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, max_count: int) -> int:
@@ -298,19 +298,19 @@ async def donation_ids_claimed_under_declaration(tx: Tx, declaration_id: UUID) -
     return [row[0] for row in await tx.fetch(_CLAIMED_BY, declaration_id)]
 
 
-async def insert_adjustment(tx: Tx, new: Adjustment) -> None:
+async def insert_adjustment(tx: Tx, adjustment: Adjustment) -> None:
     """Store an adjustment of a locked donation's claim; if nothing is left, the donation leaves it."""
     await tx.execute(
         """
         insert into gift_aid_adjustment (id, organisation_id, claim_id, donation_id, amount_minor, reason, created_at)
         select $1, organisation_id, id, $3, $4, $5, $6 from gift_aid_claim where id = $2
         """,
-        new.id,
-        new.claim_id,
-        new.donation_id,
-        new.minor,
-        new.reason,
-        new.created_at,
+        adjustment.id,
+        adjustment.claim_id,
+        adjustment.donation_id,
+        adjustment.minor,
+        adjustment.reason,
+        adjustment.created_at,
     )
     await tx.execute(
         """
@@ -318,9 +318,9 @@ async def insert_adjustment(tx: Tx, new: Adjustment) -> None:
         set adjusted_minor = adjusted_minor + $3, active = adjusted_minor + $3 < amount_minor
         where claim_id = $1 and donation_id = $2
         """,
-        new.claim_id,
-        new.donation_id,
-        new.minor,
+        adjustment.claim_id,
+        adjustment.donation_id,
+        adjustment.minor,
     )
 
 

@@ -90,9 +90,9 @@ def gift_aid_response(tx: Tx, declaration: Declaration) -> GiftAidResponse:
     """The full response for one declaration."""
     declarer = declaration.declarer
     return GiftAidResponse(
-        id=tx.ids.text("giftaid", declaration.id),
+        id=tx.ids.encode("giftaid", declaration.id),
         created_at=iso_timestamp(declaration.created_at),
-        user_id=tx.ids.text_or_none("user", declaration.user_id),
+        user_id=tx.ids.encode_or_none("user", declaration.user_id),
         title=declarer.title,
         first_name=declarer.first_name,
         last_name=declarer.last_name,
@@ -109,4 +109,6 @@ def gift_aid_response(tx: Tx, declaration: Declaration) -> GiftAidResponse:
 
 def gift_aid_created_response(tx: Tx, declaration: Declaration) -> GiftAidResponse:
     """The response without personal data: that the declaration was created."""
-    return GiftAidResponse(id=tx.ids.text("giftaid", declaration.id), created_at=iso_timestamp(declaration.created_at))
+    return GiftAidResponse(
+        id=tx.ids.encode("giftaid", declaration.id), created_at=iso_timestamp(declaration.created_at)
+    )

@@ -15,7 +15,7 @@ from almoner.giving.gift_aid.declarations.store import (
     lock_declarations_due_for_reminder as lock_declarations_due_for_reminder,
 )
 from almoner.giving.gift_aid.declarations.store import next_reminder_at as next_reminder_at
-from almoner.giving.gift_aid.declarations.store import set_reminder as set_reminder
+from almoner.giving.gift_aid.declarations.store import set_reminder_at as set_reminder_at
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -56,7 +56,7 @@ async def create_declaration(
 async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
     if user_id is None:
         return None
-    found = tx.ids.parse("user", user_id)
+    found = tx.ids.decode("user", user_id)
     try:
         user = await users.get(tx, partner, found) if found else None
     except NotFound:
@@ -67,7 +67,7 @@ async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
 
 
 async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
-    found = tx.ids.parse("user", user_id) if user_id else None
+    found = tx.ids.decode("user", user_id) if user_id else None
     return found if found and await sessions.has_open_session(tx, partner, found) else None
 
 

@@ -22,9 +22,9 @@ def _declaration(row: Record) -> Declaration:
     return Declaration(id_, partner_id, user_id, Declarer(*rest[:8]), *rest[8:])
 
 
-async def insert(tx: Tx, partner: Partner, new: Declaration) -> None:
+async def insert(tx: Tx, partner: Partner, declaration: Declaration) -> None:
     """Store a new declaration."""
-    declarer = new.declarer
+    declarer = declaration.declarer
     await tx.execute(
         """
         insert into gift_aid_declaration (id, partner_id, user_id, title, first_name, last_name, building_name_number,
@@ -32,9 +32,9 @@ async def insert(tx: Tx, partner: Partner, new: Declaration) -> None:
                                           organisation_id, reminder_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         """,
-        new.id,
+        declaration.id,
         partner.id,
-        new.user_id,
+        declaration.user_id,
         declarer.title,
         declarer.first_name,
         declarer.last_name,
@@ -43,11 +43,11 @@ async def insert(tx: Tx, partner: Partner, new: Declaration) -> None:
         declarer.city,
         declarer.country,
         declarer.postcode,
-        new.covers_from,
-        new.covers_to,
-        new.created_at,
-        new.organisation_id,
-        None if new.organisation_id is None else new.created_at + REMINDED_AFTER,
+        declaration.covers_from,
+        declaration.covers_to,
+        declaration.created_at,
+        declaration.organisation_id,
+        None if declaration.organisation_id is None else declaration.created_at + REMINDED_AFTER,
     )
 
 
@@ -153,6 +153,6 @@ async def next_reminder_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("held")
-async def set_reminder(tx: Tx, declaration_id: UUID, reminder_at: datetime | None) -> None:
+async def set_reminder_at(tx: Tx, declaration_id: UUID, reminder_at: datetime | None) -> None:
     """Store when a locked declaration's donor is reminded next; None: never."""
     await tx.execute("update gift_aid_declaration set reminder_at = $2 where id = $1", declaration_id, reminder_at)

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import Email, Notification, RecordReference
+from almoner.access.notifications.service import Email, NotificationDefinition, RecordReference
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.gift_aid.declarations.domain import NOTIFY_CHARITY
 from almoner.giving.gift_aid.reminders import service
@@ -23,7 +23,7 @@ tasks.add_periodic_job(
 )
 
 
-async def compose_reminder(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
+async def compose_reminder_email(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
     """The reminder of a declaration, with a link to cancel it; None if it has ended, or if the donor was erased."""
     try:
         declared, subscription = await service.get_declaration_and_subscription(tx, job.details.id)
@@ -39,9 +39,11 @@ async def compose_reminder(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordRe
         "on": declared.declared_at,
         "statement": declared.declaration_text(charity),
         "notify": NOTIFY_CHARITY,
-        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, declared.id)}",
+        "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.create_page_token(PAGE_PURPOSE, declared.id)}",
     }
     return Email(subscription.email, f"{PAGE_PURPOSE}:{job.id}", facts, subscription.language, declared.partner_id)
 
 
-notifications: Final = (Notification(SEND, Path(__file__).parent / "mails" / "reminder.html", compose_reminder),)
+notifications: Final = (
+    NotificationDefinition(SEND, Path(__file__).parent / "mails" / "reminder.html", compose_reminder_email),
+)

@@ -24,7 +24,7 @@ from almoner.platform.pages.rendering import PageRenderer
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-class GiftAidPages(RecordLinkPages):
+class GiftAidDeclarationPages(RecordLinkPages):
     """The pages of donors who declared Gift Aid for a regular donation."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -58,7 +58,7 @@ class GiftAidPages(RecordLinkPages):
                     declared.partner_id,
                     Actor("system", "donor"),
                     "gift_aid.cancelled",
-                    self._ids.text("giftaid", declaration_id),
+                    self._ids.encode("giftaid", declaration_id),
                     ip_address=request.client.host if request.client else None,
                 )
         return RedirectResponse(request.url.path, 303, NO_PAGE)

@@ -50,12 +50,12 @@ async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
     try:
         declared, subscription = await get_declaration_and_subscription(tx, declaration_id)
     except NotFound:
-        await gift_aid_declarations.set_reminder(tx, declaration_id, None)
+        await gift_aid_declarations.set_reminder_at(tx, declaration_id, None)
         return
     if subscription.status not in LIVE_STATUSES or subscription.organisation_id != declared.organisation_id:
-        await gift_aid_declarations.set_reminder(tx, declaration_id, None)
+        await gift_aid_declarations.set_reminder_at(tx, declaration_id, None)
         return
-    await gift_aid_declarations.set_reminder(tx, declaration_id, tx.now + REMINDED_AFTER)
+    await gift_aid_declarations.set_reminder_at(tx, declaration_id, tx.now + REMINDED_AFTER)
     await SEND.enqueue(tx, RecordReference(declaration_id))
 
 

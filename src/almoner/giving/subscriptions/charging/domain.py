@@ -16,18 +16,18 @@ LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
 class DueDates:
     """Due dates of a subscription. ``opened``: the date to charge; ``missed``: older dates it covers.
 
-    ``too_late``: dates that may no longer be charged. ``first_try_at``: of the opened date.
+    ``too_late``: dates that may no longer be charged. ``first_attempt_at``: of the opened date.
     """
 
     opened: date | None
     missed: Sequence[date]
-    too_late: Sequence[date]
-    first_try_at: datetime | None
+    expired: Sequence[date]
+    first_attempt_at: datetime | None
 
     @property
     def last_due_date(self) -> date:
         """The last due date."""
-        return max([*([self.opened] if self.opened else []), *self.missed, *self.too_late])
+        return max([*([self.opened] if self.opened else []), *self.missed, *self.expired])
 
 
 def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:

@@ -36,7 +36,7 @@ async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChangedEvent]) 
 
 
 @tasks.job(_FOLLOW)
-async def propose_successors(context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
+async def propose_successor_organisations(context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
     """Propose successors of merged nonprofits to donors, each in its own transaction."""
     after: UUID | None = None
     failed: Exception | None = None

@@ -97,7 +97,7 @@ async def _process_plan(
             and subscription.paused_until is not None
             and subscription.paused_until <= tx.now
         ):
-            await subscriptions.resume_locked(tx, subscription)
+            await subscriptions.resume_locked_subscription(tx, subscription)
         else:
             await subscriptions.store_change_and_emit_event(tx, subscription)
         return
@@ -113,7 +113,7 @@ async def _follow_dates(
     """Open, charge and close the due dates of a live subscription, and notify its donor."""
     ends_at = past_due_cancellation_at(subscription, tx.deployment.time_zone)
     if ends_at is not None and tx.now >= ends_at:
-        await subscriptions.cancel_locked(tx, subscription, "payment_failed")
+        await subscriptions.cancel_locked_subscription(tx, subscription, "payment_failed")
         return
     if charge is not None and tx.now >= domain.charge_window_closes_at(charge.due_on, tx.deployment.time_zone):
         await _close(tx, charge, None)
@@ -127,7 +127,7 @@ async def _follow_dates(
     ):
         subscription, charge = await _charge(tx, subscription, charge, nonprofits)
     if subscription.status in CHARGED_STATUSES:
-        await subscriptions.save_with_charge(tx, await _remind(tx, subscription), charge)
+        await subscriptions.store_change_with_charge(tx, await _remind(tx, subscription), charge)
 
 
 async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
@@ -145,7 +145,9 @@ async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
     if subscription.status in CHARGED_STATUSES and not under_way:  # otherwise its next due date stops it
         if charge is not None:
             await _close(tx, charge, "organisation_cannot_receive")
-        subscription = await subscriptions.pause_locked(tx, subscription, None, "organisation_cannot_receive")
+        subscription = await subscriptions.pause_locked_subscription(
+            tx, subscription, None, "organisation_cannot_receive"
+        )
     await subscriptions.propose_successor_organisation(tx, subscription, successor)
 
 
@@ -173,13 +175,13 @@ async def _open_due_date(
     if charge is not None:
         await _close(tx, charge, None)
         charge = None
-    await subscriptions.skip_dates(tx, subscription.id, due.too_late, "too_late")
+    await subscriptions.skip_dates(tx, subscription.id, due.expired, "too_late")
     await subscriptions.skip_dates(tx, subscription.id, due.missed, "missed_date")
     if due.opened is not None:
-        charge = SubscriptionCharge(subscription.id, due.opened, "open", next_attempt_at=due.first_try_at)
+        charge = SubscriptionCharge(subscription.id, due.opened, "open", next_attempt_at=due.first_attempt_at)
         await subscriptions.insert_open_charge(tx, charge)
     subscription = with_next_due_date(subscription, subscription.next_due_date_after(due.last_due_date), zone)
-    if skipped := sorted([*due.too_late, *due.missed]):
+    if skipped := sorted([*due.expired, *due.missed]):
         subscription = await subscriptions.store_change_and_emit_event(tx, subscription, UPDATED)
         await subscriptions.notify_donor(tx, subscription, "dates_skipped", skipped[0])
     return subscription, charge
@@ -205,7 +207,7 @@ async def _charge(
     else:
         donation = await donations.get_for_update(tx, Partner(subscription.partner_id), charge.donation_id)
         donation = await donations.apply_subscription_amount(tx, donation, subscription)
-    await donations.charge_off_session(tx, subscription, donation, organisation.shown_name)
+    await donations.charge_off_session(tx, subscription, donation, organisation.effective_display_name)
     charge = replace(charge, donation_id=donation.id, attempts=charge.attempts + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
     return replace(subscription, last_charged_on=tx.deployment.issuer_day_at(tx.now)), charge
@@ -216,7 +218,7 @@ async def _stop(
 ) -> DonationSubscription:
     """Stop charging because the nonprofit cannot receive donations, until the donor decides."""
     await _close(tx, charge, "organisation_cannot_receive")
-    subscription = await subscriptions.pause_locked(tx, subscription, None, "organisation_cannot_receive")
+    subscription = await subscriptions.pause_locked_subscription(tx, subscription, None, "organisation_cannot_receive")
     successor = await _find_successor(tx, subscription, organisation)
     if successor is not None and successor != subscription.proposed_organisation_id:
         subscription = await subscriptions.propose_successor_organisation(tx, subscription, successor)

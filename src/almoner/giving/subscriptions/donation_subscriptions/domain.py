@@ -11,7 +11,7 @@ from almoner.kit import recurrence
 from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
-from almoner.kit.records import record
+from almoner.kit.records import statically_frozen_dataclass
 from almoner.kit.recurrence import Frequency
 from almoner.kit.states import Lifecycle
 
@@ -97,7 +97,7 @@ class PendingChange:
     requested_at: datetime
 
 
-@record
+@statically_frozen_dataclass
 class DonationSubscription:
     """One subscription.
 

@@ -11,7 +11,7 @@ from almoner.giving.subscriptions.donation_subscriptions.schemas import (
     DonationSubscriptionsQuery,
     PauseBody,
     donation_subscription_response,
-    filters_of,
+    parse_filters,
 )
 from almoner.kit.errors import Forbidden
 from almoner.kit.patch import UNSET
@@ -37,7 +37,7 @@ async def list_donation_subscriptions(
     if query.email is not None and not call.caller.has_scope(PERSONAL):
         raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query), query.sort)
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(call.tx, query), query.sort)
     return call.list_response(
         page,
         rows,
@@ -112,7 +112,9 @@ async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> Don
 )
 async def skip_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
     """Skip the next donation of a donation subscription. The subscription must be `active` or `past_due`."""
-    return donation_subscription_response(call.tx, await service.skip_next_date(call.tx, call.partner, id, "partner"))
+    return donation_subscription_response(
+        call.tx, await service.skip_next_due_date(call.tx, call.partner, id, "partner")
+    )
 
 
 @routes.post(

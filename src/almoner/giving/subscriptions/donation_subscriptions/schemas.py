@@ -49,12 +49,12 @@ class DonationSubscriptionsQuery(PageQuery):
     )
 
 
-def filters_of(tx: Tx, query: DonationSubscriptionsQuery) -> SubscriptionFilters:
+def parse_filters(tx: Tx, query: DonationSubscriptionsQuery) -> SubscriptionFilters:
     """The filters in a query. Raises IncorrectParams for invalid IDs."""
     reasons = []
 
     def parsed(name: str, text: str | None, type_: str) -> UUID | None:
-        found = tx.ids.parse(type_, text) if text is not None else None
+        found = tx.ids.decode(type_, text) if text is not None else None
         if text is not None and found is None:
             reasons.append(f"query.{name} must be the id of {'an' if type_[0] in 'aeio' else 'a'} {type_}")
         return found
@@ -235,13 +235,13 @@ def donation_subscription_response(tx: Tx, subscription: DonationSubscription) -
     names = (subscription.first_name, subscription.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)
     return DonationSubscriptionResponse(
-        id=ids.text("donationsubscription", subscription.id),
+        id=ids.encode("donationsubscription", subscription.id),
         status=subscription.status,
         amount=subscription.money.minor,
         currency_code=subscription.money.currency,
         frequency=subscription.frequency,
-        organisation_id=ids.text("organisation", subscription.organisation_id),
-        user_id=ids.text_or_none("user", subscription.user_id),
+        organisation_id=ids.encode("organisation", subscription.organisation_id),
+        user_id=ids.encode_or_none("user", subscription.user_id),
         first_name=first_name,
         last_name=last_name,
         email=subscription.email if shown else None,

@@ -82,10 +82,10 @@ async def store_change_and_emit_event(
 
     Raises InvalidState if the status transition is not allowed.
     """
-    return await save_with_charge(tx, subscription, await find_open_charge(tx, subscription.id), event_type)
+    return await store_change_with_charge(tx, subscription, await find_open_charge(tx, subscription.id), event_type)
 
 
-async def save_with_charge(
+async def store_change_with_charge(
     tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None, event_type: str | None = None
 ) -> DonationSubscription:
     """Like ``save``, with the subscription's open due date; None if it has none."""
@@ -108,7 +108,7 @@ async def notify_donor(
     await outbox.emit_internal_event(tx, domain.NOTICE, notice, partner_id=subscription.partner_id)
 
 
-async def create_or_update_pending(
+async def create_or_update_pending_subscription(
     tx: Tx,
     session: DonationSession,
     details: DonationDetails,
@@ -218,24 +218,26 @@ async def request_payment_method_deletion(
     await outbox.emit_internal_event(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner_id=partner_id)
 
 
-async def record_first_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
+async def record_first_payment(
+    tx: Tx, donation: Donation, payment: Payment, saved_method: SavedPaymentMethod | None
+) -> None:
     """Apply the first paid donation of a subscription, which starts it."""
     assert donation.subscription_id is not None, "asked of gifts of plans alone"
     subscription = _with_donation(await get_for_update(tx, ALL_PARTNERS, donation.subscription_id), donation)
     if subscription.status != "pending":
-        if saved is not None:
-            await request_payment_method_deletion(tx, payment.provider, saved, subscription.partner_id)
+        if saved_method is not None:
+            await request_payment_method_deletion(tx, payment.provider, saved_method, subscription.partner_id)
         await store_change_and_emit_event(tx, subscription, domain.UPDATED)
         return
     zone = tx.deployment.time_zone
     begun = domain.as_started(subscription, payment.created_at, payment.id, zone)
-    if saved is None:
+    if saved_method is None:
         await store_change_and_emit_event(
             tx, domain.as_cancelled(begun, "payment_method_not_saved", tx.now), domain.CANCELLED
         )
         await notify_donor(tx, begun, "cancelled")
         return
-    begun = replace(begun, provider=payment.provider, payment_method=saved, chargeable=True)
+    begun = replace(begun, provider=payment.provider, payment_method=saved_method, chargeable=True)
     await store_change_and_emit_event(tx, begun, domain.UPDATED)
     await notify_donor(tx, begun, "begun")
 
@@ -249,7 +251,11 @@ def _with_donation(subscription: DonationSubscription, donation: Donation) -> Do
 
 
 async def record_later_payment(
-    tx: Tx, subscription: DonationSubscription, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None
+    tx: Tx,
+    subscription: DonationSubscription,
+    donation: Donation,
+    payment: Payment,
+    saved_method: SavedPaymentMethod | None,
 ) -> None:
     """Apply a later paid donation of a locked subscription: its due date is paid."""
     subscription = _with_donation(subscription, donation)
@@ -260,12 +266,12 @@ async def record_later_payment(
     subscription = replace(subscription, last_charged_on=max(subscription.last_charged_on or charged_on, charged_on))
     if subscription.status == "past_due":
         subscription = replace(subscription, status="active", past_due_since=None)
-    if saved is not None and not payment.off_session:
+    if saved_method is not None and not payment.off_session:
         await _release_payment_method(tx, subscription)
-        subscription = replace(subscription, provider=payment.provider, payment_method=saved)
+        subscription = replace(subscription, provider=payment.provider, payment_method=saved_method)
     if subscription.payment_method is not None:
         subscription = replace(subscription, chargeable=True)  # the last change counts: it was just paid
-    await save_with_charge(tx, subscription, None, domain.UPDATED)
+    await store_change_with_charge(tx, subscription, None, domain.UPDATED)
 
 
 async def record_decline(tx: Tx, subscription: DonationSubscription, donation: Donation, decline: Decline) -> None:
@@ -285,7 +291,7 @@ async def record_decline(tx: Tx, subscription: DonationSubscription, donation: D
     subscription = replace(subscription, chargeable=decline.action is DeclineAction.RETRY)
     if subscription.status == "active":
         subscription = replace(subscription, status="past_due", past_due_since=tx.now)
-    subscription = await save_with_charge(tx, subscription, charge, domain.PAYMENT_FAILED)
+    subscription = await store_change_with_charge(tx, subscription, charge, domain.PAYMENT_FAILED)
     if decline.action is DeclineAction.REVOKED:
         await _end(tx, subscription, "revoked")
     else:
@@ -390,10 +396,10 @@ async def pause(
     domain.ensure_status_in(subscription, *domain.CHARGED_STATUSES)
     if until is not None and not tx.now < until <= tx.now + domain.MAX_PAUSE:
         raise domain.InvalidPause
-    return await pause_locked(tx, subscription, until, reason)
+    return await pause_locked_subscription(tx, subscription, until, reason)
 
 
-async def pause_locked(
+async def pause_locked_subscription(
     tx: Tx, subscription: DonationSubscription, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
     """Like ``pause``, for a locked active subscription."""
@@ -413,10 +419,10 @@ async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSub
         organisation = await organisations.get(tx, partner, subscription.organisation_id)
         if subscription.money.currency not in organisation.donation_currencies:
             raise domain.InvalidState("the organisation cannot receive donations")
-    return await resume_locked(tx, subscription)
+    return await resume_locked_subscription(tx, subscription)
 
 
-async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
+async def resume_locked_subscription(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
     """Like ``resume``, for a locked subscription."""
     domain.ensure_status_in(subscription, "paused")
     subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
@@ -429,7 +435,9 @@ async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationS
     return subscription
 
 
-async def skip_next_date(tx: Tx, partner: Partner, subscription_id: UUID, reason: PauseReason) -> DonationSubscription:
+async def skip_next_due_date(
+    tx: Tx, partner: Partner, subscription_id: UUID, reason: PauseReason
+) -> DonationSubscription:
     """Skip the next due date. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status_in(subscription, *domain.CHARGED_STATUSES)
@@ -451,7 +459,9 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID, reason: Cancel
     return await _end(tx, subscription, reason)
 
 
-async def cancel_locked(tx: Tx, subscription: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
+async def cancel_locked_subscription(
+    tx: Tx, subscription: DonationSubscription, reason: CancellationReason
+) -> DonationSubscription:
     """Cancel a locked started subscription."""
     return await _end(tx, subscription, reason)
 

@@ -102,11 +102,11 @@ where id = $1 and (status = $5 or status = any($3)) returning true
 """
 
 
-async def update(tx: Tx, changed: DonationSubscription) -> bool:
+async def update(tx: Tx, subscription: DonationSubscription) -> bool:
     """Store a changed locked subscription; False if its status transition is not allowed."""
-    sources = list(DONATION_SUBSCRIPTION.source_states_of(changed.status))
-    values = [getattr(changed, name) for name in _ATTRIBUTES]
-    return bool(await tx.fetchval(_UPDATE, changed.id, tx.now, sources, *values, *_parts(changed)))
+    sources = list(DONATION_SUBSCRIPTION.source_states_of(subscription.status))
+    values = [getattr(subscription, name) for name in _ATTRIBUTES]
+    return bool(await tx.fetchval(_UPDATE, subscription.id, tx.now, sources, *values, *_parts(subscription)))
 
 
 def _parts(subscription: DonationSubscription) -> list[object]:
@@ -171,7 +171,7 @@ async def postpone_processing(tx: Tx, subscription_id: UUID, until: datetime) ->
     await tx.execute("update donation_subscription set wake_at = $2 where id = $1", subscription_id, until)
 
 
-async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSubscription]:
+async def list_by_donor(tx: Tx, partner: Partner, donor_email: str) -> list[DonationSubscription]:
     """The started subscriptions of a donor, newest first."""
     rows = await tx.fetch(
         f"""
@@ -179,7 +179,7 @@ async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSu
         where partner_id = $1 and lower(email) = lower($2) and started_at is not null order by id desc limit 100
         """,
         partner.id,
-        email,
+        donor_email,
     )
     return [_subscription(row) for row in rows]
 

@@ -126,7 +126,7 @@ async def skip_next_donation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Skip the next due date, as shown."""
     if submitted_form.field("day") != str(submitted_form.shown.subscription.next_due_on):
         raise InvalidState("another date is next by now")
-    await subscriptions.skip_next_date(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
+    await subscriptions.skip_next_due_date(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
     return {}
 
 
@@ -155,7 +155,7 @@ async def decline_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the new nonprofit, as shown."""
     subscription, proposed = submitted_form.shown.subscription, submitted_form.shown.proposed
-    named = tx.ids.text_or_none("organisation", subscription.proposed_organisation_id)
+    named = tx.ids.encode_or_none("organisation", subscription.proposed_organisation_id)
     if proposed is None or submitted_form.field("organisation") != named:
         raise InvalidState("another nonprofit was proposed")
     agreement = submitted_form.agreement(subscription.money, subscription.frequency, proposed)

@@ -51,7 +51,7 @@ class RegularDonation:
     subscription: DonationSubscription
     organisation: str
     proposed: str | None
-    receipts: Sequence[PaidDonation]
+    paid_donations: Sequence[PaidDonation]
     charge_days: Mapping[Frequency, date]
     stopped: bool
     unpaid: tuple[UUID, Money] | None = None

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
-    PaymentNotOursError,
+    PaymentNotOurs,
     ProviderEvent,
     ProviderFailure,
     ProviderSetup,
@@ -50,11 +50,11 @@ async def start_card_change(context: CardChangeContext, subscription_id: UUID, r
         return None
     setup_id, asked = order
     try:
-        created = await context.provider.create_setup(asked)
+        created = await context.provider.create_payment_method_setup(asked)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     async with context.db.write() as tx:
-        await store.set_provider_setup(tx, setup_id, created.id)
+        await store.set_provider_setup_id(tx, setup_id, created.id)
     return created.url
 
 
@@ -69,7 +69,7 @@ async def _order(
     if await store.count_setups_since(tx, partner, subscription.id, since) >= domain.MAX_CARD_CHANGES:
         return None
     setup_id = await store.insert_setup(tx, partner, subscription.id)
-    back = f"{return_url}?token={tx.vault.page_token(domain.CARD_PURPOSE, setup_id)}"
+    back = f"{return_url}?token={tx.vault.create_page_token(domain.CARD_PURPOSE, setup_id)}"
     order = PaymentMethodSetupRequest(
         key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
         reference=encode_uuid(setup_id),
@@ -97,7 +97,7 @@ async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> tupl
     if name is None:
         return subscription_id, False
     try:
-        setup = await context.provider.fetch_setup(name)
+        setup = await context.provider.fetch_payment_method_setup(name)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     return subscription_id, await _apply(context, setup)
@@ -109,8 +109,8 @@ async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent)
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        setup = await context.provider.fetch_setup(event.payment)
-    except PaymentNotOursError:
+        setup = await context.provider.fetch_payment_method_setup(event.payment)
+    except PaymentNotOurs:
         return False
     except NoSuchPayment as error:
         raise WebhookRefused("the notice names a page that its provider does not know") from error

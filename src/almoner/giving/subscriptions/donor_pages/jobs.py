@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.giving.subscriptions.donor_pages import service
 from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendManageLinkJob
@@ -35,7 +35,7 @@ async def compose_manage_link_email(tx: Tx, mails: MailRenderer, job: DecodedJob
 
 
 notifications: Final = (
-    Notification(
+    NotificationDefinition(
         SEND_LINK, Path(__file__).parent / "mails" / "link.html", compose_manage_link_email, retry=RETRY_FOR_HOURS
     ),
 )

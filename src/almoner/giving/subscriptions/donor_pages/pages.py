@@ -97,11 +97,11 @@ class RegularDonationPages(RecordLinkPages):
 
         An expired one redirects to the page to request a new link.
         """
-        read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
+        read = self._vault.read_expiring_page_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
         if read is None:
             raise NotFound
         subscription_id, ends = read
-        name, now = self._ids.text(_TYPE, subscription_id), self._db.deployment.clock.real_now()
+        name, now = self._ids.encode(_TYPE, subscription_id), self._db.deployment.clock.real_now()
         purpose, path = (
             (domain.PAGE_PURPOSE, f"{_PATH}/{name}") if now < ends else (domain.LINK_PURPOSE, f"{_PATH}/{name}/link")
         )
@@ -113,7 +113,7 @@ class RegularDonationPages(RecordLinkPages):
     @with_error_pages
     async def show(self, request: Request) -> Response:
         """Show all regular donations of the donor."""
-        if self._ids.parse("donation", request.path_params["id"]) is not None:
+        if self._ids.decode("donation", request.path_params["id"]) is not None:
             return await self._back_from_provider(request)
         subscription_id, visit = self._visited(request)
         return await self._list(request, subscription_id, visit)
@@ -218,7 +218,7 @@ class RegularDonationPages(RecordLinkPages):
             raise NotFound
         if not link_sessions.is_speculative_request(request):
             with suppress(ServiceUnavailable):  # the last known state is shown; the provider's webhook updates it
-                await self._provider.refresh(payment_id)
+                await self._provider.refresh_payment(payment_id)
         async with self._db.read() as tx:
             payment = await payments.find(tx, payment_id)
             if payment is None:
@@ -268,7 +268,7 @@ class RegularDonationPages(RecordLinkPages):
     def _after_provider(self, request: Request, shown: RegularDonationsOfDonor, done: str) -> Response:
         """Redirect to the page if this browser has opened its link; otherwise show only the result."""
         for one in shown.listed:
-            name = self._ids.text(_TYPE, one.subscription.id)
+            name = self._ids.encode(_TYPE, one.subscription.id)
             if link_sessions.find_link_session(request, self._vault, domain.PAGE_PURPOSE, one.subscription.id, name):
                 return self._redirect(one.subscription.id, done)
         return self.pages.render_page(
@@ -287,7 +287,7 @@ class RegularDonationPages(RecordLinkPages):
     def _link_visit(self, request: Request) -> tuple[UUID, LinkSession]:
         """The subscription whose expired link this browser has opened within a day. Raises NotFound."""
         name = request.path_params["id"]
-        subscription_id = self._ids.parse(_TYPE, name)
+        subscription_id = self._ids.decode(_TYPE, name)
         if subscription_id is None:
             raise NotFound
         visit = link_sessions.find_link_session(request, self._vault, domain.LINK_PURPOSE, subscription_id, name)
@@ -297,11 +297,11 @@ class RegularDonationPages(RecordLinkPages):
         return subscription_id, visit
 
     def _ensure_current(self, visit: LinkSession) -> None:
-        if visit.until is None or visit.until <= self._db.deployment.clock.real_now():
+        if visit.expires_at is None or visit.expires_at <= self._db.deployment.clock.real_now():
             raise NotFound
 
     def _plan_of(self, request: Request) -> UUID:
-        subscription_id = self._ids.parse(_TYPE, request.path_params["plan"])
+        subscription_id = self._ids.decode(_TYPE, request.path_params["plan"])
         if subscription_id is None:
             raise NotFound
         return subscription_id
@@ -312,7 +312,7 @@ class RegularDonationPages(RecordLinkPages):
             subscription.partner_id,
             Actor("system", "donor"),
             "regular_donation.changed",
-            tx.ids.text(_TYPE, subscription.id),
+            tx.ids.encode(_TYPE, subscription.id),
             ip_address=request.client.host if request.client else None,
             details={"change": change},
         )
@@ -357,10 +357,10 @@ class RegularDonationPages(RecordLinkPages):
         live = subscription.status in subscriptions_domain.LIVE_STATUSES
         return {
             "plan": subscription,
-            "name": self._ids.text(_TYPE, subscription.id),
+            "name": self._ids.encode(_TYPE, subscription.id),
             "organisation": regular_donation.organisation,
             "proposed": regular_donation.proposed,
-            "proposed_id": self._ids.text_or_none("organisation", subscription.proposed_organisation_id),
+            "proposed_id": self._ids.encode_or_none("organisation", subscription.proposed_organisation_id),
             "every": agreements.format_amount_and_frequency(subscription.money, subscription.frequency, language),
             "live": live,
             "change": agreements.format_amount_and_frequency(change.money, change.frequency, language)
@@ -384,20 +384,20 @@ class RegularDonationPages(RecordLinkPages):
             "unpaid": regular_donation.unpaid,
             "receipts": [
                 (one, f"/{receipts_domain.PAGE_PURPOSE}?token={self._token(one.id)}")
-                for one in regular_donation.receipts
+                for one in regular_donation.paid_donations
             ],
         }
 
     def _token(self, donation_id: UUID) -> str:
-        return self._vault.page_token(receipts_domain.PAGE_PURPOSE, donation_id)
+        return self._vault.create_page_token(receipts_domain.PAGE_PURPOSE, donation_id)
 
     def _statement_url(self, shown: RegularDonationsOfDonor) -> str | None:
         """The URL of the statement of all donations, by the newest receipt; both links go to the same mailbox."""
-        newest = next((one.receipts[0].id for one in shown.listed if one.receipts), None)
+        newest = next((one.paid_donations[0].id for one in shown.listed if one.paid_donations), None)
         if newest is None:
             return None
         until = self._db.deployment.clock.real_now() + statements_domain.LINK_LIFETIME
-        token = self._vault.expiring_token(statements_domain.PAGE_PURPOSE, newest, until)
+        token = self._vault.create_expiring_page_token(statements_domain.PAGE_PURPOSE, newest, until)
         return f"/{statements_domain.PAGE_PURPOSE}?token={token}"
 
     async def _form_page(
@@ -432,7 +432,7 @@ class RegularDonationPages(RecordLinkPages):
             needed=needed,
             csrf=visit.csrf,
             back=self._action(opened_by),
-            action=f"{self._action(opened_by)}/{self._ids.text(_TYPE, subscription_id)}/{name}",
+            action=f"{self._action(opened_by)}/{self._ids.encode(_TYPE, subscription_id)}/{name}",
             pause_months=domain.PAUSE_MONTHS,
             **self._limits(one, language, *actions.next_donation_date_range(today)),
         )

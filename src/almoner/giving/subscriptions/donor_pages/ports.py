@@ -9,7 +9,7 @@ from uuid import UUID
 class DonorPaymentFunctions:
     """The payment functions that the page needs; all raise ServiceUnavailable. ``origin``: of the provider's pages.
 
-    ``pay``: returns the page to pay an open due date, None if it is closed; raises AccountPaused. ``refresh``:
+    ``pay``: returns the page to pay an open due date, None if it is closed; raises AccountPaused. ``refresh_payment``:
     refreshes such a payment. ``change_card``: returns the page to change the card, None if the subscription ended or
     the limit was reached; the provider redirects to the given URL. ``finish_card_change``: returns the subscription of
     a card change, and whether it was changed.
@@ -17,6 +17,6 @@ class DonorPaymentFunctions:
 
     origin: str
     pay: Callable[[UUID], Awaitable[str | None]]
-    refresh: Callable[[UUID], Awaitable[None]]
+    refresh_payment: Callable[[UUID], Awaitable[None]]
     change_card: Callable[[UUID, str], Awaitable[str | None]]
     finish_card_change: Callable[[UUID], Awaitable[tuple[UUID, bool]]]

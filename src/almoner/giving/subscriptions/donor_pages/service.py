@@ -42,7 +42,7 @@ def manage_url(tx: Tx, subscription_id: UUID, link_requested_at: datetime | None
     ``link_requested_at``: real time, by default now.
     """
     until = (link_requested_at or tx.real_now) + domain.LINK_LIFETIME
-    token = tx.vault.expiring_token(domain.PAGE_PURPOSE, subscription_id, until)
+    token = tx.vault.create_expiring_page_token(domain.PAGE_PURPOSE, subscription_id, until)
     return f"{tx.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
 

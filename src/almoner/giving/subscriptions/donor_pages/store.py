@@ -69,10 +69,10 @@ async def insert_setup(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
 
 
 @across_partners("held")
-async def set_provider_setup(tx: Tx, setup_id: UUID, provider_setup: str) -> None:
+async def set_provider_setup_id(tx: Tx, setup_id: UUID, provider_setup_id: str) -> None:
     """Store the provider's ID of the page."""
     await tx.execute(
-        "update donation_subscription_setup set provider_setup = $2 where id = $1", setup_id, provider_setup
+        "update donation_subscription_setup set provider_setup = $2 where id = $1", setup_id, provider_setup_id
     )
 
 

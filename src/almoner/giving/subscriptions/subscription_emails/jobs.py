@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.subscriptions.agreements import service as agreements
@@ -51,7 +51,7 @@ def _notice_job(_tx: Tx, event: Event) -> NewJob:
     return SEND.build_job(SendNoticeJob(notice, event.created_at), unique_key=str(event.id))
 
 
-async def compose_notice(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNoticeJob]) -> Email | None:
+async def compose_notice_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendNoticeJob]) -> Email | None:
     """The email of a notice; None if it is no longer true or the donor was erased."""
     notice = job.details.notice
     due_on = date.fromisoformat(notice.due_on) if notice.due_on else None
@@ -150,5 +150,7 @@ def _rows(
 
 
 notifications: Final = (
-    Notification(SEND, Path(__file__).parent / "mails" / "notice.html", compose_notice, NOTICE.name, _notice_job),
+    NotificationDefinition(
+        SEND, Path(__file__).parent / "mails" / "notice.html", compose_notice_email, NOTICE.name, _notice_job
+    ),
 )

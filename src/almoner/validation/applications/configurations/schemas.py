@@ -221,7 +221,7 @@ def configuration_response(tx: Tx, configuration: Configuration) -> ValidationSu
     """The response for one configuration."""
     codes = configuration.allowed_activity_sub_tags
     return ValidationSubmissionConfigurationResponse(
-        id=tx.ids.text("hostedconfiguration", configuration.id),
+        id=tx.ids.encode("hostedconfiguration", configuration.id),
         name=configuration.name,
         branding=BrandingResponse(
             configuration.display_name, media.media_url(tx.base_urls, configuration.logo), configuration.primary_color
@@ -233,7 +233,7 @@ def configuration_response(tx: Tx, configuration: Configuration) -> ValidationSu
         allowed_activity_sub_tags=None
         if codes is None
         else [
-            tx.ids.text("activitysubtag", sub.id)
+            tx.ids.encode("activitysubtag", sub.id)
             for sub in ordered_sub_tags(code for code in codes if code in SUB_TAGS)
         ],
         email_verification=configuration.email_verification,

@@ -133,7 +133,7 @@ async def update(
     tx: Tx, partner: Partner, configuration_id: UUID, configuration_input: ConfigurationInput
 ) -> Configuration:
     """Update a configuration; everything that depends on it is evaluated again. Raises NotFound, IncorrectParams."""
-    before = await lock(tx, partner, configuration_id)
+    before = await get_for_update(tx, partner, configuration_id)
     named = (
         before.display_name
         if configuration_input.display_name is not None
@@ -144,7 +144,7 @@ async def update(
 
 async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
     """Store a logo in place of the previous one. Raises NotFound, IncorrectParams."""
-    before = await lock(tx, partner, configuration_id)
+    before = await get_for_update(tx, partner, configuration_id)
     if len(image.content) > MAX_LOGO_BYTES:
         raise IncorrectParams(
             f"body.logo has {len(image.content)} bytes after processing, but the maximum is {MAX_LOGO_BYTES}, because "
@@ -154,7 +154,7 @@ async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Imag
     return await _store_change(tx, partner, before, replace(before, logo=key))
 
 
-async def lock(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
+async def get_for_update(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
     """Lock one configuration until the transaction ends. Raises NotFound."""
     for one in await store.lock_configurations(tx, partner):
         if one.id == configuration_id:
@@ -202,5 +202,5 @@ def _merge_input(tx: Tx, before: Configuration, requested: ConfigurationInput, n
 
 
 def _sub_tag_code(tx: Tx, text: str) -> str | None:
-    named = tx.ids.parse("activitysubtag", text)
+    named = tx.ids.decode("activitysubtag", text)
     return _CODES.get(named) if named else None

@@ -67,7 +67,7 @@ class DocumentSizeExceeded(MaxFileSize):
     message = "The total size of the record's documents would exceed the limit"
 
 
-class NotScannedYet(Conflict):
+class DocumentNotScannedYet(Conflict):
     message = "The document is still being scanned for malware; it can be downloaded once it has passed the scan"
 
 

@@ -57,7 +57,7 @@ scan_tasks: Final = DependentTaskRegistry[ScanDependencies]()
 
 @scan_tasks.job(service.SCAN)
 async def scan_document(
-    dependencies: ScanDependencies, context: JobContext, job: DecodedJob[service.DocumentJobDetails]
+    dependencies: ScanDependencies, context: JobContext, job: DecodedJob[service.DocumentJob]
 ) -> Result:
     """Scan one document."""
     document_id = job.details.document
@@ -85,7 +85,7 @@ async def scan_document(
 
 @tasks.job(service.REMOVE)
 async def delete_stored_file(
-    dependencies: StorageDependencies, context: JobContext, job: DecodedJob[service.DocumentJobDetails]
+    dependencies: StorageDependencies, context: JobContext, job: DecodedJob[service.DocumentJob]
 ) -> Result:
     """Delete the stored bytes of a deleted document."""
     document_id = job.details.document
@@ -118,7 +118,7 @@ async def trash_orphaned_blobs(
             if listed.since <= newest and listed.since < real_now - DAY:
                 await _to_trash(blobs, context, listed.key, real_now.date())
         async for found in blobs.list_trashed():
-            if found.data_date <= real_now.date() - timedelta(_TRASH_DAYS):
+            if found.trashed_on <= real_now.date() - timedelta(_TRASH_DAYS):
                 await blobs.purge_trashed(found)
                 async with context.db.write() as tx:
                     await service.delete_trash_record(tx, found.key)
@@ -167,13 +167,13 @@ async def verify_stored_files(
 ) -> Result:
     """Verify a sample of documents in full; the self-check reports lost ones."""
     async with context.db.read() as tx:
-        sample = await service.list_least_recently_verified(tx, SAMPLE)
+        sample = await service.list_least_recently_verified_documents(tx, SAMPLE)
     try:
         found = {document.id: await _is_intact(dependencies.blobs, document) for document in sample}
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with context.db.write() as tx:
-        await service.record_verification_results(tx, found)
+        await service.record_blob_verification_results(tx, found)
     return JobDone()
 
 

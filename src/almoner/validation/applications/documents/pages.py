@@ -36,7 +36,7 @@ class DownloadPages:
     async def download(self, request: Request) -> Response:
         """The bytes of a clean document, always as an attachment, never rendered as a page."""
         name = request.path_params["id"]
-        document_id = self._db.deployment.ids.parse(service.TYPE, name)
+        document_id = self._db.deployment.ids.decode(service.TYPE, name)
         if document_id is None:
             raise NotFound
         async with self._db.read() as tx:

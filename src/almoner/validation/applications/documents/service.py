@@ -29,27 +29,33 @@ from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import domain, store, test_values
-from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
+from almoner.validation.applications.documents.domain import Document, DocumentNotScannedYet, InvalidDownloadLink
 from almoner.validation.applications.documents.store import delete_trash_record as delete_trash_record
 from almoner.validation.applications.documents.store import filter_referenced_blob_keys as filter_referenced_blob_keys
-from almoner.validation.applications.documents.store import list_least_recently_verified as list_least_recently_verified
-from almoner.validation.applications.documents.store import lock_due_for_retention as lock_due_for_retention
+from almoner.validation.applications.documents.store import (
+    list_least_recently_verified_documents as list_least_recently_verified_documents,
+)
+from almoner.validation.applications.documents.store import (
+    lock_documents_due_for_retention_check as lock_documents_due_for_retention_check,
+)
 from almoner.validation.applications.documents.store import mark_blob_removed as mark_blob_removed
 from almoner.validation.applications.documents.store import next_retention_check_at as next_retention_check_at
 from almoner.validation.applications.documents.store import record_blob_trashed as record_blob_trashed
-from almoner.validation.applications.documents.store import record_verification_results as record_verification_results
+from almoner.validation.applications.documents.store import (
+    record_blob_verification_results as record_blob_verification_results,
+)
 
 TYPE: Final = "validationrequestdocument"
 
 
-class DocumentJobDetails(msgspec.Struct, frozen=True):
+class DocumentJob(msgspec.Struct, frozen=True):
     """The document that a job handles."""
 
     document: UUID
 
 
-SCAN: Final = JobKind("documents.scan", DocumentJobDetails)
-REMOVE: Final = JobKind("documents.remove", DocumentJobDetails)
+SCAN: Final = JobKind("documents.scan", DocumentJob)
+REMOVE: Final = JobKind("documents.remove", DocumentJob)
 
 DOCUMENT: Final = UploadDeclaration(
     "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "image/heic", "application/pdf"), stored=True
@@ -91,7 +97,7 @@ async def store_document(
         raise RateExceeded(domain.RETRY_SECONDS)
     await store.insert(tx, partner, document)
     if status == "pending_scan":
-        await SCAN.enqueue(tx, DocumentJobDetails(document.id), unique_key=str(document.id))
+        await SCAN.enqueue(tx, DocumentJob(document.id), unique_key=str(document.id))
     return document
 
 
@@ -103,10 +109,10 @@ async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docume
     return document
 
 
-def dossier_response(tx: Tx, document: Document) -> DossierDocumentResponse:
+def dossier_document_response(tx: Tx, document: Document) -> DossierDocumentResponse:
     """A document for dossiers: with its hash and without a link, since links expire."""
     return DossierDocumentResponse(
-        id=tx.ids.text(TYPE, document.id),
+        id=tx.ids.encode(TYPE, document.id),
         media_type=document.media_type,
         size=document.size,
         sha256=document.sha256.hex(),
@@ -117,16 +123,16 @@ def dossier_response(tx: Tx, document: Document) -> DossierDocumentResponse:
     )
 
 
-async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
+async def find_many(tx: Tx, scope: Partner | AllPartners, document_ids: Sequence[UUID]) -> list[Document]:
     """These documents by creation, including deleted ones; unknown IDs are omitted."""
-    return await store.find_many(tx, scope, ids) if ids else []
+    return await store.find_many(tx, scope, document_ids) if document_ids else []
 
 
 async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:
     """Delete one: the row stays, a job deletes the bytes. Raises NotFound."""
     if (document := await store.delete(tx, scope, document_id)) is None:
         raise NotFound
-    await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique_key=str(document.id))
+    await REMOVE.enqueue(tx, DocumentJob(document.id), unique_key=str(document.id))
     return document
 
 
@@ -138,15 +144,15 @@ async def schedule_retention_checks(tx: Tx, check_times: Mapping[UUID, datetime]
 def download_url(tx: Tx, document: Document) -> str:
     """A download link valid for five minutes (U6)."""
     expires = int((tx.real_now + domain.LINK_LIFETIME).timestamp())
-    signature = tx.vault.sign(_PURPOSE, _signed_bytes(document.id, expires))
-    name = tx.ids.text(TYPE, document.id)
+    signature = tx.vault.compute_mac(_PURPOSE, _signed_bytes(document.id, expires))
+    name = tx.ids.encode(TYPE, document.id)
     return f"{tx.base_urls.pages}/documents/{name}?expires={expires}&signature={_encode_signature(signature)}"
 
 
 async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
-    """The document of a download link. Raises InvalidDownloadLink, NotFound, NotScannedYet."""
+    """The document of a download link. Raises InvalidDownloadLink, NotFound, DocumentNotScannedYet."""
     moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
-    expected = _encode_signature(tx.vault.sign(_PURPOSE, _signed_bytes(document_id, moment)))
+    expected = _encode_signature(tx.vault.compute_mac(_PURPOSE, _signed_bytes(document_id, moment)))
     if (
         not hmac.compare_digest(signature.encode(), expected.encode())
         or datetime.fromtimestamp(moment, UTC) <= tx.real_now
@@ -154,7 +160,7 @@ async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signatu
         raise InvalidDownloadLink("read the record again for a new link: each works for five minutes")
     document = await get(tx, ALL_PARTNERS, document_id)
     if document.scan_status == "pending_scan":
-        raise NotScannedYet
+        raise DocumentNotScannedYet
     if document.is_unusable:
         raise NotFound
     return document
@@ -173,7 +179,7 @@ async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> N
 
 async def record_document_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:
     """Record that a document's bytes are missing or changed before its scan."""
-    await store.record_verification_results(tx, {document_id: False})
+    await store.record_blob_verification_results(tx, {document_id: False})
     await _end_scan(tx, document_id, "unreadable", reason)
 
 
@@ -185,7 +191,7 @@ async def _end_scan(tx: Tx, document_id: UUID, status: domain.ScanStatus, threat
         tx, domain.SCANNED, domain.DocumentScannedEvent(document.id, threat is None), partner_id=document.partner_id
     )
     if threat:
-        await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique_key=str(document.id))
+        await REMOVE.enqueue(tx, DocumentJob(document.id), unique_key=str(document.id))
 
 
 async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:

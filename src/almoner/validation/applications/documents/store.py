@@ -69,13 +69,13 @@ async def find(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docum
     return _document(row) if row else None
 
 
-async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
+async def find_many(tx: Tx, scope: Partner | AllPartners, document_ids: Sequence[UUID]) -> list[Document]:
     """These documents in order of creation, including deleted ones."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     rows = await tx.fetch(
         f"select {_COLUMNS} from document where id = any($1::uuid[]) and ($2::uuid is null or partner_id = $2) "
         "order by id",
-        list(ids),
+        list(document_ids),
         partner_id,
     )
     return [_document(row) for row in rows]
@@ -111,7 +111,7 @@ async def next_retention_check_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
+async def lock_documents_due_for_retention_check(tx: Tx, limit: int) -> list[Document]:
     """Lock the documents whose retention check is due."""
     return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
 
@@ -179,13 +179,13 @@ order by verified_at nulls first limit $1
 
 
 @across_partners("sweep")
-async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
+async def list_least_recently_verified_documents(tx: Tx, limit: int) -> list[Document]:
     """The documents whose bytes were verified longest ago, or never."""
     return [_document(row) for row in await tx.fetch(_TO_VERIFY, limit)]
 
 
 @across_partners("sweep")
-async def record_verification_results(tx: Tx, intact_by_id: Mapping[UUID, bool]) -> None:
+async def record_blob_verification_results(tx: Tx, intact_by_id: Mapping[UUID, bool]) -> None:
     """Store which documents' bytes are present and which are not."""
     await tx.execute(
         """

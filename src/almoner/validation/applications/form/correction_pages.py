@@ -64,7 +64,7 @@ class CorrectionPages(StatusPagesBase):
             async with self.db.write() as tx:
                 done = await self._write_to(tx, seen, email)
         except _TOO_LATE:
-            return await self.render_status_page(seen, is_late_post=True)
+            return await self.render_status_page(seen, is_from_outdated_page=True)
         if not done:
             return await self.render_status_page(
                 seen, http_status=429, problems={"email": "agent.later"}, entered_values={"email": email}
@@ -121,5 +121,5 @@ class CorrectionPages(StatusPagesBase):
                 seen, http_status=422, problems={"number": "applied.number.same"}, entered_values=given
             )
         except _TOO_LATE:
-            return await self.render_status_page(seen, is_late_post=True)
+            return await self.render_status_page(seen, is_from_outdated_page=True)
         return redirect_to(f"{seen.page_path}?did=corrected")

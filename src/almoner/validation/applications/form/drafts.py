@@ -97,7 +97,7 @@ def is_step_done(step: FormStep, draft: ApplicationDraft, configuration: Configu
             return draft.organisation is not None or unlisted
         case "person":
             return draft.person is not None and not find_applicant_problems(
-                draft.person, name_required=requires_names(configuration)
+                draft.person, name_required=requires_applicant_name(configuration)
             )
         case "questions":
             return draft.answers is not None and not find_answer_problems(configuration.partner_fields, draft.answers)
@@ -118,7 +118,7 @@ def next_step(step: FormStep, configuration: Configuration) -> FormStep:
     return steps[min(steps.index(step) + 1, len(steps) - 1)]
 
 
-def requires_names(configuration: Configuration) -> bool:
+def requires_applicant_name(configuration: Configuration) -> bool:
     """Whether the applicant's name is required (spec 4.7)."""
     return configuration.runs_check("agent_verification")
 

@@ -36,7 +36,7 @@ async def list_requestable_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> lis
 
 
 async def request_evidence(
-    tx: Tx, handler: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, by: str
+    tx: Tx, handler: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, requested_by: str
 ) -> ReviewSubject:
     """Request evidence from applicants; the operator must have claimed the review.
 
@@ -44,13 +44,13 @@ async def request_evidence(
     """
     check = _CHECKS.get(kind)
     locked = await submissions.lock_submissions_for_evidence_request(tx, check, subject_id) if check else []
-    subject = await reviews.ensure_claimed_by(tx, handler, subject_id, by)
+    subject = await reviews.ensure_claimed_by(tx, handler, subject_id, requested_by)
     if check is None or not locked:
         raise EvidenceNotRequestable("No application is waiting for this case, so there is nobody to ask.")
     asked_as = str(tx.new_id())
     for one in locked:
         if evidence not in submissions.requestable_evidence(one, check):
             raise EvidenceNotRequestable("The applicant cannot be asked for this now.")
-        await submissions.request_evidence(tx, one, check, evidence, by)
+        await submissions.request_evidence(tx, one, check, evidence, requested_by)
         await notify_applicant(tx, one.id, "missing", dedupe_key=asked_as)
     return subject

@@ -101,7 +101,7 @@ class FormDocumentPages(FormPagesBase):
             uploaded = received.get_uploaded_file()
             self.ensure_csrf(opened, uploaded.fields.get(CSRF_FIELD))
             kinds = view_models.document_kinds(opened.application.configuration)
-            chosen = kind = chosen_document_kind(uploaded.fields.get("type", ""), kinds)
+            chosen = kind = parse_document_kind(uploaded.fields.get("type", ""), kinds)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
@@ -124,7 +124,7 @@ class FormDocumentPages(FormPagesBase):
         """Remove an uploaded document."""
         opened = await self._here(request)
         form = await self.read_form(opened)
-        named = self._ids.parse(submission_documents.TYPE, str(form.get("remove", "")))
+        named = self._ids.decode(submission_documents.TYPE, str(form.get("remove", "")))
         async with self.db.write() as tx:
             invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.invite_id)
             invite.ensure_open(tx.now)
@@ -157,7 +157,7 @@ class FormDocumentPages(FormPagesBase):
     ) -> Response:
         async with self.db.read() as tx:
             found = await submission_documents.list_by_invite(tx, opened.application.invite)
-            listed = [(one.document, tx.ids.text(submission_documents.TYPE, one.id), one.type) for one in found]
+            listed = [(one.document, tx.ids.encode(submission_documents.TYPE, one.id), one.type) for one in found]
         return self.views.documents_page(
             opened.form_context,
             listed,
@@ -168,9 +168,9 @@ class FormDocumentPages(FormPagesBase):
         )
 
 
-def chosen_document_kind(value: str, kinds: Sequence[str]) -> Kind:
+def parse_document_kind(value: str, possible_kinds: Sequence[str]) -> Kind:
     """The kind of document chosen in a form, else the first possible one."""
-    named = value if value in kinds else kinds[0]
+    named = value if value in possible_kinds else possible_kinds[0]
     return next(kind for kind in get_args(Kind) if kind == named)
 
 

@@ -65,7 +65,7 @@ class FormPages(FormPagesBase):
         invite_id = self._vault.read_page_token(PAGE, request.query_params.get("token", ""))
         if invite_id is None:
             raise NotFound
-        name = self._ids.text("validationinvite", invite_id)
+        name = self._ids.encode("validationinvite", invite_id)
         response = redirect_to(f"/{PAGE}/{name}")
         # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, PAGE, invite_id, name)
@@ -85,7 +85,7 @@ class FormPages(FormPagesBase):
         if request.method == "GET":
             return await self._search_page(opened, request.query_params.get("q", ""))
         form = await self.read_form(opened)
-        chosen = self._ids.parse("organisation", str(form.get("organisation", "")))
+        chosen = self._ids.decode("organisation", str(form.get("organisation", "")))
         if chosen is None:
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.missing")
         try:
@@ -131,7 +131,7 @@ class FormPages(FormPagesBase):
         country = known.country if asked is None else clean_text(asked).upper()[:3]
         async with self.db.read() as tx:
             registries = await service.list_registries(tx, country)
-            codes = await service.countries_with_registry(tx)
+            codes = await service.list_countries_with_registry(tx)
         if not registries:
             wrong = (
                 {"country": "apply.problem.country.missing"}
@@ -154,7 +154,7 @@ class FormPages(FormPagesBase):
         async with self.db.read() as tx:
             registries = await service.list_registries(tx, given.country)
             problems = await service.find_unlisted_nonprofit_problems(tx, given)
-            codes = await service.countries_with_registry(tx)
+            codes = await service.list_countries_with_registry(tx)
         if not registries:
             return self.views.country_choice_page(
                 opened.form_context, codes, "", {"country": "apply.problem.country.missing"}
@@ -174,7 +174,7 @@ class FormPages(FormPagesBase):
             return self.views.applicant_page(opened.form_context, opened.application.draft.person or ApplicantDetails())
         form = await self.read_form(opened)
         given = ApplicantDetails(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
-        named = drafts.requires_names(opened.application.configuration)
+        named = drafts.requires_applicant_name(opened.application.configuration)
         family_name_first = formats.is_family_name_first(opened.form_context.language.locale)
         if problems := drafts.find_applicant_problems(given, name_required=named, family_name_first=family_name_first):
             return self.views.applicant_page(opened.form_context, given, problems)

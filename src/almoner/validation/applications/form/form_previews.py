@@ -9,7 +9,7 @@ from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import Language
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form.drafts import ApplicationDraft
-from almoner.validation.applications.form.form_views import FormContext, FormViews, question_models
+from almoner.validation.applications.form.form_views import FormContext, FormViews, build_question_view_models
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.invites.domain import LIFETIME, Invite
 
@@ -39,10 +39,10 @@ def render_form_preview(
     )
     context = FormContext(Application(invite, account, configuration, ApplicationDraft()), _NOWHERE, "", language)
     if page == "questions":
-        questions = question_models(configuration.partner_fields, language.catalogue)
+        questions = build_question_view_models(configuration.partner_fields, language.catalogue)
         return FormViews(pages).render_page(
-            context, "apply_questions.html", "questions", framed_by=("'self'",), questions=questions
+            context, "apply_questions.html", "questions", frame_ancestors=("'self'",), questions=questions
         )
     return FormViews(pages).render_page(
-        context, "apply_start.html", "start", framed_by=("'self'",), has_started=False, next=_NOWHERE
+        context, "apply_start.html", "start", frame_ancestors=("'self'",), has_started=False, next=_NOWHERE
     )

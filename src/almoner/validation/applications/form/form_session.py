@@ -127,18 +127,20 @@ class FormPagesBase:
         self._origin = origin_of_url(db.deployment.base_urls.pages)
 
     def message_page(
-        self, request: Request, kind: str, status: int, icon: str, partner_links: PublicLinks | None = None
+        self, request: Request, message_key: str, status: int, icon: str, partner_links: PublicLinks | None = None
     ) -> HTMLResponse:
         """A page with only a message, in the form's language, else the browser's."""
         pages, tag = self.views.pages, getattr(request.state, "language", None)
         language = pages.language_for_tag(tag) if tag else pages.preferred_language(request)
-        return pages.render_message(f"apply.{kind}", language, status=status, icon=icon, partner_links=partner_links)
+        return pages.render_message(
+            f"apply.{message_key}", language, status=status, icon=icon, partner_links=partner_links
+        )
 
     async def expired_page(self, request: Request) -> HTMLResponse:
         """The page for a link that has expired, with the way back to the partner who can send another one."""
-        invite_id = self._ids.parse("validationinvite", request.path_params["id"])
+        invite_id = self._ids.decode("validationinvite", request.path_params["id"])
         async with self.db.read() as tx:
-            links = None if invite_id is None else await service.find_partner_links(tx, invite_id)
+            links = None if invite_id is None else await service.find_partner_public_links(tx, invite_id)
         return self.message_page(request, "expired", 410, "clock", links)
 
     def not_found_page(self, request: Request, status: int) -> Response:
@@ -150,12 +152,12 @@ class FormPagesBase:
 
         It shows nothing of the application: others than the applicant may know the form's link.
         """
-        invite_id = self._ids.parse("validationinvite", request.path_params["id"])
+        invite_id = self._ids.decode("validationinvite", request.path_params["id"])
         async with self.db.read() as tx:
             found = None if invite_id is None else await submit.find_invite_submission(tx, invite_id)
         if invite_id is None or found is None:
             raise AssertionError("an invite is used by a submission alone")
-        name = self._ids.text("validationsubmission", found.id)
+        name = self._ids.encode("validationsubmission", found.id)
         if self._now() - found.at < RESUBMIT_WINDOW and await self._sends_again(request, invite_id):
             return self.set_submitter_cookie(redirect_to(found.url), found.id)
         purposes = (STATUS_PAGE, BY_FORM)
@@ -177,7 +179,7 @@ class FormPagesBase:
 
     def set_submitter_cookie(self, response: Response, submission_id: UUID) -> Response:
         """Set the cookie by which the submitting browser may open the status page."""
-        name = self._ids.text("validationsubmission", submission_id)
+        name = self._ids.encode("validationsubmission", submission_id)
         until = self._now() + _SENDER_COOKIE_LIFETIME
         link_sessions.begin_link_session(self._vault, BY_FORM, submission_id, name, until).set_cookie(
             response, max_age_seconds=int(_SENDER_COOKIE_LIFETIME.total_seconds())
@@ -188,7 +190,7 @@ class FormPagesBase:
         self, request: Request, submission_id: UUID, reason: Literal["sent", "ended"]
     ) -> Response:
         """Redirect to the page from which the link can be emailed again."""
-        name = self._ids.text("validationsubmission", submission_id)
+        name = self._ids.encode("validationsubmission", submission_id)
         response = redirect_to(f"/{STATUS_PAGE}/{name}/link?why={reason}")
         visit = link_sessions.find_link_session(request, self._vault, LINK_PAGE, submission_id, name)
         if visit is None or not self.is_session_unexpired(visit):
@@ -200,7 +202,7 @@ class FormPagesBase:
 
     def is_session_unexpired(self, session: LinkSession) -> bool:
         """Whether the session has not expired."""
-        return session.until is not None and session.until > self._now()
+        return session.expires_at is not None and session.expires_at > self._now()
 
     def _now(self) -> datetime:
         return self.db.deployment.clock.now()
@@ -211,7 +213,7 @@ class FormPagesBase:
         Raises NotFound, InviteExpired, InviteInvalidState.
         """
         name = request.path_params["id"]
-        invite_id = self._ids.parse("validationinvite", name)
+        invite_id = self._ids.decode("validationinvite", name)
         visit = (
             None if invite_id is None else link_sessions.find_link_session(request, self._vault, PAGE, invite_id, name)
         )
@@ -257,7 +259,7 @@ class FormPagesBase:
         """Audit an action of the applicant (V8)."""
         invite, request = form_request.application.invite, form_request.request
         address = request.client.host if request.client else None
-        name = tx.ids.text("validationinvite", invite.id)
+        name = tx.ids.encode("validationinvite", invite.id)
         await audit.record_entry(
             tx, invite.partner_id, Actor("system", "applicant"), action, name, ip_address=address, details=details
         )

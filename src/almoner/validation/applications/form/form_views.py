@@ -197,7 +197,7 @@ class FormViews:
         self, context: FormContext, applicant: ApplicantDetails, problems: Problems | None = None
     ) -> Response:
         """Who applies."""
-        named = drafts.requires_names(context.application.configuration)
+        named = drafts.requires_applicant_name(context.application.configuration)
         labels = "give" if named else "apply.person"
         names = [
             ("first_name", f"{labels}.first_name", applicant.first_name, "given-name"),
@@ -223,7 +223,7 @@ class FormViews:
     ) -> Response:
         """The partner's own questions."""
         fields, tag = context.application.configuration.partner_fields, context.language.catalogue
-        questions = question_models(fields, tag, answers)
+        questions = build_question_view_models(fields, tag, answers)
         labels = {one["name"]: one["label"] for one in questions}
         reported = {name: context.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
         return self.render_page(
@@ -372,7 +372,7 @@ def _step_of(name: str) -> FormStep | None:
     return next((step for step in get_args(FormStep) if step == name), None)
 
 
-def question_models(
+def build_question_view_models(
     fields: Iterable[PartnerField], language_tag: str, answers: Mapping[str, str] | None = None
 ) -> list[dict[str, Any]]:
     """Questions as their page shows them in a language."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.access.notifications.service import Email, Notification
+from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.jobs.background_tasks import TaskRegistry
@@ -46,9 +46,9 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
     """Delete the drafts of invites whose applications were submitted."""
     for event in events:
         made: Any = event.event_data()
-        if invite_id := tx.ids.parse("validationinvite", made["validationInviteId"] or ""):
+        if invite_id := tx.ids.decode("validationinvite", made["validationInviteId"] or ""):
             await store.delete_draft(tx, invite_id)
-        if submission_id := tx.ids.parse("validationsubmission", made["id"]):
+        if submission_id := tx.ids.decode("validationsubmission", made["id"]):
             await notify_applicant(tx, submission_id, "received")
             await notify_applicant(tx, submission_id, "missing", delay=_MISSING_NOTICE_DELAY)
 
@@ -89,6 +89,6 @@ async def compose_status_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Noti
 
 MAILS: Final = Path(__file__).parent / "mails"
 notifications: Final = (
-    Notification(service.SEND_HANDOVER, MAILS / "handover.html", emails.compose_form_share),
-    Notification(NOTIFY_APPLICANT, MAILS / status_emails.TEMPLATE, compose_status_email),
+    NotificationDefinition(service.SEND_HANDOVER, MAILS / "handover.html", emails.compose_form_share_email),
+    NotificationDefinition(NOTIFY_APPLICANT, MAILS / status_emails.TEMPLATE, compose_status_email),
 )

@@ -65,7 +65,7 @@ async def _planned_emails(
             return told
         case "validation_request" | "agent_verification":
             if subject.kind == "validation_request":
-                await agents.apply_request_decisions(tx, [subject.id])
+                await agents.apply_validation_request_decisions(tx, [subject.id])
             answered = [
                 await submissions.evaluate_submission(tx, submission_id)
                 for submission_id in await submissions.list_open_submission_ids(tx, subject.kind, [subject.id])

@@ -35,7 +35,7 @@ class ResendLinkPages(FormPagesBase):
     async def resend_link_page(self, request: Request) -> Response:
         """Offer to email the link to the applicant's address, without revealing it."""
         name = request.path_params["id"]
-        found = self._ids.parse("validationsubmission", name)
+        found = self._ids.decode("validationsubmission", name)
         visit = None if found is None else link_sessions.find_link_session(request, self._vault, LINK_PAGE, found, name)
         if found is None or visit is None or not self.is_session_unexpired(visit):
             raise NotFound

@@ -58,7 +58,7 @@ def application_state_of(
     return "reversed" if appeal.awaits_outcome else "failed"
 
 
-def statuses_by_check(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
+def check_statuses_for_applicant(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
     """The status of each check, with those overridden by an appeal.
 
     Decided statuses stay as they were when the application was decided: applicants do not see what monitoring finds
@@ -85,7 +85,7 @@ def summarise_checks(submission: Submission, appeal: Appeal | None) -> list[Chec
     """Every check, in the order of the API."""
     return [
         CheckSummary(check, standing, _reason(check, submission) if standing == "failed" else None)
-        for check, standing in statuses_by_check(submission, appeal).items()
+        for check, standing in check_statuses_for_applicant(submission, appeal).items()
     ]
 
 
@@ -134,7 +134,7 @@ def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
     return appeal is None or appeal.completed_at is not None
 
 
-def appeal_text_problem(text: str) -> str | None:
+def find_appeal_text_problem(text: str) -> str | None:
     """The problem of an appeal's text, as a catalogue key."""
     if not text:
         return "applied.appeal.missing"

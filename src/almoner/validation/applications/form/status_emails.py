@@ -29,7 +29,7 @@ async def build_status_email(
     submission, applicant = known.submission, known.submission.applicant
     if applicant.email is None or not _still_applies(known, kind):
         return None
-    corrected = await submissions.email_corrected_at(tx, submission_id)
+    corrected = await submissions.find_email_correction_time(tx, submission_id)
     if corrected is not None:
         if kind == "received" and dedupe_key != str(submission.agent_verification_id):
             return None  # the corrected verification has its own email

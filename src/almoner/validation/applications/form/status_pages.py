@@ -23,7 +23,7 @@ from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.form import status, store, view_models
 from almoner.validation.applications.form.correction_pages import CorrectionPages
-from almoner.validation.applications.form.form_documents import chosen_document_kind, receive_upload, upload_problem_key
+from almoner.validation.applications.form.form_documents import parse_document_kind, receive_upload, upload_problem_key
 from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, with_form_error_pages
 from almoner.validation.applications.form.resend_link_pages import ResendLinkPages
 from almoner.validation.applications.form.status_session import StatusPagesBase, StatusRequest
@@ -62,21 +62,21 @@ class StatusPages(StatusPagesBase):
     async def open_link(self, request: Request) -> Response:
         """Open the link: a cookie replaces its token, and the browser is redirected (H1)."""
         token = request.query_params.get("token", "")
-        if (read := self._vault.read_expiring_token(STATUS_PAGE, token)) is None:
+        if (read := self._vault.read_expiring_page_token(STATUS_PAGE, token)) is None:
             if (found := self._vault.read_page_token(STATUS_PAGE, token)) is not None:
                 raise LinkExpired(found)  # emailed when links did not expire yet
             raise NotFound
         found, until = read
         if until <= self._now() or not await self.is_link_current(found, until):
             raise LinkExpired(found)
-        name = self._ids.text("validationsubmission", found)
+        name = self._ids.encode("validationsubmission", found)
         response = redirect_to(f"/{STATUS_PAGE}/{name}")
         # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, STATUS_PAGE, found, name)
         if (
             visit is None
-            or visit.until is None
-            or not (self.is_session_unexpired(visit) and await self.is_link_current(found, visit.until))
+            or visit.expires_at is None
+            or not (self.is_session_unexpired(visit) and await self.is_link_current(found, visit.expires_at))
         ):
             visit = link_sessions.begin_link_session(self._vault, STATUS_PAGE, found, name, until)
         visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
@@ -94,7 +94,7 @@ class StatusPages(StatusPagesBase):
         form = await read_form(request)
         self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
         text = clean_text(str(form.get("text", "")), keep_line_breaks=True)
-        if (problem := status.appeal_text_problem(text)) is not None:
+        if (problem := status.find_appeal_text_problem(text)) is not None:
             return await self.render_status_page(
                 seen, http_status=422, problems={"text": problem}, entered_values={"text": text}
             )
@@ -106,7 +106,7 @@ class StatusPages(StatusPagesBase):
                 await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
-            return await self.render_status_page(seen, is_late_post=True)
+            return await self.render_status_page(seen, is_from_outdated_page=True)
         return redirect_to(f"{seen.page_path}?did=appealed")
 
     @with_form_error_pages
@@ -142,7 +142,7 @@ class StatusPages(StatusPagesBase):
         try:
             uploaded = received.get_uploaded_file()
             self.ensure_status_csrf(visit, uploaded.fields.get(CSRF_FIELD))
-            chosen = chosen_document_kind(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
+            chosen = parse_document_kind(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
@@ -156,7 +156,7 @@ class StatusPages(StatusPagesBase):
                 await submission_documents.add_to_submission(tx, partner, locked.id, checked, chosen, stored)
                 await self._record(tx, visit, "application.evidence_added")
         except InvalidState:
-            return await self.render_status_page(visit, is_late_post=True)
+            return await self.render_status_page(visit, is_from_outdated_page=True)
         except Problem as problem:
             if (key := upload_problem_key(problem)) is None:
                 raise

@@ -62,17 +62,17 @@ class StatusPagesBase(FormPagesBase):
     async def is_link_current(self, submission_id: UUID, link_expires_at: datetime) -> bool:
         """Whether the link was emailed to the application's current address."""
         async with self.db.read() as tx:
-            corrected = await submissions.email_corrected_at(tx, submission_id)
+            corrected = await submissions.find_email_correction_time(tx, submission_id)
         # Links have whole seconds.
         return corrected is None or link_expires_at - LINK_LIFETIME >= corrected.replace(microsecond=0)
 
     async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
-        return visit.until is not None and await self.is_link_current(submission_id, visit.until)
+        return visit.expires_at is not None and await self.is_link_current(submission_id, visit.expires_at)
 
     async def load_status_request(self, request: Request) -> StatusRequest:
         """The visit of a browser with a valid cookie. Raises NotFound, LinkExpired."""
         name = request.path_params["id"]
-        found = self._ids.parse("validationsubmission", name)
+        found = self._ids.decode("validationsubmission", name)
         if found is None:
             raise NotFound
         known = {
@@ -123,12 +123,12 @@ class StatusPagesBase(FormPagesBase):
         http_status: int = 200,
         problems: Mapping[str, str] | None = None,
         entered_values: Mapping[str, str] | None = None,
-        is_late_post: bool = False,
+        is_from_outdated_page: bool = False,
     ) -> Response:
         """Render the page.
 
-        ``problems``: keys by field; ``entered_values``: rejected values by field. ``is_late_post``: the form was posted
-        from a page that was opened before a decision.
+        ``problems``: keys by field; ``entered_values``: rejected values by field. ``is_from_outdated_page``: the form
+        was posted from a page that was opened before a decision.
         """
         async with self.db.read() as tx:
             known: ApplicationStatus = await status_views.load_application_status(tx, status_request.id)
@@ -139,7 +139,7 @@ class StatusPagesBase(FormPagesBase):
             known, is_submitter=status_request.sender, can_correct_number=bool(registries)
         )
         if problems and asked.isdisjoint(problems):
-            http_status, problems, is_late_post = (
+            http_status, problems, is_from_outdated_page = (
                 200,
                 None,
                 True,
@@ -154,7 +154,7 @@ class StatusPagesBase(FormPagesBase):
             candidates=candidates,
             http_status=http_status,
             problems=problems or {},
-            notice="applied.late" if is_late_post else notice,
-            is_late_post=is_late_post,
+            notice="applied.late" if is_from_outdated_page else notice,
+            is_from_outdated_page=is_from_outdated_page,
             entered_values=entered_values or {},
         )

@@ -30,7 +30,7 @@ from almoner.validation.applications.submissions.service import Requirement, req
 from almoner.validation.decisions.appeals import service as appeals
 from almoner.validation.decisions.appeals.domain import Appeal
 from almoner.validation.requests import service as validation_requests
-from almoner.validation.requests.domain import Candidate, candidates_from_evaluation
+from almoner.validation.requests.domain import RegisterEntryCandidate, candidates_from_evaluation
 
 _ICONS: Final = {
     "received": "clock",
@@ -110,7 +110,9 @@ async def list_registries_for_correction(tx: Tx, application_status: Application
     return await service.list_registries(tx, application_status.submission.country_code)
 
 
-async def list_organisation_candidates(tx: Tx, application_status: ApplicationStatus) -> Sequence[Candidate]:
+async def list_organisation_candidates(
+    tx: Tx, application_status: ApplicationStatus
+) -> Sequence[RegisterEntryCandidate]:
     """Registered organisations that may be meant, if the number can be corrected."""
     request = application_status.submission.check_records.request
     if request is None or not submissions.may_correct_registry_number(application_status.submission):
@@ -147,11 +149,11 @@ class StatusViews:
         *,
         is_submitter: bool,
         registries: Sequence[Registry],
-        candidates: Sequence[Candidate],
+        candidates: Sequence[RegisterEntryCandidate],
         http_status: int,
         problems: Mapping[str, str],
         notice: str | None,
-        is_late_post: bool,
+        is_from_outdated_page: bool,
         entered_values: Mapping[str, str],
     ) -> HTMLResponse:
         """Render the status page.
@@ -183,7 +185,7 @@ class StatusViews:
             chosen_kind=entered_values.get("type") or next(iter(kinds), None),
             documents=self._documents(application_status, language, sender=is_submitter),
             appeal=appeal,
-            appeal_name=self._pages.deployment.ids.text_or_none("appeal", appeal.id if appeal else None),
+            appeal_name=self._pages.deployment.ids.encode_or_none("appeal", appeal.id if appeal else None),
             may_appeal=status.may_appeal(submission, appeal),
             typed=entered_values,
             email=values["email"],
@@ -192,7 +194,7 @@ class StatusViews:
             candidates=candidates,
             problems={field: language.html(key, **reported) for field, key in problems.items()},
             notice=language.html(notice, **reported) if notice else None,
-            late=is_late_post,
+            late=is_from_outdated_page,
         )
 
     def _values(

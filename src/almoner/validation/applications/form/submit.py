@@ -87,12 +87,12 @@ async def submit_application(tx: Tx, invite_id: UUID, language: str) -> Submitte
     except (OrganisationNotActive, OrganisationNotFound):
         raise SubmissionRefused("apply.problem.organisation.gone", "nonprofit") from None
     except (BadRequest, IncorrectParams) as refused:
-        name = tx.ids.text("validationinvite", invite_id)
+        name = tx.ids.encode("validationinvite", invite_id)
         _log.warning("application_refused", invite=name, code=refused.code, fields=_refused_fields(refused))
         of_number = isinstance(refused, RegistryNotFound | InvalidRegistryId)
         raise SubmissionRefused("apply.problem.sending", "nonprofit" if of_number else None) from refused
     await store.delete_draft(tx, invite_id)
-    name = tx.ids.text("validationsubmission", created.id)
+    name = tx.ids.encode("validationsubmission", created.id)
     return SubmittedApplication(created.id, name, _next_url(invite, name))
 
 
@@ -114,8 +114,8 @@ def _submission_input(tx: Tx, application: Application, language: str) -> Submis
     draft, unlisted = application.draft, application.draft.unlisted
     person = draft.person or ApplicantDetails()
     return SubmissionInput(
-        validation_invite_id=tx.ids.text("validationinvite", application.invite.id),
-        organisation_id=tx.ids.text_or_none("organisation", draft.organisation),
+        validation_invite_id=tx.ids.encode("validationinvite", application.invite.id),
+        organisation_id=tx.ids.encode_or_none("organisation", draft.organisation),
         details=NonprofitInput(unlisted.name, unlisted.registry, unlisted.number, unlisted.website, unlisted.country)
         if unlisted is not None
         else None,
@@ -147,7 +147,7 @@ def redirect_url_with_submission(redirect_url: str, submission_id: str) -> str:
 
 def status_page_url(tx: Tx, submission_id: UUID, emailed_at: datetime) -> str:
     """The link to the status page, as emailed at a given time."""
-    token = tx.vault.expiring_token(STATUS_PAGE, submission_id, emailed_at + LINK_LIFETIME)
+    token = tx.vault.create_expiring_page_token(STATUS_PAGE, submission_id, emailed_at + LINK_LIFETIME)
     return f"{tx.base_urls.pages}/{STATUS_PAGE}?token={token}"
 
 
@@ -157,7 +157,7 @@ async def find_invite_submission(tx: Tx, invite_id: UUID) -> InviteSubmission | 
     if found is None:
         return None
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)
-    return InviteSubmission(*found, _next_url(invite, tx.ids.text("validationsubmission", found[0])))
+    return InviteSubmission(*found, _next_url(invite, tx.ids.encode("validationsubmission", found[0])))
 
 
 async def list_invite_documents(tx: Tx, invite: Invite) -> list[SubmissionDocument]:

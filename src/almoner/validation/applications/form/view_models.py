@@ -29,8 +29,8 @@ def build_organisation_card(
     city = city.title() if city and city.isupper() else city  # some registers write in capitals
     town = ", ".join(part for part in (city, organisation.state) if part)
     return {
-        "id": tx.ids.text("organisation", organisation.id),
-        "name": organisation.shown_name,
+        "id": tx.ids.encode("organisation", organisation.id),
+        "name": organisation.effective_display_name,
         "place": [part for part in (town, formats.country_name(organisation.country_code, locale)) if part],
         "register": organisation.registry_code,
         "number": organisation.registry_number,

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
-from almoner.kit.records import record
+from almoner.kit.records import statically_frozen_dataclass
 from almoner.kit.states import Lifecycle
 
 INVITE: Final = Lifecycle("validation_invite", {"open": frozenset({"complete", "expired"})})  # settled 5
@@ -39,7 +39,7 @@ class InvalidConfiguration(BadRequest):
     message = "There is no submission configuration with this ID"
 
 
-@record
+@statically_frozen_dataclass
 class Invite:
     """One invite. ``stored_status`` may be out of date; ``status_at`` never is."""
 

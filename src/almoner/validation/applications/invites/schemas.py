@@ -75,12 +75,12 @@ class ValidationInviteResponse(ResponseRecord, object_name="validation_invite"):
 def invite_response(tx: Tx, invite: Invite) -> ValidationInviteResponse:
     """The response for one invite, with its status at the time of reading."""
     return ValidationInviteResponse(
-        id=tx.ids.text("validationinvite", invite.id),
+        id=tx.ids.encode("validationinvite", invite.id),
         status=invite.status_at(tx.now),
-        hosted_config_id=tx.ids.text_or_none("hostedconfiguration", invite.configuration_id),
+        hosted_config_id=tx.ids.encode_or_none("hostedconfiguration", invite.configuration_id),
         redirect_url=invite.redirect_url,
         language=invite.language,
-        url=f"{tx.base_urls.pages}/{PAGE}?token={tx.vault.page_token(PAGE, invite.id)}",
+        url=f"{tx.base_urls.pages}/{PAGE}?token={tx.vault.create_page_token(PAGE, invite.id)}",
         metadata=None if invite.metadata is None else dict(invite.metadata),
         created_at=iso_timestamp(invite.created_at),
         expires_at=iso_timestamp(invite.expires_at),

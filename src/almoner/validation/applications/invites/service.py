@@ -71,7 +71,7 @@ async def _redirect_problems(tx: Tx, partner: Partner, change: InviteInput) -> l
 async def _configuration_id(tx: Tx, partner: Partner, text: str | None) -> UUID | None:
     if text is None:
         return None
-    named = tx.ids.parse("hostedconfiguration", text)
+    named = tx.ids.decode("hostedconfiguration", text)
     if named is None or await configurations.find(tx, partner, named) is None:
         raise domain.InvalidConfiguration(f"body.hostedConfigId '{text[:100]}' names no submission configuration")
     return named

@@ -26,14 +26,14 @@ class ValidationSubmissionDocumentResponse(ResponseRecord, object_name="validati
     created_at: str
 
 
-def document_response(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumentResponse:
+def document_response(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentResponse:
     """The response for one document."""
     return ValidationSubmissionDocumentResponse(
-        id=tx.ids.text("validationsubmissiondocument", row.id),
-        validation_submission_id=tx.ids.text_or_none("validationsubmission", row.validation_submission_id),
-        validation_invite_id=tx.ids.text_or_none("validationinvite", row.validation_invite_id),
-        type=row.type,
-        status=row.document.status,
-        url=documents.download_url(tx, row.document),
-        created_at=iso_timestamp(row.created_at),
+        id=tx.ids.encode("validationsubmissiondocument", document.id),
+        validation_submission_id=tx.ids.encode_or_none("validationsubmission", document.validation_submission_id),
+        validation_invite_id=tx.ids.encode_or_none("validationinvite", document.validation_invite_id),
+        type=document.type,
+        status=document.document.status,
+        url=documents.download_url(tx, document.document),
+        created_at=iso_timestamp(document.created_at),
     )

@@ -113,19 +113,19 @@ async def assign_to_submission(
     partner, held = Partner(invite.partner_id), await list_by_invite(tx, invite)
     await store.assign_to_submission(tx, partner, [one.id for one in held], submission_id)
     await _attach(tx, partner, evidence_targets, held)
-    known = {tx.ids.text(TYPE, one.id) for one in held}
+    known = {tx.ids.encode(TYPE, one.id) for one in held}
     return [text for text in expected_document_ids if text not in known]
 
 
 async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was uploaded for; None if there is none yet."""
-    found = await store.find_by_file(tx, document_id)
+    found = await store.find_by_document_id(tx, document_id)
     return found.validation_submission_id if found else None
 
 
 async def emit_document_rejected(tx: Tx, document_id: UUID) -> None:
     """Notify the partner of a rejected document of a submission."""
-    if (row := await store.find_by_file(tx, document_id)) is None:
+    if (row := await store.find_by_document_id(tx, document_id)) is None:
         return
     for document in await _with_files(tx, Partner(row.partner_id), [row]):
         await outbox.emit_event(tx, document.partner_id, domain.REJECTED, serialise_for_api(tx, document))
@@ -139,7 +139,7 @@ async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
     return found is not None
 
 
-async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
+async def delete_documents_of_unused_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
     """Delete the documents of invites that expired without a submission."""
     for document_id in await store.list_document_ids_of_unused_invites(tx, invite_ids):
         await documents.delete(tx, ALL_PARTNERS, document_id)

@@ -69,7 +69,7 @@ async def list_by_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[Subm
 
 
 @across_partners("held")
-async def find_by_file(tx: Tx, document_id: UUID) -> SubmissionDocumentRecord | None:
+async def find_by_document_id(tx: Tx, document_id: UUID) -> SubmissionDocumentRecord | None:
     """The record of a file; None if it has none."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from validation_submission_document where document_id = $1", document_id
@@ -109,7 +109,9 @@ async def list_evidence_outcomes(
     return found
 
 
-async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], submission_id: UUID) -> None:
+async def assign_to_submission(
+    tx: Tx, partner: Partner, submission_document_ids: Sequence[UUID], submission_id: UUID
+) -> None:
     """Assign an invite's documents to its submission."""
     await tx.execute(
         """
@@ -117,7 +119,7 @@ async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], su
         where partner_id = $1 and id = any($2::uuid[])
         """,
         partner.id,
-        list(ids),
+        list(submission_document_ids),
         submission_id,
     )
 

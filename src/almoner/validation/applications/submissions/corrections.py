@@ -34,7 +34,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
     if made is None:
         return None
     await store.set_agent_verification(tx, locked.id, made.id)
-    return await emit_update_and_reload(tx, locked)
+    return await reload_and_emit_updated(tx, locked)
 
 
 async def correct_registry_number(
@@ -48,7 +48,7 @@ async def correct_registry_number(
         raise NotFound
     if (request_id := row["validation_request_id"]) is not None:
         # Wait for concurrent decisions and new references to the request; the reload below sees them.
-        await validation_requests.lock_exclusively(tx, request_id)
+        await validation_requests.lock_request_exclusively(tx, request_id)
     locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
     if locked.validation_request_id is None or not may_correct_registry_number(locked):
         raise domain.InvalidState("its number is corrected no more")
@@ -56,10 +56,10 @@ async def correct_registry_number(
         tx, Partner(locked.partner_id), locked.validation_request_id, registry_name, number
     )
     await store.add_search_words(tx, locked.id, search_text.number_search_text(number))
-    return await emit_update_and_reload(tx, locked)
+    return await reload_and_emit_updated(tx, locked)
 
 
-async def emit_update_and_reload(tx: Tx, submission: Submission) -> Submission:
+async def reload_and_emit_updated(tx: Tx, submission: Submission) -> Submission:
     """Emit the locked submission's update event, and return the reloaded submission."""
     row = await store.find(tx, ALL_PARTNERS, submission.id)
     assert row is not None, "it is held"

@@ -17,9 +17,9 @@ from almoner.validation.applications.submissions import service
 from almoner.validation.applications.submissions.domain import InvalidState
 
 
-def ensure_key_may_upload(kind: KeyKind, invite: str | None) -> None:
+def ensure_key_may_upload(key_kind: KeyKind, invite_id_text: str | None) -> None:
     """Raises Forbidden if a publishable key uploads other than to an invite (settled 2)."""
-    if kind is KeyKind.PUBLISHABLE and invite is None:
+    if key_kind is KeyKind.PUBLISHABLE and invite_id_text is None:
         raise Forbidden("a publishable key uploads documents of an open validation invite alone")
 
 
@@ -27,7 +27,7 @@ async def upload_to_invite(
     tx: Tx, partner: Partner, invite_id_text: str, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
     """Upload a document to an open invite. Raises InviteNotFound, InviteExpired, InviteInvalidState."""
-    named = tx.ids.parse("validationinvite", invite_id_text)
+    named = tx.ids.decode("validationinvite", invite_id_text)
     invite = None if named is None else await invites.find(tx, partner, named)
     if invite is None:
         raise InviteNotFound(f"body.validationInviteId '{invite_id_text[:100]}' names no validation invite")
@@ -40,7 +40,7 @@ async def upload_to_submission(
     tx: Tx, partner: Partner, submission_id_text: str, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
     """Upload a document to a submission. Raises SubmissionNotFound; InvalidState if it is not needed any more."""
-    named = tx.ids.parse("validationsubmission", submission_id_text)
+    named = tx.ids.decode("validationsubmission", submission_id_text)
     try:
         found = None if named is None else await service.get_for_update(tx, partner, named)
     except NotFound:

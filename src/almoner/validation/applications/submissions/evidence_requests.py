@@ -30,18 +30,18 @@ async def lock_submissions_for_evidence_request(tx: Tx, check: Check, subject_id
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
 
-async def list_awaited_evidence(tx: Tx, kind: str, subject_ids: Sequence[UUID]) -> dict[UUID, list[RequestedEvidence]]:
+async def list_awaited_evidence(tx: Tx, check: str, subject_ids: Sequence[UUID]) -> dict[UUID, list[RequestedEvidence]]:
     """The requested evidence for the records of a check that has not arrived, by record."""
     found: dict[UUID, list[RequestedEvidence]] = {}
-    rows = await store.list_with_requested_evidence(tx, kind, subject_ids) if kind in REQUESTABLE else []
+    rows = await store.list_submissions_with_requested_evidence(tx, check, subject_ids) if check in REQUESTABLE else []
     for partner_id in dict.fromkeys(row["partner_id"] for row in rows):
         own = [row for row in rows if row["partner_id"] == partner_id]
         loaded = await loader.load_submissions(tx, Partner(partner_id), own)
         for row, one in zip(own, loaded, strict=True):
-            found.setdefault(row[f"{kind}_id"], []).extend(
+            found.setdefault(row[f"{check}_id"], []).extend(
                 RequestedEvidence(missing.accepted[0], missing.since)
                 for missing in requirements_of(one)
-                if missing.requested and missing.check == kind
+                if missing.requested and missing.check == check
             )
     return found
 
@@ -53,4 +53,4 @@ async def request_evidence(
     await store.insert_evidence_request(
         tx, Partner(submission.partner_id), submission.id, check, evidence, requested_by
     )
-    return await corrections.emit_update_and_reload(tx, submission)
+    return await corrections.reload_and_emit_updated(tx, submission)

@@ -23,7 +23,7 @@ class PreviousApplication:
 
 
 @dataclass(frozen=True, slots=True)
-class PreviousApplications:
+class PreviousApplicationPage:
     """The newest earlier applications, and whether there are more."""
 
     results: list[PreviousApplication]
@@ -32,7 +32,7 @@ class PreviousApplications:
 
 async def find_previous_applications(
     tx: Tx, partner: Partner, query: str | None, organisation_ids: Sequence[str], request_ids: Sequence[str]
-) -> PreviousApplications:
+) -> PreviousApplicationPage:
     """Find earlier applications of the partner's applicants, newest first. Raises IncorrectParams for malformed IDs."""
     wrong: list[str] = []
     organisations = search_text.parse_id_parameter(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
@@ -41,4 +41,4 @@ async def find_previous_applications(
         raise IncorrectParams(*wrong)
     words = search_text.search_words_of(query)
     rows = await store_previous.list_previous_applications(tx, partner, organisations, requests, words, _MOST + 1)
-    return PreviousApplications([PreviousApplication(*row) for row in rows[:_MOST]], len(rows) > _MOST)
+    return PreviousApplicationPage([PreviousApplication(*row) for row in rows[:_MOST]], len(rows) > _MOST)

@@ -45,7 +45,7 @@ from almoner.validation.applications.submissions.schemas_documents import (
 from almoner.validation.applications.submissions.schemas_in import (
     ValidationSubmissionBody,
     ValidationSubmissionsQuery,
-    filters_of,
+    parse_filters,
 )
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
 
@@ -60,7 +60,7 @@ async def list_validation_submissions(
 ) -> ListResponse[ValidationSubmissionResponse]:
     """List validation submissions."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(call.tx, query))
     return call.list_response(
         page, rows, total, lambda row: submission_response(call.tx, row), lambda row: (row.id.bytes,)
     )

@@ -176,22 +176,24 @@ def submission_response(tx: Tx, submission: Submission) -> ValidationSubmissionR
     """The API representation of a submission, also used in its events."""
     known, ids = submission.check_records.organisation, tx.ids
     return ValidationSubmissionResponse(
-        id=ids.text("validationsubmission", submission.id),
+        id=ids.encode("validationsubmission", submission.id),
         status=submission.status,
-        validation_invite_id=ids.text_or_none("validationinvite", submission.validation_invite_id),
-        organisation_id=ids.text_or_none("organisation", submission.organisation_id),
+        validation_invite_id=ids.encode_or_none("validationinvite", submission.validation_invite_id),
+        organisation_id=ids.encode_or_none("organisation", submission.organisation_id),
         organisation_name=known.name if known else submission.organisation_name,
         organisation=SubmissionOrganisationResponse(known.name, known.country_code) if known else None,
-        validation_request_id=ids.text_or_none("validationrequest", submission.validation_request_id),
+        validation_request_id=ids.encode_or_none("validationrequest", submission.validation_request_id),
         validation_request=_request_response(tx, submission),
-        monitoring_subscription_id=ids.text_or_none("monitoringsubscription", submission.monitoring_subscription_id),
+        monitoring_subscription_id=ids.encode_or_none("monitoringsubscription", submission.monitoring_subscription_id),
         monitoring=_monitoring_response(tx, submission),
-        eligibility_subscription_id=ids.text_or_none("eligibilitysubscription", submission.eligibility_subscription_id),
+        eligibility_subscription_id=ids.encode_or_none(
+            "eligibilitysubscription", submission.eligibility_subscription_id
+        ),
         eligibility=_eligibility_response(tx, submission),
-        agent_verification_id=ids.text_or_none("agentverification", submission.agent_verification_id),
+        agent_verification_id=ids.encode_or_none("agentverification", submission.agent_verification_id),
         agent_verification=_agent_response(tx, submission),
         configuration=SubmissionConfigurationResponse(
-            ids.text("hostedconfiguration", submission.configuration_id), submission.check_records.configuration.name
+            ids.encode("hostedconfiguration", submission.configuration_id), submission.check_records.configuration.name
         ),
         metadata=None if submission.metadata is None else dict(submission.metadata),
         partner_fields=_answers(submission.partner_fields),
@@ -218,7 +220,7 @@ def _request_response(tx: Tx, submission: Submission) -> SubmissionValidationReq
     if (request := submission.check_records.request) is None:
         return None
     return SubmissionValidationRequestResponse(
-        tx.ids.text("validationrequest", request.id),
+        tx.ids.encode("validationrequest", request.id),
         request.details.name,
         iso_timestamp_or_none(request.accepted_at),
         iso_timestamp_or_none(request.rejected_at),
@@ -242,7 +244,7 @@ def _agent_response(tx: Tx, submission: Submission) -> SubmissionAgentVerificati
     if (agent := submission.check_records.agent) is None:
         return None
     return SubmissionAgentVerificationResponse(
-        tx.ids.text("agentverification", agent.id),
+        tx.ids.encode("agentverification", agent.id),
         agent.email,
         agent.first_name,
         agent.last_name,
@@ -256,7 +258,7 @@ def _agent_response(tx: Tx, submission: Submission) -> SubmissionAgentVerificati
 def _appeal_response(tx: Tx, submission: Submission) -> SubmissionAppealResponse | None:
     if (appeal := submission.check_records.appeal) is None:
         return None
-    return SubmissionAppealResponse(tx.ids.text("appeal", appeal.id), appeal.status, iso_timestamp(appeal.due_at))
+    return SubmissionAppealResponse(tx.ids.encode("appeal", appeal.id), appeal.status, iso_timestamp(appeal.due_at))
 
 
 def _requirement_response(missing: Requirement) -> SubmissionRequirementResponse:

@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import Query, RequestBody, ResponseRecord, UnpagedQuery
 from almoner.validation.applications.submission_documents.domain import Kind
-from almoner.validation.applications.submissions.previous import PreviousApplications
+from almoner.validation.applications.submissions.previous import PreviousApplicationPage
 from almoner.validation.applications.submissions.schemas_in import CommaSeparated, MaxValues
 
 
@@ -58,16 +58,16 @@ class SubmissionsOrganisationsResponse(ResponseRecord, object_name="validation_s
 
 
 def previous_applications_response(
-    tx: Tx, previous_applications: PreviousApplications
+    tx: Tx, previous_applications: PreviousApplicationPage
 ) -> SubmissionsOrganisationsResponse:
     """The response."""
     return SubmissionsOrganisationsResponse(
         results=[
             EarlierApplicationResponse(
                 one.name,
-                tx.ids.text_or_none("organisation", one.organisation_id),
-                tx.ids.text("validationsubmission", one.validation_submission_id),
-                tx.ids.text_or_none("validationrequest", one.validation_request_id),
+                tx.ids.encode_or_none("organisation", one.organisation_id),
+                tx.ids.encode("validationsubmission", one.validation_submission_id),
+                tx.ids.encode_or_none("validationrequest", one.validation_request_id),
             )
             for one in previous_applications.results
         ],

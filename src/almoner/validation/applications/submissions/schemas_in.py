@@ -50,7 +50,7 @@ class ValidationSubmissionsQuery(PageQuery):
     query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
 
 
-def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:
+def parse_filters(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:
     """The filters in a query. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
     created = SubmissionFilters(
@@ -81,7 +81,7 @@ _Text = Annotated[Text255, Typed]
 
 _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValidator(lambda text: text or None)]
 
-_SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(eligibility.TEST_VALUES))]
+_SubTagId = Annotated[str, IdString("activitysubtag", test_values=tuple(eligibility.TEST_VALUES))]
 _LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
 Answer = Annotated[

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import UUID
 
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.nonprofits.organisations.domain import extract_search_terms, normalise_search_text
 
 _NEVER: Final = "?"
@@ -28,10 +28,10 @@ def search_words_of(query: str | None) -> tuple[str, ...]:
 
 
 def parse_id_parameter(
-    ids: Ids, parameter_name: str, id_texts: Sequence[str], id_type: str, problems: list[str]
+    id_codec: RecordIdCodec, parameter_name: str, id_texts: Sequence[str], id_type: str, problems: list[str]
 ) -> tuple[UUID, ...] | None:
     """Parse the IDs in a query parameter; None if there are none. Problems are appended to ``problems``."""
-    found = [ids.parse(id_type, text) for text in id_texts]
+    found = [id_codec.decode(id_type, text) for text in id_texts]
     if None in found:
         problems.append(f"query.{parameter_name} must hold ids of type {id_type}")
     return tuple(one for one in found if one) if id_texts else None

@@ -61,7 +61,7 @@ from almoner.validation.applications.submissions.requirements import (
 from almoner.validation.applications.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.applications.submissions.start_checks import CheckSubject
-from almoner.validation.applications.submissions.store import email_corrected_at as email_corrected_at
+from almoner.validation.applications.submissions.store import find_email_correction_time as find_email_correction_time
 from almoner.validation.applications.submissions.store import list_open_submission_ids as list_open_submission_ids
 from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission
 from almoner.validation.ongoing.monitoring import service as monitoring
@@ -100,7 +100,7 @@ class _NonprofitSubject:
     @property
     def names(self) -> list[str]:
         """All its names, the one shown to people first."""
-        known = [self.organisation.shown_name, self.organisation.name] if self.organisation else []
+        known = [self.organisation.effective_display_name, self.organisation.name] if self.organisation else []
         return [*known, *([self.request.details.name] if self.request else [])]
 
     @property
@@ -148,7 +148,7 @@ async def _load_invite_and_configuration(
     if submission_input.validation_invite_id is not None:
         if submission_input.configuration_id is not None:
             raise domain.InvalidPayloadConfigInviteId
-        named = tx.ids.parse("validationinvite", submission_input.validation_invite_id)
+        named = tx.ids.decode("validationinvite", submission_input.validation_invite_id)
         if named is None:
             raise InviteNotFound(
                 f"body.validationInviteId '{submission_input.validation_invite_id[:100]}' names no invite"
@@ -157,7 +157,7 @@ async def _load_invite_and_configuration(
         if invite.configuration_id is not None:
             return invite, await configurations.get(tx, partner, invite.configuration_id)
     if submission_input.configuration_id is not None:
-        known = tx.ids.parse("hostedconfiguration", submission_input.configuration_id)
+        known = tx.ids.decode("hostedconfiguration", submission_input.configuration_id)
         found = await configurations.find(tx, partner, known) if known else None
         if found is None:
             raise domain.InvalidConfigurationId(
@@ -194,7 +194,7 @@ def _problems(submission_input: SubmissionInput, configuration: Configuration) -
     ):  # required questions bind invited applicants only, not the partner itself
         wrong += [
             f"body.partnerFields.{field.id} is required: the configuration asks it of who is invited"
-            for field in configurations_domain.unanswered_fields(configuration.partner_fields, answers)
+            for field in configurations_domain.unanswered_required_fields(configuration.partner_fields, answers)
         ]
     if submission_input.documents and submission_input.validation_invite_id is None:
         wrong.append("body.documentIds are those of an invite: body.validationInviteId is required with them")
@@ -216,7 +216,7 @@ async def _find_nonprofit(
     details = _complete_details(submission_input.details or NonprofitInput())
     if not configuration.runs_check("validation_request"):
         return _NonprofitSubject(await _get_listed(tx, partner, details), None)
-    before = await validation_requests.find_accepted_request(tx, partner, details)
+    before = await validation_requests.find_accepted_request_of_nonprofit(tx, partner, details)
     if before is not None and before.organisation_id is not None:
         known = await organisations.get(tx, partner, before.organisation_id)
         if known.active:
@@ -241,7 +241,7 @@ def _complete_details(stated: NonprofitInput) -> validation_requests_domain.Nonp
 
 
 async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
-    named = tx.ids.parse("organisation", monitoring.strip_test_value(tx, text))
+    named = tx.ids.decode("organisation", monitoring.strip_test_value(tx, text))
     try:
         found = await organisations.get(tx, partner, named) if named else None
     except NotFound:
@@ -253,12 +253,12 @@ async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation
 
 def _ensure_active(found: Organisation) -> Organisation:
     if not found.active:
-        raise domain.OrganisationNotActive(f"{found.shown_name} is not active: {found.inactive_reason}")
+        raise domain.OrganisationNotActive(f"{found.effective_display_name} is not active: {found.inactive_reason}")
     return found
 
 
 async def _get_request(tx: Tx, partner: Partner, text: str) -> _NonprofitSubject:
-    named = tx.ids.parse("validationrequest", monitoring.strip_test_value(tx, text))
+    named = tx.ids.decode("validationrequest", monitoring.strip_test_value(tx, text))
     try:
         found = await validation_requests.get(tx, partner, named) if named else None
     except NotFound:
@@ -296,8 +296,8 @@ async def _start_submission(
     """Insert the submission and start its checks, each on the organisation, else on the request."""
     known, request = about.organisation, about.request
     whom = CheckSubject(
-        tx.ids.text("organisation", known.id) if known else None,
-        tx.ids.text("validationrequest", request.id) if request and not known else None,
+        tx.ids.encode("organisation", known.id) if known else None,
+        tx.ids.encode("validationrequest", request.id) if request and not known else None,
         (about.given or "").removeprefix(monitoring.strip_test_value(tx, about.given or "")),
     )
     language = submission_input.language or (invite.language if invite else _LANGUAGE)
@@ -372,7 +372,7 @@ async def apply_appeal_reversal(
         ),
     )
     await store.override_checks(tx, locked.id, locked.overridden_checks)
-    await submission_evaluation.set_organisation(tx, locked)
+    await submission_evaluation.set_organisation_from_request(tx, locked)
     if status != "failed":
         return await submission_evaluation.apply_transition(tx, locked, locked.with_status(status, None, tx.now))
     return await submission_evaluation.update_failure_reasons(tx, locked)
@@ -407,8 +407,8 @@ async def evaluate_after_check_results(tx: Tx, check: Check, check_record_ids: l
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Evaluate submissions after decisions on their requests; ended ones are indexed by organisation."""
-    for submission_id in await store.lock_failed_submissions_of_requests(tx, request_ids):
-        await submission_evaluation.set_organisation(
+    for submission_id in await store.lock_failed_submission_ids(tx, request_ids):
+        await submission_evaluation.set_organisation_from_request(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )
     await evaluate_after_check_results(tx, "validation_request", request_ids)
@@ -436,6 +436,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next submission's personal data are erased."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_erasure.oldest_erasable_ended_at(tx, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.earliest_end_with_personal_data(tx, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

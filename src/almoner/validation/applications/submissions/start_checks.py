@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import Agent
+from almoner.validation.agents.domain import AgentVerificationInput
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.submissions import domain
 from almoner.validation.applications.submissions.domain import SubmissionInput
@@ -37,7 +37,7 @@ async def start_agent_verification(
     """Start the agent verification, if the configuration requires one."""
     if not configuration.runs_check("agent_verification"):
         return None
-    stated = Agent(
+    stated = AgentVerificationInput(
         submission_input.first_name or "",
         submission_input.last_name or "",
         submission_input.email or "",

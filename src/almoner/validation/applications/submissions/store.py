@@ -47,7 +47,7 @@ def search_column_for(word: str) -> str:
     return "search_name" if len(word) >= _INDEXED else UNINDEXED
 
 
-def fields_of_row(row: Record) -> dict[str, object]:
+def submission_fields_of_row(row: Record) -> dict[str, object]:
     """The fields of a submission that are columns of its row."""
     values = {name: row[name] for name in _COLUMNS.split(", ")}
     applicant = Applicant(values.pop("first_name"), values.pop("last_name"), values.pop("email"))
@@ -159,7 +159,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, s
 
 
 @across_partners("followers")
-async def lock_failed_submissions_of_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
+async def lock_failed_submission_ids(tx: Tx, validation_request_ids: Sequence[UUID]) -> list[UUID]:
     """Lock the submissions that failed before these requests were accepted."""
     rows = await tx.fetch(
         """
@@ -167,7 +167,7 @@ async def lock_failed_submissions_of_requests(tx: Tx, request_ids: Sequence[UUID
         where validation_request_id = any($1::uuid[]) and organisation_id is null and status = 'failed'
         order by id for no key update
         """,
-        request_ids,
+        validation_request_ids,
     )
     return [row["id"] for row in rows]
 
@@ -236,7 +236,7 @@ async def add_search_words(tx: Tx, submission_id: UUID, search_words: str) -> No
 
 
 @across_partners("followers")
-async def list_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def list_submission_ids_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """
@@ -266,7 +266,7 @@ async def list_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) ->
 
 
 @across_partners("held")
-async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
+async def find_email_correction_time(tx: Tx, submission_id: UUID) -> datetime | None:
     """When the applicant's address was last corrected; None if never."""
     found: datetime | None = await tx.fetchval(
         """
@@ -357,7 +357,9 @@ _OF_CHECK: Final = {
 
 
 @across_partners("operators")
-async def list_with_requested_evidence(tx: Tx, check: str, ids: Sequence[UUID]) -> list[Record]:
+async def list_submissions_with_requested_evidence(
+    tx: Tx, check: str, check_record_ids: Sequence[UUID]
+) -> list[Record]:
     """The undecided submissions of these requests or verifications for which a reviewer requested evidence."""
     return await tx.fetch(
         f"""
@@ -365,7 +367,7 @@ async def list_with_requested_evidence(tx: Tx, check: str, ids: Sequence[UUID]) 
             select from requested_evidence e where e.validation_submission_id = s.id and e.type = $2
         ) order by id
         """,
-        ids,
+        check_record_ids,
         check,
     )
 

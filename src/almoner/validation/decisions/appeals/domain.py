@@ -125,12 +125,12 @@ def statuses_after_appeal(submission: Submission, overridden_checks: Sequence[Ch
     return {check: "passed" if check in overridden_checks else standing for check, standing in found.items()}
 
 
-def is_rejection_reversible(agent: AgentVerification | None) -> bool:
+def is_rejection_reversible(verification: AgentVerification | None) -> bool:
     """Whether a rejected agent could be approved: not once the applicant's personal data were erased."""
-    return agent is None or agent.status != "rejected" or agent.email is not None
+    return verification is None or verification.status != "rejected" or verification.email is not None
 
 
-def ensure_rejection_reversible(agent: AgentVerification | None) -> None:
+def ensure_rejection_reversible(verification: AgentVerification | None) -> None:
     """Raises ReviewRefused unless ``is_rejection_reversible``."""
-    if not is_rejection_reversible(agent):
+    if not is_rejection_reversible(verification):
         raise ReviewRefused(f"{APPLICANT_ERASED[0].upper()}{APPLICANT_ERASED[1:]}.")

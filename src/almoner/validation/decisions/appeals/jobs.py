@@ -16,7 +16,9 @@ from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChangedEvent
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("appeals.erase_texts", service.next_erasure_at, service.erase_texts, period=timedelta(days=1))
+tasks.add_periodic_job(
+    "appeals.erase_appeal_texts", service.next_erasure_at, service.erase_appeal_texts, period=timedelta(days=1)
+)
 
 
 @tasks.job(service.COMPLETE_REVERSAL)
@@ -30,13 +32,13 @@ async def complete_reversal(context: JobContext, job: DecodedJob[service.Complet
 @tasks.on_public_event(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
 async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose agents were decided."""
-    await service.complete_reversals_after_checks(tx, "agent", list_event_record_ids(tx, "agentverification", events))
+    await service.enqueue_reversal_completions(tx, "agent", list_event_record_ids(tx, "agentverification", events))
 
 
 @tasks.on_public_event(monitoring_domain.UPDATED)
 async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose monitoring results changed."""
-    await service.complete_reversals_after_checks(
+    await service.enqueue_reversal_completions(
         tx, "monitoring", list_event_record_ids(tx, "monitoringsubscription", events)
     )
 
@@ -44,13 +46,13 @@ async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None
 @tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
 async def on_monitoring_status_changed(tx: Tx, events: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Complete reversals whose monitoring became live or ended."""
-    await service.complete_reversals_after_checks(tx, "monitoring", [one.subscription for one in events])
+    await service.enqueue_reversal_completions(tx, "monitoring", [one.subscription for one in events])
 
 
 @tasks.on_public_event(eligibility_domain.UPDATED)
 async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose eligibility results changed."""
-    await service.complete_reversals_after_checks(
+    await service.enqueue_reversal_completions(
         tx, "eligibility", list_event_record_ids(tx, "eligibilitysubscription", events)
     )
 
@@ -58,4 +60,4 @@ async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> Non
 @tasks.on_internal_event(eligibility_domain.ENDED)
 async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[SubscriptionEndedEvent]) -> None:
     """Complete reversals whose eligibility subscription ended."""
-    await service.complete_reversals_after_checks(tx, "eligibility", [one.subscription for one in events])
+    await service.enqueue_reversal_completions(tx, "eligibility", [one.subscription for one in events])

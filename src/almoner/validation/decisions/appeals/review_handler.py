@@ -45,7 +45,7 @@ class AppealReviewHandler:
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock submission and appeal until the transaction ends; None if they do not exist."""
         try:
-            held, _ = await service.lock_with_submission(tx, ALL_PARTNERS, subject_id)
+            held, _ = await service.lock_appeal_with_submission(tx, ALL_PARTNERS, subject_id)
         except NotFound:
             return None
         return service.review_subject_for(held)
@@ -115,7 +115,7 @@ async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
     who = [one for one in (submission.applicant.first_name, submission.applicant.last_name) if one]
     barred = await operators.find_display_names(tx, list(appeal.first_decided_by))
     return [
-        ("submission", tx.ids.text("validationsubmission", submission.id)),
+        ("submission", tx.ids.encode("validationsubmission", submission.id)),
         ("status of the appeal", appeal.status),
         ("due", iso_timestamp(appeal.due_at)),
         ("appeal by", appeal.appellant),

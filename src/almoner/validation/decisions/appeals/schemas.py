@@ -48,8 +48,8 @@ class AppealResponse(ResponseRecord, object_name="appeal"):
 def appeal_response(tx: Tx, appeal: Appeal) -> AppealResponse:
     """The response for one appeal."""
     return AppealResponse(
-        id=tx.ids.text("appeal", appeal.id),
-        validation_submission_id=tx.ids.text("validationsubmission", appeal.submission_id),
+        id=tx.ids.encode("appeal", appeal.id),
+        validation_submission_id=tx.ids.encode("validationsubmission", appeal.submission_id),
         status=appeal.status,
         text=appeal.text,
         due_at=iso_timestamp(appeal.due_at),

@@ -96,7 +96,7 @@ def review_subject_for(appeal: Appeal) -> ReviewSubject:
     return ReviewSubject("appeal", appeal.id, appeal.partner_id)
 
 
-async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
+async def lock_appeal_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
     """Lock the appeal's submission, then the appeal, until the transaction ends. Raises NotFound."""
     submission = await submissions.get_for_update(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
     locked = await store.get_for_update(tx, appeal_id)
@@ -106,7 +106,7 @@ async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[A
 
 async def uphold_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
     """Uphold the original decision in an open appeal. Raises NotFound, ReviewRefused."""
-    held, _ = await lock_with_submission(tx, scope, appeal_id)
+    held, _ = await lock_appeal_with_submission(tx, scope, appeal_id)
     decided = await _store_decision(tx, held, held.with_decision("upheld", decision.by, (), tx.now), decision)
     await _emit_submission_updated(tx, decided)
     return decided
@@ -118,12 +118,12 @@ async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decis
     Raises NotFound, ReviewRefused. A rejected request is accepted, a rejected agent approved (settled 4). Watch list
     and activity results stay unchanged and count as passed for this submission only.
     """
-    held, submission = await lock_with_submission(tx, scope, appeal_id)
+    held, submission = await lock_appeal_with_submission(tx, scope, appeal_id)
     parts = submission.check_records
     domain.ensure_rejection_reversible(parts.agent)
     overruled = domain.overridable_checks(submission)
     decided = await _store_decision(tx, held, held.with_decision("reversed", decision.by, overruled, tx.now), decision)
-    anew = ReviewDecision.from_appeal(tx.ids.text("appeal", held.id), decision)
+    anew = ReviewDecision.from_appeal(tx.ids.encode("appeal", held.id), decision)
     if parts.monitoring is not None:
         await monitoring.resume_after_appeal(tx, parts.monitoring.id)
     if parts.eligibility is not None:
@@ -158,22 +158,22 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     )
 
 
-async def complete_reversals_after_checks(tx: Tx, check: str, check_record_ids: list[UUID]) -> None:
+async def enqueue_reversal_completions(tx: Tx, check: str, check_record_ids: list[UUID]) -> None:
     """Complete the reversals that wait for these checks."""
-    found = await store.list_submission_ids_of_waiting_reversals(tx, check, check_record_ids)
+    found = await store.list_submission_ids_with_incomplete_reversal(tx, check, check_record_ids)
     await queue.enqueue_jobs(
         tx, [COMPLETE_REVERSAL.build_job(CompleteReversalJob(one), unique_key=str(one)) for one in found]
     )
 
 
-async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
+async def erase_appeal_texts(tx: Tx, limit: int = BATCH) -> int:
     """Erase appeals' texts 30 days after their decision (V6); returns how many."""
-    return await store.erase_texts(tx, tx.now - domain.ERASE_AFTER, limit)
+    return await store.erase_appeal_texts(tx, tx.now - domain.ERASE_AFTER, limit)
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next appeal's text is erased."""
-    decided = await store.oldest_erasable_decided_at(tx)
+    decided = await store.earliest_decision_with_text(tx)
     return None if decided is None else decided + domain.ERASE_AFTER
 
 
@@ -192,7 +192,7 @@ async def _list_deciders(tx: Tx, submission: Submission) -> tuple[str, ...]:
     """The operators who may not decide, including those who decided on merged records in other registers."""
     named = submission.organisation_id
     records = [] if named is None else [named, *(one.id for one in await organisations.list_merged_records(tx, named))]
-    return await store.list_deciders(tx, Partner(submission.partner_id), submission, records)
+    return await store.list_decision_makers_of_submission(tx, Partner(submission.partner_id), submission, records)
 
 
 async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: ReviewDecision) -> Appeal:

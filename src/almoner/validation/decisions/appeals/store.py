@@ -115,7 +115,7 @@ async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def oldest_erasable_decided_at(tx: Tx) -> datetime | None:
+async def earliest_decision_with_text(tx: Tx) -> datetime | None:
     """When the longest-decided appeal that still has a text was decided."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"
@@ -124,7 +124,7 @@ async def oldest_erasable_decided_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def erase_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
+async def erase_appeal_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
     """Erase the texts of appeals decided by then; returns how many."""
     rows = await tx.fetch(
         """
@@ -140,7 +140,7 @@ async def erase_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
     return len(rows)
 
 
-async def list_deciders(
+async def list_decision_makers_of_submission(
     tx: Tx, partner: Partner, submission: Submission, organisation_ids: Sequence[UUID]
 ) -> tuple[str, ...]:
     """The operators who decided the failed checks of a submission and its earlier appeals.
@@ -182,7 +182,9 @@ async def list_deciders(
 
 
 @across_partners("followers")
-async def list_submission_ids_of_waiting_reversals(tx: Tx, check: str, check_record_ids: Sequence[UUID]) -> list[UUID]:
+async def list_submission_ids_with_incomplete_reversal(
+    tx: Tx, check: str, check_record_ids: Sequence[UUID]
+) -> list[UUID]:
     """Submissions with a reversed appeal that wait for these checks to end."""
     rows = await tx.fetch(
         f"""

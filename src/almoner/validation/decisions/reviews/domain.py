@@ -8,7 +8,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.evidence import EvaluationStep
-from almoner.kit.scripts import scripts_in_text
+from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.kit.states import Lifecycle
 
 REVIEW: Final = Lifecycle("review", {"open": frozenset({"decided", "withdrawn"})})
@@ -54,7 +54,7 @@ class ReviewNotClaimed(ReviewRefused):
     """Nobody has claimed the review."""
 
 
-class EvidenceNotShown(ReviewRefused):
+class EvidenceChanged(ReviewRefused):
     """The evidence changed since the operator saw it."""
 
 
@@ -87,7 +87,7 @@ class ReviewSubject:
 
 def detect_name_script(name: str) -> str | None:
     """The writing system of a name in the queue: ``LATIN``, ``CYRILLIC`` or ``MIXED``; None without letters."""
-    found = sorted(scripts_in_text(name))
+    found = sorted(unicode_scripts_in_text(name))
     return found[0] if len(found) == 1 else "MIXED" if found else None
 
 

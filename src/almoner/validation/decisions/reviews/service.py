@@ -32,7 +32,7 @@ from almoner.validation.decisions.reviews.domain import (
     ConflictOfInterest,
     DecisionNotReopenable,
     DeclaredConflict,
-    EvidenceNotShown,
+    EvidenceChanged,
     HandoverRefused,
     Kind,
     RecordedDecision,
@@ -55,11 +55,11 @@ from almoner.validation.decisions.reviews.store import QueuePosition as QueuePos
 from almoner.validation.decisions.reviews.store import count_open_reviews_by_filter as count_open_reviews_by_filter
 from almoner.validation.decisions.reviews.store import count_open_reviews_up_to as count_open_reviews_up_to
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
-from almoner.validation.decisions.reviews.store_second_looks import list_agreement_rates as list_agreement_rates
 from almoner.validation.decisions.reviews.store_second_looks import list_daily_statistics as list_daily_statistics
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_decision_counts_by_reviewer as list_decision_counts_by_reviewer,
 )
+from almoner.validation.decisions.reviews.store_second_looks import list_reviewer_agreements as list_reviewer_agreements
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_waiting_second_looks as list_waiting_second_looks,
 )
@@ -70,7 +70,7 @@ MAX_RELATED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewView:
+class ReviewDetails:
     """A case as an operator sees it. ``claimed_by``: who has claimed the open review."""
 
     subject: ReviewSubject
@@ -161,7 +161,7 @@ async def load_dossier_history(
     )
 
 
-async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str) -> ReviewView:
+async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str) -> ReviewDetails:
     """Show the evidence to an operator and claim the review for them, unless they declared a conflict of interest.
 
     Viewing again extends the claim. Raises NotFound.
@@ -176,10 +176,12 @@ async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, ope
     elif review is not None and operator_id not in {one.by for one in conflicts}:
         held_by, held_until = operator_id, tx.real_now + CLAIM_DURATION
         await store.claim_review(tx, review, operator_id, held_until, evidence_fingerprint(review, shown, attached))
-    return ReviewView(subject, shown, attached, await load_review_history(tx, subject), held_by, held_until, conflicts)
+    return ReviewDetails(
+        subject, shown, attached, await load_review_history(tx, subject), held_by, held_until, conflicts
+    )
 
 
-async def view_review(tx: Tx, handler: ReviewHandler, subject_id: UUID) -> ReviewView:
+async def load_review_details(tx: Tx, handler: ReviewHandler, subject_id: UUID) -> ReviewDetails:
     """Show the evidence without claiming the review. Raises NotFound."""
     subject = await _lock_subject(tx, handler, subject_id)
     shown, attached = await _load_evidence(tx, handler, subject_id)
@@ -189,7 +191,7 @@ async def view_review(tx: Tx, handler: ReviewHandler, subject_id: UUID) -> Revie
         held_until = review.claimed_until
         current = review.claimed_fingerprint == evidence_fingerprint(review, shown, attached)
     conflicts = await store.list_conflicts(tx, subject)
-    return ReviewView(subject, shown, attached, history, held_by, held_until, conflicts, current)
+    return ReviewDetails(subject, shown, attached, history, held_by, held_until, conflicts, current)
 
 
 async def load_review_context(tx: Tx, handler: ReviewHandler, subject: ReviewSubject) -> ReviewContext:
@@ -241,7 +243,7 @@ async def hand_over_review(
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed, HandoverRefused.
     """
     subject, review = await _lock_own(tx, handler, subject_id, operator_id)
-    other = tx.ids.text(operators.ID, assignee.id)
+    other = tx.ids.encode(operators.ID, assignee.id)
     if other == operator_id or not assignee.active or not assignee.has_role("reviewer"):
         raise HandoverRefused("Choose another operator with the role reviewer.")
     if other in {one.by for one in await store.list_conflicts(tx, subject)}:
@@ -301,7 +303,7 @@ async def decide_second_look(tx: Tx, handler: ReviewHandler, review_id: UUID, de
 async def decide_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, decision: ReviewDecision) -> ReviewSubject:
     """Apply an operator's decision if they saw the current evidence.
 
-    Raises NotFound; ReviewNotOpen, ReviewClaimedByAnother, EvidenceNotShown, UnknownReasonCode; and what the subject's
+    Raises NotFound; ReviewNotOpen, ReviewClaimedByAnother, EvidenceChanged, UnknownReasonCode; and what the subject's
     service raises.
     """
     _ensure_known_reason(handler, decision)
@@ -310,9 +312,9 @@ async def decide_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, decisi
     if decision.by in {one.by for one in await store.list_conflicts(tx, subject)}:
         raise ConflictOfInterest("You declared a conflict of interest about it: another reviewer decides it.")
     if review.claimed_by != decision.by:
-        raise EvidenceNotShown("You have not been shown it: claim it, and look at it before you decide.")
+        raise EvidenceChanged("You have not been shown it: claim it, and look at it before you decide.")
     if review.claimed_fingerprint != evidence_fingerprint(review, *await _load_evidence(tx, handler, subject_id)):
-        raise EvidenceNotShown("It has changed since you were shown it: look at it again before you decide.")
+        raise EvidenceChanged("It has changed since you were shown it: look at it again before you decide.")
     if decision.verdict == "accepted":
         await handler.accept_subject(tx, ALL_PARTNERS, subject_id, decision)
     else:

@@ -195,7 +195,7 @@ async def list_open_reviews(
     return [_review(row) for row in rows]
 
 
-class WaitingCount(NamedTuple):
+class OpenReviewCount(NamedTuple):
     """How many reviews wait, and since when the oldest of them has waited."""
 
     total: int
@@ -212,7 +212,7 @@ async def count_open_reviews_by_kind(tx: Tx) -> list[tuple[Kind, int, datetime]]
 
 
 @across_partners("operators")
-async def count_open_reviews_up_to(tx: Tx, max_count: int) -> WaitingCount:
+async def count_open_reviews_up_to(tx: Tx, max_count: int) -> OpenReviewCount:
     """The number of open reviews, counted up to ``max_count``, and since when the oldest has waited."""
     [counted] = await tx.fetch(
         """
@@ -222,11 +222,11 @@ async def count_open_reviews_up_to(tx: Tx, max_count: int) -> WaitingCount:
         """,
         max_count,
     )
-    return WaitingCount(*counted)
+    return OpenReviewCount(*counted)
 
 
 @across_partners("operators")
-async def count_open_reviews_by_filter(tx: Tx, reviewer: str, max_count: int) -> Mapping[str, WaitingCount]:
+async def count_open_reviews_by_filter(tx: Tx, reviewer: str, max_count: int) -> Mapping[str, OpenReviewCount]:
     """How many open reviews are "claimed" by a person, "overdue", and of each kind, counted up to ``max_count``."""
     rows = await tx.fetch(
         """
@@ -250,7 +250,7 @@ async def count_open_reviews_by_filter(tx: Tx, reviewer: str, max_count: int) ->
         get_args(Kind),
         max_count,
     )
-    return {row[0]: WaitingCount(row[1], row[2]) for row in rows}
+    return {row[0]: OpenReviewCount(row[1], row[2]) for row in rows}
 
 
 class DecisionCount(NamedTuple):

@@ -94,7 +94,7 @@ async def record_second_look_decision(tx: Tx, second_look: SecondLook, decision:
 
 
 @across_partners("operators")
-async def list_agreement_rates(tx: Tx, since: datetime) -> list[ReviewerAgreement]:
+async def list_reviewer_agreements(tx: Tx, since: datetime) -> list[ReviewerAgreement]:
     """How often second looks agreed since a given time, by the first reviewer and kind."""
     rows = await tx.fetch(
         """

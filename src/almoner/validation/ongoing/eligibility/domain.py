@@ -95,7 +95,7 @@ NO_ACTIVITIES: Final = AllowedActivities(frozenset())
 
 
 @dataclass(frozen=True, slots=True)
-class KnownActivities:
+class OrganisationActivities:
     """The known activities of an organisation, each with the rule that assigned it.
 
     ``classification``: from its register. ``name_classification``: from words in its name (the text rules of
@@ -115,12 +115,14 @@ FINDINGS: Final[Mapping[StepVerdict, FindingVerdict]] = {
 """The verdict on an activity by the verdict of its step; the step's code is the rule that assigned it."""
 
 
-def evidence_facts(known_activities: KnownActivities, allowed_activities: AllowedActivities) -> dict[str, object]:
+def build_evaluation_facts(
+    organisation_activities: OrganisationActivities, allowed_activities: AllowedActivities
+) -> dict[str, object]:
     """The facts that an evaluation is based on, as stored."""
     return {
-        "organisationId": str(known_activities.organisation_id),
-        "classification": dict(known_activities.classification),
-        "nameClassification": dict(known_activities.name_classification),
+        "organisationId": str(organisation_activities.organisation_id),
+        "classification": dict(organisation_activities.classification),
+        "nameClassification": dict(organisation_activities.name_classification),
         "allowed": None if allowed_activities.codes is None else sorted(allowed_activities.codes),
     }
 
@@ -242,7 +244,7 @@ class EligibilityFilters:
 
 
 def evaluate_activities(
-    known_activities: KnownActivities,
+    organisation_activities: OrganisationActivities,
     suggested_codes: Sequence[str],
     allowed_activities: AllowedActivities,
     simulated_status: EligibilityStatus | None = None,
@@ -253,12 +255,12 @@ def evaluate_activities(
     states none. A suggested wider sub-tag is confirmed by a narrower one: orchestras are performing arts.
     ``simulated_status``: a test value decides instead of ``allowed_activities``.
     """
-    rules = dict(known_activities.classification or known_activities.name_classification)
+    rules = dict(organisation_activities.classification or organisation_activities.name_classification)
     for code in suggested_codes:
         rule = (
             rules.get(code)
-            or known_activities.name_classification.get(code)
-            or _by_narrower(code, {**known_activities.name_classification, **rules})
+            or organisation_activities.name_classification.get(code)
+            or _by_narrower(code, {**organisation_activities.name_classification, **rules})
         )
         if rule is not None:
             rules[code] = rule

@@ -20,8 +20,8 @@ from almoner.validation.ongoing.eligibility.domain import (
     AllowedActivities,
     EligibilityResults,
     EligibilitySubscription,
-    KnownActivities,
     Occasion,
+    OrganisationActivities,
     SubscriptionEndedEvent,
 )
 from almoner.validation.requests import service as validation_requests
@@ -42,7 +42,7 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
         locked = await _apply_request_decision(tx, locked)
     if locked.status not in EVALUATED_STATUSES:
         return None
-    known = await load_known_activities(tx, locked)
+    known = await load_organisation_activities(tx, locked)
     allowed = await load_allowed_activities(tx, locked)
     if await _is_simulated(tx, locked, known, allowed):
         return None
@@ -67,10 +67,10 @@ async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription)
 
 
 async def _is_simulated(
-    tx: Tx, subscription: EligibilitySubscription, known_activities: KnownActivities, allowed: AllowedActivities
+    tx: Tx, subscription: EligibilitySubscription, known_activities: OrganisationActivities, allowed: AllowedActivities
 ) -> bool:
     """Whether the last evaluation was simulated in the sandbox on the same data; it stays until the data change."""
-    based_on = domain.evidence_facts(known_activities, allowed)
+    based_on = domain.build_evaluation_facts(known_activities, allowed)
     last = await evidence.find_latest_evaluation(tx, subscription.id)
     return last is not None and last.occasion == "simulated" and last.facts.items() >= based_on.items()
 
@@ -85,18 +85,18 @@ async def load_allowed_activities(tx: Tx, subscription: EligibilitySubscription)
     return AllowedActivities(frozenset(found.allowed_activity_sub_tags))
 
 
-async def load_known_activities(tx: Tx, subscription: EligibilitySubscription) -> KnownActivities:
+async def load_organisation_activities(tx: Tx, subscription: EligibilitySubscription) -> OrganisationActivities:
     """The current known activities of a subscription's organisation."""
     assert subscription.organisation_id is not None, "whatever follows has an organisation"
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
     words = activities.sub_tag_rules_from_name(organisation.registry_code, organisation.name)
-    return KnownActivities(organisation.id, organisation.activities or {}, words)
+    return OrganisationActivities(organisation.id, organisation.activities or {}, words)
 
 
 async def record_evaluation(
     tx: Tx,
     subscription: EligibilitySubscription,
-    known_activities: KnownActivities,
+    organisation_activities: OrganisationActivities,
     allowed_activities: AllowedActivities,
     results: EligibilityResults,
     steps: tuple[EvaluationStep, ...],
@@ -104,7 +104,7 @@ async def record_evaluation(
 ) -> EligibilitySubscription:
     """Store an evaluation of a locked subscription; notify the partner if its results changed (settled 5)."""
     differs = subscription.status != results.subscription_status or not subscription.results.is_same_as(results)
-    facts = domain.evidence_facts(known_activities, allowed_activities)
+    facts = domain.build_evaluation_facts(organisation_activities, allowed_activities)
     last = await evidence.find_latest_evaluation(tx, subscription.id)
     same = last is not None and (last.steps, last.outcome) == (steps, results.status)
     if differs or last is None or not (same and last.facts.items() >= facts.items()):

@@ -34,7 +34,7 @@ async def reevaluate_subscriptions(context: JobContext, job: DecodedJob[service.
     wanted = job.details
     partner = None if wanted.partner is None else Partner(wanted.partner)
     async with context.db.write() as tx:
-        after = await service.reevaluate_batch(tx, partner, wanted.configuration, wanted.after)
+        after = await service.enqueue_evaluation_batch(tx, partner, wanted.configuration, wanted.after)
         if after is not None:
             await service.REEVALUATE.enqueue(tx, msgspec.structs.replace(wanted, after=after))
     return JobDone()
@@ -59,7 +59,7 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     changed: dict[UUID, list[UUID]] = {}
     for event in events:
         record: Any = event.event_data()
-        organisation = tx.ids.parse("organisation", record["id"])
+        organisation = tx.ids.decode("organisation", record["id"])
         if event.partner_id is not None and organisation is not None:
             changed.setdefault(event.partner_id, []).append(organisation)
     for partner, ids in sorted(changed.items()):
@@ -69,4 +69,4 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
 @tasks.on_internal_event(RETAGGING_COMPLETED)
 async def on_retagging_completed(tx: Tx, _events: Sequence[RetaggingCompletedEvent]) -> None:
     """Evaluate all subscriptions again after the activity rules were applied."""
-    await service.reevaluate_all(tx)
+    await service.reevaluate_all_subscriptions(tx)

@@ -25,7 +25,7 @@ from almoner.validation.ongoing.eligibility.schemas import (
     EligibilitySubscriptionResponse,
     EligibilitySubscriptionsQuery,
     evaluation_response,
-    filters_of,
+    parse_filters,
     subscription_response,
 )
 
@@ -40,7 +40,7 @@ async def list_eligibility_subscriptions(
 ) -> ListResponse[EligibilitySubscriptionResponse]:
     """List eligibility subscriptions: newest first unless sorted by name."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(query), query.sort)
     return call.list_response(
         page,
         rows,

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from almoner.kit.evidence import Evaluation
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, SubTag, ordered_sub_tags
@@ -57,20 +57,20 @@ class EligibilitySubscriptionsQuery(PageQuery):
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
-def filters_of(query: EligibilitySubscriptionsQuery) -> EligibilityFilters:
+def parse_filters(query: EligibilitySubscriptionsQuery) -> EligibilityFilters:
     """The filters in a query."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return EligibilityFilters(query.status, words, query.has_organisation, query.start_date, query.end_date)
 
 
 _CHOIR: Final[JsonDict] = {
-    "organisationId": Ids(sandbox=True).example("organisation"),
-    "suggestedActivitySubTags": [Ids(sandbox=True).text("activitysubtag", SUB_TAGS["AR301"].id)],
+    "organisationId": RecordIdCodec(sandbox=True).example_id("organisation"),
+    "suggestedActivitySubTags": [RecordIdCodec(sandbox=True).encode("activitysubtag", SUB_TAGS["AR301"].id)],
     "metadata": {"campaign": "winter"},
 }
 
 
-_SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(test_values.TEST_VALUES))]
+_SubTagId = Annotated[str, IdString("activitysubtag", test_values=tuple(test_values.TEST_VALUES))]
 
 
 class EligibilitySubscriptionBody(RequestBody):
@@ -168,29 +168,29 @@ class EligibilitySubscriptionResponse(ResponseRecord, object_name="eligibility_s
     updated_at: str
 
 
-def subscription_response(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscriptionResponse:
+def subscription_response(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionResponse:
     """The API representation of a subscription, also used in its events."""
-    results = row.results
+    results = subscription.results
     return EligibilitySubscriptionResponse(
-        id=tx.ids.text("eligibilitysubscription", row.id),
-        organisation_id=tx.ids.text_or_none("organisation", row.organisation_id),
-        organisation_name=row.name,
-        validation_request_id=tx.ids.text_or_none("validationrequest", row.validation_request_id),
-        configuration_id=tx.ids.text_or_none("hostedconfiguration", row.configuration_id),
+        id=tx.ids.encode("eligibilitysubscription", subscription.id),
+        organisation_id=tx.ids.encode_or_none("organisation", subscription.organisation_id),
+        organisation_name=subscription.name,
+        validation_request_id=tx.ids.encode_or_none("validationrequest", subscription.validation_request_id),
+        configuration_id=tx.ids.encode_or_none("hostedconfiguration", subscription.configuration_id),
         suggested_activity_sub_tags=[
             EligibilitySubTagResponse(**_sub_tag(tx, sub))
-            for sub in map(SUB_TAGS.get, row.suggested)
+            for sub in map(SUB_TAGS.get, subscription.suggested)
             if sub is not None
         ],
-        status=row.status,
+        status=subscription.status,
         results=EligibilityResultsResponse(
             results.status,
             _sub_tags(tx, results.confirmed, results.confirmed),
             _sub_tags(tx, results.confirmed, results.rejected),
         ),
-        metadata=None if row.metadata is None else dict(row.metadata),
-        created_at=iso_timestamp(row.created_at),
-        updated_at=iso_timestamp(row.updated_at),
+        metadata=None if subscription.metadata is None else dict(subscription.metadata),
+        created_at=iso_timestamp(subscription.created_at),
+        updated_at=iso_timestamp(subscription.updated_at),
     )
 
 
@@ -204,9 +204,9 @@ def _sub_tag(tx: Tx, sub: SubTag) -> dict[str, Any]:
     """The members that every sub-tag has."""
     at, tag = iso_timestamp(VERSION), TAGS[sub.tag_id]
     return {
-        "id": tx.ids.text("activitysubtag", sub.id),
+        "id": tx.ids.encode("activitysubtag", sub.id),
         "name": sub.name,
-        "tag": EligibilityTagResponse(tx.ids.text("activitytag", tag.id), tag.name, tag.description, at, at),
+        "tag": EligibilityTagResponse(tx.ids.encode("activitytag", tag.id), tag.name, tag.description, at, at),
         "description": sub.description,
         "created_at": at,
         "updated_at": at,
@@ -249,14 +249,14 @@ def evaluation_response(tx: Tx, evaluation: Evaluation) -> EligibilityEvaluation
     return EligibilityEvaluationResponse(
         at=iso_timestamp(evaluation.at),
         occasion=cast("Occasion", evaluation.occasion),
-        organisation_id=tx.ids.text("organisation", UUID(str(evaluation.facts["organisationId"]))),
+        organisation_id=tx.ids.encode("organisation", UUID(str(evaluation.facts["organisationId"]))),
         eligibility_status=cast("EligibilityStatus | None", evaluation.outcome),
         allowed_activity_sub_tags=None
         if allowed is None
-        else [tx.ids.text("activitysubtag", sub.id) for sub in ordered_sub_tags(allowed)],
+        else [tx.ids.encode("activitysubtag", sub.id) for sub in ordered_sub_tags(allowed)],
         findings=[
             EligibilityFindingResponse(
-                id=tx.ids.text("activitysubtag", sub.id),
+                id=tx.ids.encode("activitysubtag", sub.id),
                 name=sub.name,
                 rule=steps[sub.code].code,
                 suggested=bool(steps[sub.code].facts["suggested"]),

@@ -113,7 +113,7 @@ def parse_sub_tag_ids(
 ) -> tuple[str, ...]:
     """The codes of sub-tags by their IDs, each once. Raises InvalidSubTags naming all that are unknown."""
     found = {
-        text: _CODES.get(parsed) if (parsed := tx.ids.parse("activitysubtag", text)) else None for text in sub_tag_ids
+        text: _CODES.get(parsed) if (parsed := tx.ids.decode("activitysubtag", text)) else None for text in sub_tag_ids
     }
     if unknown := [text for text, code in found.items() if code is None]:
         raise domain.InvalidSubTags(
@@ -127,7 +127,7 @@ async def _find_entity(
 ) -> tuple[UUID | None, UUID | None, str]:
     """The organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
     if eligibility_input.organisation_id is not None:
-        named = tx.ids.parse("organisation", eligibility_input.organisation_id)
+        named = tx.ids.decode("organisation", eligibility_input.organisation_id)
         try:
             organisation = await organisations.get(tx, partner, named) if named else None
         except NotFound:
@@ -138,11 +138,11 @@ async def _find_entity(
             )
         if not organisation.active:
             raise domain.OrganisationNotActive(
-                f"{organisation.shown_name} is not active: {organisation.inactive_reason}"
+                f"{organisation.effective_display_name} is not active: {organisation.inactive_reason}"
             )
         return organisation.id, None, organisation.name
     text = eligibility_input.validation_request_id or ""
-    wanted = tx.ids.parse("validationrequest", text)
+    wanted = tx.ids.decode("validationrequest", text)
     try:
         request = await validation_requests.get(tx, partner, wanted) if wanted else None
     except NotFound:
@@ -152,7 +152,9 @@ async def _find_entity(
     if request.organisation_id is not None:
         accepted_as = await organisations.get(tx, partner, request.organisation_id)
         if not accepted_as.active:
-            raise domain.OrganisationNotActive(f"{accepted_as.shown_name} is not active: {accepted_as.inactive_reason}")
+            raise domain.OrganisationNotActive(
+                f"{accepted_as.effective_display_name} is not active: {accepted_as.inactive_reason}"
+            )
     return None, request.id, request.details.name
 
 
@@ -245,7 +247,7 @@ async def simulate_results(
         )
         for code in results.confirmed
     )
-    known = await eligibility_evaluation.load_known_activities(tx, locked)
+    known = await eligibility_evaluation.load_organisation_activities(tx, locked)
     allowed = await eligibility_evaluation.load_allowed_activities(tx, locked)
     return await eligibility_evaluation.record_evaluation(tx, locked, known, allowed, results, steps, "simulated")
 
@@ -280,25 +282,25 @@ async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configur
     )
 
 
-async def reevaluate_all(tx: Tx) -> None:
+async def reevaluate_all_subscriptions(tx: Tx) -> None:
     """Evaluate all subscriptions again after the activity rules changed."""
     await REEVALUATE.enqueue(tx, ReevaluateSubscriptionsJob(), unique_key="all")
 
 
-async def reevaluate_batch(
-    tx: Tx, partner: Partner | None, configuration_id: UUID | None, after_id: UUID | None
+async def enqueue_evaluation_batch(
+    tx: Tx, partner: Partner | None, configuration_id: UUID | None, after_subscription_id: UUID | None
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
     With a configuration, only its subscriptions; the default one includes those without a configuration.
     """
     if partner is None or configuration_id is None:
-        found = await store.list_evaluated_subscription_ids(tx, after_id or _FIRST, _BATCH_SIZE)
+        found = await store.list_evaluated_subscription_ids(tx, after_subscription_id or _FIRST, _BATCH_SIZE)
         await _enqueue_evaluations(tx, found, "rules_changed")
     else:
         unnamed = (await configurations.get(tx, partner, configuration_id)).is_default
         found = await store.list_subscription_ids_by_configuration(
-            tx, partner, configuration_id, after_id or _FIRST, _BATCH_SIZE, include_default=unnamed
+            tx, partner, configuration_id, after_subscription_id or _FIRST, _BATCH_SIZE, include_default=unnamed
         )
         await _enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == _BATCH_SIZE else None

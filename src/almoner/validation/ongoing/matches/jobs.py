@@ -30,15 +30,15 @@ screening_tasks: Final = DependentTaskRegistry[Screener]()
 
 
 @screening_tasks.job(service.RESCREEN)
-async def run_rescreen_after_import(
-    screener: Screener, context: JobContext, job: DecodedJob[service.RescreeningProgress]
+async def rescreen_after_import_job(
+    screener: Screener, context: JobContext, job: DecodedJob[service.RescreenAfterImportJob]
 ) -> Result:
     """See ``rescreen_after_import``."""
     return await rescreen_after_import(screener, context, job.details)
 
 
 @screening_tasks.job(service.RESCREEN_OUTDATED)
-async def run_rescreen_outdated_subjects(
+async def rescreen_outdated_subjects_job(
     screener: Screener, context: JobContext, job: DecodedJob[service.RescreenOutdatedSubjectsJob]
 ) -> Result:
     """See ``rescreen_outdated_subjects``."""
@@ -57,7 +57,7 @@ async def rescreen_subject(
 async def rescreen_after_import(
     screener: Screener,
     context: JobContext,
-    progress: service.RescreeningProgress,
+    progress: service.RescreenAfterImportJob,
     *,
     max_subjects: int = _MAX_SUBJECTS_PER_JOB,
 ) -> Result:
@@ -72,19 +72,19 @@ async def rescreen_after_import(
         if after is not None:
             await service.RESCREEN.enqueue(tx, msgspec.structs.replace(progress, after=after))
         elif progress.stage == "ended":
-            await service.RESCREEN.enqueue(tx, service.RescreeningProgress(progress.load, "brought"))
+            await service.RESCREEN.enqueue(tx, service.RescreenAfterImportJob(progress.load, "brought"))
         else:
             await screenings.emit_screening_completed(tx, progress.load)
     return JobDone()
 
 
 async def rescreen_outdated_subjects(
-    screener: Screener, context: JobContext, after_id: UUID, *, max_subjects: int = _MAX_SUBJECTS_PER_JOB
+    screener: Screener, context: JobContext, after_subject_id: UUID, *, max_subjects: int = _MAX_SUBJECTS_PER_JOB
 ) -> Result:
     """Screen the next subjects of an older engine version again, and enqueue the rest."""
     limit = max(1, max_subjects // 10)
     async with context.db.read() as tx:
-        found = await screenings.list_outdated_subject_ids(tx, after_id, limit)
+        found = await screenings.list_outdated_subject_ids(tx, after_subject_id, limit)
     await _rescreen_subjects(screener, context, found)
     if len(found) == limit:
         async with context.db.write() as tx:
@@ -118,7 +118,7 @@ async def _rescreen_ended(
     """Rescreen the next subjects whose matches the load ended or changed; returns the last one, None at the end."""
     limit = max(1, at_most // 10)  # each of them is compared with all lists
     async with context.db.read() as tx:
-        found = await screenings.list_affected_subject_ids(tx, load, after, limit)
+        found = await screenings.list_subject_ids_affected_by_import(tx, load, after, limit)
     await _rescreen_subjects(screener, context, found)
     return found[-1] if len(found) == limit else None
 
@@ -133,7 +133,7 @@ async def _rescreen_added(
     looked = 0
     while looked < at_most:
         async with context.db.read() as tx:
-            found, last = await screenings.find_subjects_with_hits(tx, fresh, after)
+            found, last = await screenings.find_subject_ids_with_hits(tx, fresh, after)
         await _rescreen_subjects(screener, context, found)
         if last is None:
             return None
@@ -162,7 +162,7 @@ async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: 
 async def on_watchlist_imported(tx: Tx, events: Sequence[WatchlistImportEvent]) -> None:
     """Enqueue rescreening for each loaded version."""
     for one in events:
-        await service.RESCREEN.enqueue(tx, service.RescreeningProgress(one.load), unique_key=str(one.load))
+        await service.RESCREEN.enqueue(tx, service.RescreenAfterImportJob(one.load), unique_key=str(one.load))
 
 
 tasks.add_periodic_job(service.RESCREEN_OUTDATED.name, _renewal_due, _begin_renewal)

@@ -9,7 +9,7 @@ from almoner.kit.evidence import EvaluationStep
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.screening.matching.domain import ScorePart
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, StoredSubject
+from almoner.screening.screenings.domain import MatchSideDifference, ScreeningMatch, StoredSubject
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import CATEGORIES, WatchlistEntry, WatchlistVersion
 from almoner.validation.decisions.reviews.domain import (
@@ -108,7 +108,7 @@ class ScreeningReviewHandler:
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the record's screening until the transaction ends; None if it does not exist."""
         stored = await screenings.lock_subject_by_id(tx, subject_id)
-        return service.screening_review_subject_of(stored) if stored is not None else None
+        return service.screening_review_subject_for(stored) if stored is not None else None
 
     async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """The first names of the records."""
@@ -123,7 +123,7 @@ class ScreeningReviewHandler:
         return ReviewEvidence(
             title=f"Is {stored.details.names[0]} on a list? Its names could not all be compared",
             facts=[
-                ("record", tx.ids.text(_ID_TYPES[stored.subject.type], stored.subject.id)),
+                ("record", tx.ids.encode(_ID_TYPES[stored.subject.type], stored.subject.id)),
                 ("not screened", stored.obstacle),
                 *_subject_facts(stored),
                 *(("look up in", _list_text(one)) for one in lists),
@@ -188,7 +188,7 @@ def _compared(stored_subject: StoredSubject, listed: Sequence[WatchlistEntry]) -
 
 
 def _record_facts(tx: Tx, match: ScreeningMatch) -> Iterator[Fact]:
-    yield "record", tx.ids.text(_ID_TYPES[match.subject.type], match.subject.id)
+    yield "record", tx.ids.encode(_ID_TYPES[match.subject.type], match.subject.id)
     yield "decision", match.decision if match.current else f"{match.decision}; the two agree no more"
 
 
@@ -231,7 +231,7 @@ def _entry_facts(entry: WatchlistEntry) -> Iterator[Fact]:
     yield "read more at", listed.source_url
 
 
-def _difference_text(one: SideDifference) -> str:
+def _difference_text(one: MatchSideDifference) -> str:
     return f"{one.what} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
 
 

@@ -36,7 +36,7 @@ from almoner.validation.decisions.reviews.domain import (
 )
 
 
-class RescreeningProgress(msgspec.Struct, frozen=True):
+class RescreenAfterImportJob(msgspec.Struct, frozen=True):
     """The progress of rescreening after a load: ended entries first, then new ones. ``after``: a subject."""
 
     load: UUID
@@ -44,7 +44,7 @@ class RescreeningProgress(msgspec.Struct, frozen=True):
     after: UUID | None = None
 
 
-RESCREEN: Final = JobKind("matches.rescreen", RescreeningProgress)
+RESCREEN: Final = JobKind("matches.rescreen", RescreenAfterImportJob)
 
 
 class RescreenOutdatedSubjectsJob(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ _DECISIONS: Final[dict[str, Literal["confirmed", "cleared"]]] = {"accepted": "co
 
 def subject_details_of(organisation: Organisation) -> SubjectDetails:
     """An organisation's details for screening: its names, number and address."""
-    names = (organisation.name, organisation.full_name, organisation.display_name, *organisation.listed_names)
+    names = (organisation.name, organisation.full_name, organisation.display_name, *organisation.registered_names)
     street = " ".join(line for line in (organisation.address_line_1, organisation.address_line_2) if line)
     located = street or organisation.city or organisation.postcode
     return SubjectDetails(
@@ -100,15 +100,15 @@ async def screen(
     subject: ScreenedSubject,
     subject_details: SubjectDetails,
     *,
-    watch: bool,
+    monitor: bool,
     merged_subjects: Sequence[ScreenedSubject] = (),
 ) -> ScreeningResult:
     """Screen a record against all lists; new or changed matches are sent to review.
 
-    ``watch``: screen it again when a list changes. ``merged_subjects``: further records of the same body; a reviewer's
-    decision on one of them is reused here if the compared data are identical.
+    ``monitor``: screen it again when a list changes. ``merged_subjects``: further records of the same body; a
+    reviewer's decision on one of them is reused here if the compared data are identical.
     """
-    result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, subject_details, watch=watch))
+    result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, subject_details, monitor=monitor))
     if result.changed and result.obstacle is None:
         await _withdraw_manual_screening(tx, subject)
     return await _apply_earlier_decisions(tx, result, merged_subjects)
@@ -122,14 +122,14 @@ async def rescreen(screener: Screener, stored_subject_id: UUID, tx: Tx) -> Scree
 
 async def get_screening_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
     """The stored screening result of a record."""
-    return await screenings.get_result(tx, subject)
+    return await screenings.get_screening_result(tx, subject)
 
 
 async def request_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
     """Ask a reviewer to look up a record whose names cannot all be compared, unless that is done."""
     stored = await screenings.lock_subject(tx, subject)
     if stored is not None and stored.obstacle is not None and stored.manual_result is None:
-        await reviews.request_review(tx, screening_review_subject_of(stored), [f"not_screened:{stored.obstacle}"])
+        await reviews.request_review(tx, screening_review_subject_for(stored), [f"not_screened:{stored.obstacle}"])
 
 
 async def record_manual_result(
@@ -145,7 +145,7 @@ async def record_manual_result(
     found = next((category for category in CATEGORIES if category == decision.reason_code), None)
     if not await screenings.set_manual_result(tx, stored, found or "clear"):
         raise ReviewNotOpen("Somebody has looked it up, or its names can be compared now.")
-    await reviews.record_decision(tx, screening_review_subject_of(stored), decision)
+    await reviews.record_decision(tx, screening_review_subject_for(stored), decision)
     return stored
 
 
@@ -156,13 +156,13 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, operator_id: str, note:
         raise NotFound
     if not await screenings.set_manual_result(tx, stored, None):
         raise ReviewNotOpen("Nobody has looked it up.")
-    subject = screening_review_subject_of(stored)
+    subject = screening_review_subject_for(stored)
     await reviews.record_reopening(tx, subject, operator_id, note)
     await reviews.request_review(tx, subject, [f"not_screened:{stored.obstacle}", "taken_back"])
     return stored
 
 
-def screening_review_subject_of(stored_subject: StoredSubject) -> ReviewSubject:
+def screening_review_subject_for(stored_subject: StoredSubject) -> ReviewSubject:
     """The review subject of a record that cannot be compared."""
     country = stored_subject.details.countries[0] if stored_subject.details.countries else None
     script = detect_name_script(" ".join(stored_subject.details.names))
@@ -174,24 +174,24 @@ async def lock_screened_subject(tx: Tx, subject: ScreenedSubject) -> None:
     await screenings.lock_subject(tx, subject)
 
 
-async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> None:
+async def stop_monitoring_subject(tx: Tx, subject: ScreenedSubject) -> None:
     """Stop rescreening a record, and close its reviews."""
     await _withdraw_manual_screening(tx, subject)
-    for match in await screenings.unwatch_subject(tx, subject):
+    for match in await screenings.stop_monitoring_subject(tx, subject):
         await reviews.withdraw_review(tx, review_subject_for(match))
 
 
-async def delete_screened_subject(tx: Tx, subject: ScreenedSubject) -> None:
+async def erase_screened_subject(tx: Tx, subject: ScreenedSubject) -> None:
     """Delete a screened record and close its reviews."""
     await _withdraw_manual_screening(tx, subject)
-    for match in await screenings.delete_subject(tx, subject):
+    for match in await screenings.erase_subject(tx, subject):
         await reviews.withdraw_review(tx, review_subject_for(match))
 
 
 async def _withdraw_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
     stored = await screenings.lock_subject(tx, subject)
     if stored is not None:
-        await reviews.withdraw_review(tx, screening_review_subject_of(stored))
+        await reviews.withdraw_review(tx, screening_review_subject_for(stored))
 
 
 async def decide_match(
@@ -238,7 +238,7 @@ async def _apply_earlier_decisions(
     waiting = [match for match in result.matches if match.decision == "open"]
     if not waiting or not (others or any(match.list in SUBSUMED_LISTS.values() for match in waiting)):
         return result
-    known = [match for who in others for match in (await screenings.get_result(tx, who)).matches]
+    known = [match for who in others for match in (await screenings.get_screening_result(tx, who)).matches]
     known += await screenings.list_decided_matches(tx, waiting[0].subject)
     decided = {
         _comparison_key(match): match for match in known if match.decision != "open" and not match.awaiting_review
@@ -250,7 +250,7 @@ async def _apply_earlier_decisions(
             continue
         stated = (await reviews.load_review_history(tx, review_subject_for(twin))).decisions
         if stated and twin.decision != "open" and await screenings.decide_match(tx, match, twin.decision):
-            named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {stated[-1].decision.note}"
+            named = f"As of {tx.ids.encode('screeningmatch', twin.id)}, which asks the same: {stated[-1].decision.note}"
             await reviews.record_decision(
                 tx, review_subject_for(match), replace(stated[-1].decision, note=named[:MAX_NOTE_LENGTH])
             )

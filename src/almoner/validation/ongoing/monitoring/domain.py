@@ -73,7 +73,7 @@ class MonitoringMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenedWatchList:
+class ScreenedWatchlist:
     """A list version that was screened for a category.
 
     ``not_screened``: why some of the organisation's names could not be compared; None if all could.
@@ -122,7 +122,7 @@ class MonitoringEvidence:
     """
 
     matches: tuple[MonitoringMatch, ...] = ()
-    sources: tuple[ScreenedWatchList, ...] = ()
+    sources: tuple[ScreenedWatchlist, ...] = ()
     active: RegistrationActive | None = None
     screened: bool = True
     manual_flags: tuple[Category, ...] = ()
@@ -137,7 +137,7 @@ class MonitoringEvidence:
 NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 
-def build_screening_step(screened_list: ScreenedWatchList, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
+def build_screening_step(screened_list: ScreenedWatchlist, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
     """The step of screening one list for one of its categories."""
     place = (screened_list.list, screened_list.category)
     decisions = {match.decision for match in matches if (match.list, match.category) == place}
@@ -156,9 +156,9 @@ def build_screening_step(screened_list: ScreenedWatchList, matches: Sequence[Mon
     )
 
 
-def screened_list_from_step(step: EvaluationStep) -> ScreenedWatchList:
+def screened_list_from_step(step: EvaluationStep) -> ScreenedWatchlist:
     """The screened list that a step describes."""
-    return ScreenedWatchList(
+    return ScreenedWatchlist(
         step.source or "",
         step.version or "",
         cast("Category", step.name),
@@ -228,7 +228,7 @@ class MonitoringSubscription:
     search_name: str
     simulated_results: MonitoringResults | None
     results: MonitoringResults
-    sources: tuple[ScreenedWatchList, ...]
+    sources: tuple[ScreenedWatchlist, ...]
     screened_at: datetime | None
     created_at: datetime
     cancelled_at: datetime | None
@@ -236,13 +236,13 @@ class MonitoringSubscription:
     matches: tuple[MonitoringMatch, ...] = ()
     name: str | None = None
 
-    def ensure_transition_allowed(self, target: MonitoringStatus) -> None:
-        """Raises AlreadyCancelled or InvalidState unless it may become ``target``."""
-        if SUBSCRIPTION.allows_transition(self.status, target):
+    def ensure_transition_allowed(self, target_status: MonitoringStatus) -> None:
+        """Raises AlreadyCancelled or InvalidState unless it may become ``target_status``."""
+        if SUBSCRIPTION.allows_transition(self.status, target_status):
             return
         if self.status == "cancelled":
             raise AlreadyCancelled
-        raise InvalidState(f"the monitoring subscription is {self.status} and cannot become {target}")
+        raise InvalidState(f"the monitoring subscription is {self.status} and cannot become {target_status}")
 
     @property
     def is_watched(self) -> bool:

@@ -40,7 +40,7 @@ async def reevaluate_subscriptions(context: JobContext, job: DecodedJob[service.
     """Evaluate the next subscriptions of a configuration again, and enqueue the rest."""
     wanted = job.details
     async with context.db.write() as tx:
-        after = await service.reevaluate_batch(tx, Partner(wanted.partner), wanted.configuration, wanted.after)
+        after = await service.enqueue_evaluation_batch(tx, Partner(wanted.partner), wanted.configuration, wanted.after)
         if after is not None:
             await service.REEVALUATE.enqueue(tx, msgspec.structs.replace(wanted, after=after))
     return JobDone()
@@ -62,7 +62,7 @@ async def on_validation_request_decided(tx: Tx, events: Sequence[RequestDecidedE
 @tasks.on_public_event(UPDATED)
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Evaluate the subscriptions of changed organisations again."""
-    reported = [tx.ids.parse("organisation", decode_event_data(event, _OrganisationId).id) for event in events]
+    reported = [tx.ids.decode("organisation", decode_event_data(event, _OrganisationId).id) for event in events]
     await service.evaluate_after_organisation_changes(
         tx, list(dict.fromkeys(one for one in reported if one)), "register_changed"
     )
@@ -79,7 +79,7 @@ async def on_screening_changed(tx: Tx, events: Sequence[ScreeningChangedEvent]) 
 async def on_screening_completed(tx: Tx, events: Sequence[WatchlistImportEvent]) -> None:
     """Record that all monitored subjects were compared with these list versions."""
     for reported in events:
-        await service.record_screened_version(tx, reported.list, reported.load)
+        await service.record_screened_watchlist_version(tx, reported.list, reported.load)
 
 
 class _OrganisationId(msgspec.Struct):

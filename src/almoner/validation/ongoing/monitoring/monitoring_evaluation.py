@@ -25,13 +25,13 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
         looked = now.with_evidence(seen, normalise_search_text(organisation.name), tx.now, flags)
         if looked.results.compliance is None:
             await monitoring_evidence.request_manual_screening(tx, organisation, looked, flags)
-        await service.store_and_emit_transition(
+        await service.store_transition_and_emit_updated(
             tx, now, replace(looked, name=organisation.name), occasion, seen.matches, flags
         )
     elif now.simulated_results is not None and now.status == "pending_validation_request":
         flags = await monitoring_evidence.load_compliance_flags(tx, now)
         reported = replace(now, results=domain.results_from_evidence(NO_EVIDENCE, now.simulated_results, flags))
-        await service.store_and_emit_transition(tx, now, reported, occasion, (), flags)
+        await service.store_transition_and_emit_updated(tx, now, reported, occasion, (), flags)
 
 
 async def _apply_request_decision(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscription:

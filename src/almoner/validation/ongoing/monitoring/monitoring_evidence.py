@@ -19,7 +19,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringResults,
     MonitoringSubscription,
     RegistrationActive,
-    ScreenedWatchList,
+    ScreenedWatchlist,
     ScreeningStatus,
 )
 
@@ -55,11 +55,11 @@ async def collect_evidence(
     for record, who in zip(records, known, strict=True):
         others = [other for other in known if other != who]
         asked = matches.subject_details_of(record)
-        results.append(await matches.screen(tx, screener, who, asked, watch=True, merged_subjects=others))
+        results.append(await matches.screen(tx, screener, who, asked, monitor=True, merged_subjects=others))
     return _evidence_of(organisation, results)
 
 
-async def current_evidence(
+async def load_current_evidence(
     tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
 ) -> MonitoringEvidence:
     """The evidence of the last screening, later decisions, and the registers' current data."""
@@ -91,7 +91,7 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
             for one in found
         ),
         tuple(
-            ScreenedWatchList(version.code, version.version_label, category, status, obstacle)
+            ScreenedWatchlist(version.code, version.version_label, category, status, obstacle)
             for version in lists
             for category in version.covered_categories("organisation")
         ),
@@ -120,8 +120,8 @@ def registration_active_of(organisation: Organisation) -> RegistrationActive | N
     return "yes" if any(source.code is not None for source in organisation.sources) else None
 
 
-def with_newer_list_versions(
-    subscription: MonitoringSubscription, screened_versions: Sequence[tuple[ScreenedWatchList, datetime]]
+def with_newer_watchlist_versions(
+    subscription: MonitoringSubscription, screened_versions: Sequence[tuple[ScreenedWatchlist, datetime]]
 ) -> MonitoringSubscription:
     """The subscription with the list versions that all live subscriptions were compared with, if newer than its own.
 

@@ -16,7 +16,7 @@ from almoner.validation.ongoing.monitoring.schemas import (
     MonitoringSubscriptionBody,
     MonitoringSubscriptionResponse,
     MonitoringSubscriptionsQuery,
-    filters_of,
+    parse_filters,
     results_change_response,
     subscription_response,
 )
@@ -32,7 +32,7 @@ async def list_monitoring_subscriptions(
 ) -> ListResponse[MonitoringSubscriptionResponse]:
     """List monitoring subscriptions: newest first unless sorted by name."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
+    rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(query), query.sort)
     return call.list_response(
         page,
         rows,

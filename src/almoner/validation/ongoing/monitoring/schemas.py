@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from almoner.kit.evidence import Evaluation
-from almoner.kit.ids import Ids
+from almoner.kit.ids import RecordIdCodec
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
@@ -27,7 +27,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringSubscription,
     Occasion,
     RegistrationActive,
-    ScreenedWatchList,
+    ScreenedWatchlist,
     ScreeningStatus,
     Sort,
     results_from_json,
@@ -47,13 +47,13 @@ class MonitoringSubscriptionsQuery(PageQuery):
     sort: Sort = Field("id", description="`id` is the order of creation, `name` the nonprofit's.")
 
 
-def filters_of(query: MonitoringSubscriptionsQuery) -> MonitoringFilters:
+def parse_filters(query: MonitoringSubscriptionsQuery) -> MonitoringFilters:
     """The filters in a query."""
     words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return MonitoringFilters(query.status, words, query.has_organisation)
 
 
-_FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisation")}
+_FUND: Final[JsonDict] = {"organisationId": RecordIdCodec(sandbox=True).example_id("organisation")}
 
 
 class MonitoringSubscriptionBody(RequestBody):
@@ -178,10 +178,10 @@ def subscription_response(tx: Tx, subscription: MonitoringSubscription) -> Monit
     ids = tx.ids
     named, request, by = subscription.organisation_id, subscription.validation_request_id, subscription.configuration_id
     return MonitoringSubscriptionResponse(
-        id=ids.text("monitoringsubscription", subscription.id),
-        organisation_id=ids.text("organisation", named) if named else None,
-        validation_request_id=ids.text("validationrequest", request) if request else None,
-        configuration_id=ids.text("hostedconfiguration", by) if by else None,
+        id=ids.encode("monitoringsubscription", subscription.id),
+        organisation_id=ids.encode("organisation", named) if named else None,
+        validation_request_id=ids.encode("validationrequest", request) if request else None,
+        configuration_id=ids.encode("hostedconfiguration", by) if by else None,
         status=subscription.status,
         organisation=None if subscription.name is None else MonitoringOrganisationResponse(subscription.name),
         results=_results(subscription.results),
@@ -217,7 +217,7 @@ def results_change_response(change: Evaluation) -> MonitoringChangeResponse:
     )
 
 
-def _sources(screened: Sequence[ScreenedWatchList]) -> list[MonitoringSourceResponse]:
+def _sources(screened: Sequence[ScreenedWatchlist]) -> list[MonitoringSourceResponse]:
     return [MonitoringSourceResponse(one.list, one.version, one.category, one.status, one.reason) for one in screened]
 
 

@@ -89,7 +89,7 @@ async def create(
         request = await _get_request(tx, partner, request_text or "")
     about = organisation or await _accepted_as(tx, partner, request)
     if about is not None and not about.active:
-        raise OrganisationNotActive(f"{about.shown_name} is not active: {about.inactive_reason}")
+        raise OrganisationNotActive(f"{about.effective_display_name} is not active: {about.inactive_reason}")
     name = organisation.name if organisation else request.details.name if request else ""
     created = domain.new_subscription(
         tx.new_id(),
@@ -110,13 +110,13 @@ def _split_test_suffix(tx: Tx, text: str | None) -> tuple[str | None, Monitoring
     return test_values.split_test_value(text) if text is not None and tx.deployment.sandbox else (text, None)
 
 
-def strip_test_value(tx: Tx, text: str) -> str:
+def strip_test_value(tx: Tx, id_text: str) -> str:
     """The ID of an organisation or validation request without a sandbox test value."""
-    return _split_test_suffix(tx, text)[0] or ""
+    return _split_test_suffix(tx, id_text)[0] or ""
 
 
 async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
-    named = tx.ids.parse("organisation", text)
+    named = tx.ids.decode("organisation", text)
     try:
         found = await organisations.get(tx, partner, named) if named else None
     except NotFound:
@@ -127,7 +127,7 @@ async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation
 
 
 async def _get_request(tx: Tx, partner: Partner, text: str) -> ValidationRequest:
-    named = tx.ids.parse("validationrequest", text)
+    named = tx.ids.decode("validationrequest", text)
     try:
         found = await validation_requests.get(tx, partner, named) if named else None
     except NotFound:
@@ -168,8 +168,8 @@ async def _with_newer_list_versions(tx: Tx, found: Sequence[MonitoringSubscripti
     """With the list versions that live ones were compared with: an update that affects none of them writes no row."""
     if not any(one.status == "live" and one.sources for one in found):
         return list(found)
-    since = await store.list_screened_versions(tx)
-    return [monitoring_evidence.with_newer_list_versions(one, since) for one in found]
+    since = await store.list_screened_watchlist_versions(tx)
+    return [monitoring_evidence.with_newer_watchlist_versions(one, since) for one in found]
 
 
 def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
@@ -220,7 +220,7 @@ async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id
         await matches.lock_screened_subject(tx, who)
     if not await store.list_subscription_ids_by_organisations(tx, [organisation.id]):
         for who in records:
-            await matches.unwatch_subject(tx, who)
+            await matches.stop_monitoring_subject(tx, who)
 
 
 async def simulate_results(
@@ -233,8 +233,10 @@ async def simulate_results(
     organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     flags = await monitoring_evidence.load_compliance_flags(tx, locked)
     now = (await _with_newer_list_versions(tx, [locked]))[0]
-    known = await monitoring_evidence.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
-    return await store_and_emit_transition(
+    known = (
+        await monitoring_evidence.load_current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
+    )
+    return await store_transition_and_emit_updated(
         tx, locked, now.with_simulated_results(results, known, flags), "chosen", known.matches, flags
     )
 
@@ -279,8 +281,8 @@ async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configur
     )
 
 
-async def reevaluate_batch(
-    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID | None, batch_size: int = _BATCH_SIZE
+async def enqueue_evaluation_batch(
+    tx: Tx, partner: Partner, configuration_id: UUID, after_subscription_id: UUID | None, batch_size: int = _BATCH_SIZE
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
@@ -288,17 +290,17 @@ async def reevaluate_batch(
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
     found = await store.list_subscription_ids_by_configuration(
-        tx, partner, configuration_id, after_id, batch_size, include_default=is_default
+        tx, partner, configuration_id, after_subscription_id, batch_size, include_default=is_default
     )
     await enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == batch_size else None
 
 
-async def record_screened_version(tx: Tx, watchlist_code: str, import_id: UUID) -> None:
+async def record_screened_watchlist_version(tx: Tx, watchlist_code: str, import_id: UUID) -> None:
     """Record that all live subscriptions were screened against this version of a list."""
     for version in await watchlists.list_current_versions(tx):
         if (version.code, version.load.id) == (watchlist_code, import_id):
-            await store.record_screened_version(
+            await store.record_screened_watchlist_version(
                 tx, watchlist_code, version.version_label, version.covered_categories("organisation")
             )
 
@@ -323,7 +325,7 @@ async def store_transition(
         )
 
 
-async def store_and_emit_transition(
+async def store_transition_and_emit_updated(
     tx: Tx,
     subscription: MonitoringSubscription,
     changed_subscription: MonitoringSubscription,

@@ -22,7 +22,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringResults,
     MonitoringStatus,
     MonitoringSubscription,
-    ScreenedWatchList,
+    ScreenedWatchlist,
     Sort,
     results_from_json,
 )
@@ -69,7 +69,7 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         search_name=row["search_name"],
         simulated_results=None if chosen is None else results_from_json(chosen),
         results=results,
-        sources=msgspec.convert(row["sources"], tuple[ScreenedWatchList, ...]),
+        sources=msgspec.convert(row["sources"], tuple[ScreenedWatchlist, ...]),
         screened_at=row["screened_at"],
         created_at=row["created_at"],
         cancelled_at=row["cancelled_at"],
@@ -325,15 +325,17 @@ async def list_subscription_ids_by_configuration(
     return [row["id"] for row in rows]
 
 
-async def list_screened_versions(tx: Tx) -> list[tuple[ScreenedWatchList, datetime]]:
+async def list_screened_watchlist_versions(tx: Tx) -> list[tuple[ScreenedWatchlist, datetime]]:
     """The version of each list that all live subscriptions were compared with, and since when."""
     rows = await tx.fetch(
         "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
     )
-    return [(ScreenedWatchList(*row[:3]), row[3]) for row in rows]
+    return [(ScreenedWatchlist(*row[:3]), row[3]) for row in rows]
 
 
-async def record_screened_version(tx: Tx, watchlist_code: str, version: str, categories: Sequence[Category]) -> None:
+async def record_screened_watchlist_version(
+    tx: Tx, watchlist_code: str, version: str, categories: Sequence[Category]
+) -> None:
     """Record that all live subscriptions were compared with this version of a list."""
     await tx.execute(
         """

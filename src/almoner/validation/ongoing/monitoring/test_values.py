@@ -11,13 +11,13 @@ _PARAMETER: Final = re.compile(rf"({'|'.join((*CATEGORIES, 'compliance'))}):(fla
 _ALL: Final[dict[Compliance, CategoryStatus]] = {"pass": "clear", "fail": "flag"}
 
 
-def split_test_value(text: str) -> tuple[str, MonitoringResults | None]:
+def split_test_value(id_text: str) -> tuple[str, MonitoringResults | None]:
     """The ID without its suffix, and the results that the suffix requests; the suffix is removed before the lookup.
 
     Its parts come in any order and the last one of a parameter counts. One of them is the overall status, which the
     others do not affect. ``compliance`` is accepted and changes nothing (settled 4).
     """
-    id_, *parts = text.split("-")
+    id_, *parts = id_text.split("-")
     overall: Compliance | None = None
     single: dict[Category, CategoryStatus] = {}
     for part in parts:
@@ -27,7 +27,7 @@ def split_test_value(text: str) -> tuple[str, MonitoringResults | None]:
             if found[1] != "compliance":
                 single[cast("Category", found[1])] = cast("CategoryStatus", found[2])
         else:
-            return text, None
+            return id_text, None
     if overall is None:
-        return text, None
+        return id_text, None
     return id_, MonitoringResults(overall, {**dict.fromkeys(CATEGORIES, _ALL[overall]), **single})
