@@ -157,7 +157,7 @@ class FakeProvider:
 
     async def create_payment_method_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a payment method, or return the one with this key."""
-        self._called("create_setup")
+        self._called("create_payment_method_setup")
         found = next((setup for asked, setup in self.setups.values() if asked.key == setup_request.key), None)
         if found is None:
             made = f"tp_setup{next(_numbers)}"
@@ -170,7 +170,7 @@ class FakeProvider:
 
     async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
         """The current state of a setup page."""
-        self._called("fetch_setup")
+        self._called("fetch_payment_method_setup")
         if setup_id not in self.setups:
             raise NoSuchPayment(setup_id)
         return self._answered(self.setups[setup_id][1])

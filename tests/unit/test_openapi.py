@@ -41,7 +41,7 @@ class UserBody(RequestBody):
     name: Text255
     organisation_id: Annotated[str, IdString("organisation", TEST_SUFFIX)]
     kind: Literal["person", "robot"] = "person"
-    sub_tag: Annotated[str, IdString("activitysubtag", instead=("test_pass", "test_fail"))] = "test_pass"
+    sub_tag: Annotated[str, IdString("activitysubtag", test_values=("test_pass", "test_fail"))] = "test_pass"
     note: str | None = None
     colour: Annotated[str, Field(examples=["green"])] | None = None
     registry: Annotated[str, IdString("registry")] | None = None

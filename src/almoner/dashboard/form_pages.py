@@ -147,7 +147,7 @@ class FormPages:
             find=visitor.form_value(_FIND).strip()[:500],
             form_key=new_idempotency_key(),
             problems=problems,
-            frames=facts["declared"].preview,
+            shows_frames=facts["declared"].preview,
             **facts,
         )
 

@@ -269,7 +269,7 @@ class QuestionPages:
             problem=join_reasons_as_english(refusal.reasons) if refusal and refusal.reasons else None,
             own=f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}",
             declared=CONFIGURATIONS,
-            frames=True,
+            shows_frames=True,
             **{"problems": {}, **facts},
         )
 

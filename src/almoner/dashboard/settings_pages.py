@@ -60,7 +60,7 @@ class SettingsPages:
             self._context,
             visitor,
             "brand.html",
-            frames=True,
+            shows_frames=True,
             status=422 if problems else 200,
             values={name: visitor.form_value(name) if problems else stored[name] or "" for name in stored},
             links=_LINKS,

@@ -44,7 +44,7 @@ _IDENTIFIERS: Final = {
 """ID fields whose names do not end in their type."""
 
 _LISTS: Final = {"allowedActivitySubTags": "activitysubtag"}
-"""Lists of IDs whose names do not end in `RecordIdCodec`."""
+"""Lists of IDs whose names do not end in `Ids`."""
 
 _NAMED_OTHERWISE: Final = {
     "agentrequest": "validationrequest",

@@ -235,7 +235,7 @@ class WordAligner:
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for first, second in pairwise(ours):
                 if second != first + 1 or not (
-                    together := _joined_by_article(mine.joined_all, mine.words[first], mine.words[second])
+                    together := _joined_by_article(mine.joined_with_stop_words, mine.words[first], mine.words[second])
                 ):
                     continue
                 for place in others:

@@ -48,7 +48,7 @@ OutcomeVerdict = Literal["accept", "review"]
 REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "register_not_loaded": "This register is not loaded, so the number could not be checked.",
-        "not_listed": "The newest data of the register does not list the number.",
+        "not_listed": "The register's latest data does not include the number.",
         "partly_loaded": "The loaded parts of the register do not list the number. Another part may list it.",
         "no_longer_listed": "The register used to list the number, but no longer does.",
         "wrong_check_digit": "The check digit of the number is wrong, and the register does not list the number.",

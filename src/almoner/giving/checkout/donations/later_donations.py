@@ -27,7 +27,7 @@ class ChargeOrRecoverPaymentJob(msgspec.Struct, frozen=True):
     payment: UUID
 
 
-FINISH_PAYMENT: Final = JobKind("donations.charge_or_recover_payment", ChargeOrRecoverPaymentJob)
+FINISH_PAYMENT: Final = JobKind("donations.finish_payment", ChargeOrRecoverPaymentJob)
 
 
 async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:

@@ -13,7 +13,7 @@ _KEYS: Final = {"country", "state", "text", "regular"}
 
 
 def load_notices(file: Path) -> tuple[LegalNotice, ...]:
-    """Load legal notices: tables ``[[notice]]`` with the fields of LegalNotice. Raises OSError, ValueError."""
+    """Load the tables ``[[notice]]``: ``country``, ``state``, ``text``, ``regular``. Raises OSError, ValueError."""
     content = tomllib.loads(file.read_text("utf-8"))
     tables = content.get("notice", [])
     if set(content) - {"notice"} or not isinstance(tables, list) or len(tables) > _MOST_NOTICES:

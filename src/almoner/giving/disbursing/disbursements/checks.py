@@ -120,7 +120,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disbursements.returned_donations_recorded",
-        "Returned disbursements, and no others, have a record of their donations with the same count and amount",
+        "Each returned disbursement, and no other, has a record of its donations, with its count and amount",
         _ADVICE,
         """
         select d.id from disbursement d left join (

@@ -17,7 +17,7 @@ from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChang
 
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
-    "appeals.erase_appeal_texts", service.next_erasure_at, service.erase_appeal_texts, period=timedelta(days=1)
+    "appeals.erase_texts", service.next_erasure_at, service.erase_appeal_texts, period=timedelta(days=1)
 )
 
 
