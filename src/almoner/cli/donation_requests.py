@@ -24,7 +24,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 
-commands = typer.Typer(help="Invoice partners for the donations that they collected.", no_args_is_help=True)
+commands = typer.Typer(help="Invoice partners for donations they collected.", no_args_is_help=True)
 
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 
