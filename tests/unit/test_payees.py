@@ -28,6 +28,8 @@ from almoner.screening.matching.service import best_name_similarity
 
 RIGHT: list[tuple[Mapping[str, str], AccountNumbers]] = [
     ({"iban": "de89 3704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
+    ({"iban": "IBAN: DE89 3704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
+    ({"iban": "ＤＥ８９ ３704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
     ({"iban": "NL91ABNA0417164300", "bic": "ABNANL2A"}, AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A")),
     ({"sort_code": "20-00-00", "account": "5577 9911"}, AccountNumbers("gb", "55779911", "200000")),
     ({"routing": "011000015", "account": "000123456789"}, AccountNumbers("us", "000123456789", "011000015")),

@@ -5,6 +5,7 @@ python-stdnum; sort codes, BSB and transit numbers have no check digit of their 
 """
 
 import re
+import unicodedata
 import warnings
 from collections.abc import Mapping
 from typing import Final
@@ -40,7 +41,7 @@ _BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
 
 def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
     """Parse entered account numbers by the rules of their country. Raises PayeeAccountError."""
-    typed = {name: _BETWEEN.sub("", value).upper() for name, value in fields.items() if value}
+    typed = {name: _tidied(value) for name, value in fields.items() if value}
     bic = typed.pop("bic", None)
     scheme = _scheme(set(typed))
     if scheme == "nz":
@@ -58,11 +59,17 @@ def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
     return AccountNumbers(scheme, account, bank or None, bic)
 
 
+def _tidied(entered: str) -> str:
+    """A number without what stands between its digits or, copied with it, before an IBAN; wide digits are digits."""
+    plain = _BETWEEN.sub("", unicodedata.normalize("NFKC", entered)).upper()
+    return re.sub("^IBAN:?(?=[A-Z]{2}[0-9]{2})", "", plain)
+
+
 def is_same_account_number(account_numbers: AccountNumbers, entered_number: str) -> bool:
     """Whether an entered number equals a known account's."""
     if account_numbers.scheme == "nz":
         return _pad_new_zealand(entered_number) == account_numbers.account
-    return _BETWEEN.sub("", entered_number).upper() == (account_numbers.bank or "") + account_numbers.account
+    return _tidied(entered_number) == (account_numbers.bank or "") + account_numbers.account
 
 
 def _scheme(names: set[str]) -> Scheme | None:
