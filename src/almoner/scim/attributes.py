@@ -61,9 +61,9 @@ class ComplexAttributeSql:
 
 @dataclass(frozen=True, slots=True)
 class MultiValuedSql:
-    """SQL of a list of values. ``rows``: the FROM clause; ``item``: a part of one row by name, or the value.
+    """SQL of a list of values. ``rows``: the FROM clause; ``item_sql``: a part of one row by name, or the value.
 
-    ``order_sql``: the place of a row. ``primary``: whether a row is the primary one, null when it does not say.
+    ``order_sql``: the place of a row. ``is_primary_sql``: whether a row is the primary one, null when it does not say.
     """
 
     rows: str

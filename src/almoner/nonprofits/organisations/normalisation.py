@@ -102,7 +102,7 @@ def _truncate_words(found: Iterable[str]) -> Iterator[str]:
 class SearchQuery:
     """A parsed search query.
 
-    ``needed``: words that a result must have. ``unfinished``: the last word may be incomplete.
+    ``required_words``: words that a result must have. ``incomplete_word``: the last word, if it may be incomplete.
     """
 
     text: str

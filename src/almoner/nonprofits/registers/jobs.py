@@ -65,7 +65,7 @@ If a job is killed earlier, what it read is kept and the next run continues.
 
 @dataclass(frozen=True, slots=True)
 class RegisterRefreshContext:
-    """The dependencies of refreshing. ``folder``: of fetched files, with a folder for each source."""
+    """The dependencies of refreshing. ``download_folder``: of fetched files, with a folder for each source."""
 
     schedule: Sequence[Refresh]
     outbound: OutboundClient

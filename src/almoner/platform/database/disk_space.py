@@ -39,7 +39,7 @@ def refuse_writes_when_low(*, enabled: bool = True) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class FreeSpace:
-    """Free bytes and inodes; ``inodes`` is None if the file system does not count them."""
+    """Free bytes and inodes; ``free_inodes`` is None if the file system does not count them."""
 
     free_bytes: int
     free_inodes: int | None

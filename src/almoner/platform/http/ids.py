@@ -25,8 +25,8 @@ class IdString:
     """Marks a field as an identifier: ``Annotated[str, IdString("organisation")]``.
 
     The pattern is documented and not enforced here: an unknown ID in a body is the area's own 400 (settled 3), and in
-    the sandbox some IDs have a trigger suffix (spec 4.11), which ``suffix_pattern`` describes. ``test_values``: test
-    values.
+    the sandbox some IDs have a trigger suffix (spec 4.11), which ``suffix_pattern`` describes. ``test_values``: texts
+    that the sandbox takes instead of an ID.
     """
 
     type: str

@@ -89,7 +89,7 @@ _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 class BackgroundTasks:
     """All handlers, reactions and schedules of one process.
 
-    ``limits``: the time limit of a job kind, if longer than the default.
+    ``time_limits``: the time limit of a job kind, if longer than the default.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)

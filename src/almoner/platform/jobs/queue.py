@@ -58,7 +58,7 @@ class Job:
 class NewJob:
     """A job to enqueue. ``lane``: a group of jobs with a shared limit of concurrent ones.
 
-    ``due``: business time, None for now. ``unique_key``: the job is skipped if one of the kind with this key has not
+    ``due_at``: business time, None for now. ``unique_key``: the job is skipped if one of the kind with this key has not
     started yet.
     """
 

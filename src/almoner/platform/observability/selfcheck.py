@@ -29,10 +29,10 @@ _DAY: Final = timedelta(days=1)
 class ConsistencyCheck:
     """One consistency check.
 
-    ``sql`` selects one column for each row that violates it: a UUID of the type ``shows``, or a text that describes it.
-    It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, the real time, and
-    ``(select copy from moment)``: why the database is considered an unreleased copy, or null. ``advice``: what to do,
-    in one sentence.
+    ``sql`` selects one column for each row that violates it: a UUID of the type ``violating_id_type``, or a text that
+    describes it. It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, the real
+    time, and ``(select copy from moment)``: why the database is considered an unreleased copy, or null. ``advice``:
+    what to do, in one sentence.
     """
 
     name: str

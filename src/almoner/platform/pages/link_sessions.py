@@ -26,7 +26,7 @@ _END_BYTES: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class LinkSession:
-    """A browser's session for one record's pages, started by its link. ``until``: its expiry, if any."""
+    """A browser's session for one record's pages, started by its link. ``expires_at``: its expiry, if any."""
 
     cookie_name: str
     cookie_value: str

@@ -239,7 +239,7 @@ async def find_subject_ids_with_hits(
 
 
 async def list_outdated_subject_ids(tx: Tx, after_subject_id: UUID, limit: int) -> list[UUID]:
-    """List the next watched subjects after ``after_subject_id`` that an older engine version screened."""
+    """List the next monitored subjects after ``after_subject_id`` that an older engine version screened."""
     return await store.list_outdated_subject_ids(tx, ENGINE_VERSION, after_subject_id, limit)
 
 

@@ -42,7 +42,7 @@ async def save_subject(
     *,
     monitor: bool,
 ) -> StoredSubject:
-    """Store the subject's current details and lock it. Once watched it stays so until ``stop_monitoring_subject``.
+    """Store the subject's current details and lock it. Once monitored, it stays so until ``stop_monitoring_subject``.
 
     A known subject keeps its obstacle until ``record_screening_engine_version``. A manual result applies only while the
     names are unchanged.

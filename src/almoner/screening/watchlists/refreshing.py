@@ -43,7 +43,7 @@ PlannedRefresh = ScheduledRefresh[WatchlistSource]
 
 @dataclass(frozen=True, slots=True)
 class WatchlistRefreshContext:
-    """What refreshing needs. ``folder``: has a folder of fetched files for each list."""
+    """What refreshing needs. ``download_folder``: has a folder of fetched files for each list."""
 
     schedule: Sequence[PlannedRefresh]
     outbound: OutboundClient

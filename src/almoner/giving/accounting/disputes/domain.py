@@ -20,7 +20,7 @@ REFRESH_INTERVAL: Final = timedelta(days=1)
 class Dispute:
     """A dispute of a donation's payment or of an unallocated payment.
 
-    ``provider_dispute``, ``reason``, ``opened_at``: from the provider. ``decided_by``: None if the provider reported
+    ``provider_dispute_id``, ``reason``, ``opened_at``: from the provider. ``decided_by``: None if the provider reported
     the outcome. ``note``: an operator's reason. ``loss``: what we absorb; None until the dispute is lost.
     ``evidence_due_at``: the provider's deadline for evidence; None if it accepts none.
     """

@@ -24,11 +24,10 @@ _NAME_LENGTH: Final = 255
 class Refund:
     """One refund of a donation.
 
-    ``payment_id``: None for a direct donation, which is refunded by bank transfer. ``calculate_nonprofit_share``: the
-    part that was owed to the nonprofit; the rest is the provider's fee, which we pay. ``started_by``, ``note``: the
-    operator and their reason; None for the partner. ``ended_by``, ``ended_note``: the operator who recorded the outcome
-    and their note, or the provider's reason for a rejection. ``provider_refund``: the ID at the provider or bank, once
-    sent.
+    ``payment_id``: None for a direct donation, which is refunded by bank transfer. ``nonprofit_share``: the part that
+    was owed to the nonprofit; the rest is the provider's fee, which we pay. ``started_by``, ``note``: the operator and
+    their reason; None for the partner. ``ended_by``, ``ended_note``: the operator who recorded the outcome and their
+    note, or the provider's reason for a rejection. ``provider_refund``: the ID at the provider or bank, once sent.
     """
 
     id: UUID

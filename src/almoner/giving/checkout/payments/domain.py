@@ -60,7 +60,7 @@ class UnallocatedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One attempt to pay a donation. ``provider_payment``, ``url``: None until the provider has responded.
+    """One attempt to pay a donation. ``provider_payment_id``, ``url``: None until the provider has responded.
 
     ``attempts``: card attempts that we know of; ``max_attempts``: their limit (H6). ``pages_url``, ``api_url``: our own
     base URLs when it started, so that a repeated call is identical (I6). ``off_session``: a saved payment method is

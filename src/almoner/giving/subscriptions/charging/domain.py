@@ -16,7 +16,7 @@ LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
 class DueDates:
     """Due dates of a subscription. ``opened``: the date to charge; ``missed``: older dates it covers.
 
-    ``too_late``: dates that may no longer be charged. ``first_attempt_at``: of the opened date.
+    ``expired``: dates that may no longer be charged. ``first_attempt_at``: of the opened date.
     """
 
     opened: date | None
