@@ -4,13 +4,18 @@ Omitted: admission by client, shares of the database, statement timeouts, limits
 checks of RFC 9112, and refusing writes while the disk is nearly full.
 """
 
-from typing import Any, Final
+from contextvars import Token
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from almoner.cli import serve, write_coalescing
+from almoner.cli.connection_limits import ConnectionLimitedHttpProtocol
+from almoner.platform.database.disk_space import DiskSpace
+from almoner.platform.database.fair_queue import QueueClient, set_queue_client
 from almoner.platform.database.transactions import Database, Mode, Tx
 from almoner.platform.http import edge, service
+from bench import baselines
 
 REST_SECONDS = 75
 
@@ -24,19 +29,22 @@ def _plain_protocol(_connections: object, **given: Any) -> write_coalescing.Writ
     return write_coalescing.WriteCoalescingHttpProtocol(**given)
 
 
-def _begin(self: Database, connection: Any, mode: Mode) -> Tx:
+def _build_transaction(self: Database, connection: Any, mode: Mode) -> Tx:
     return Tx(connection, self.deployment, mode)
 
 
-REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
-    (edge.EdgeMiddleware, "_admit", _admit),
-    (service, "begin_claim", lambda _claimant: None),
-    (service, "Claimant", lambda _key, _money: None),
-    (Database, "begin", _begin),
-    (serve, "ConnectionLimitedHttpProtocol", _plain_protocol),
-)
+def _set_no_client(_client: QueueClient | None) -> Token[QueueClient | None]:
+    return set_queue_client(None)
+
+
+def _ensure_nothing(_self: DiskSpace) -> None:
+    pass
+
 
 if __name__ == "__main__":
-    for owner, name, nothing in REPLACED:
-        setattr(owner, name, nothing)
+    baselines.replace(edge.EdgeMiddleware, edge.EdgeMiddleware._admit, _admit)  # noqa: SLF001 (what is measured)
+    baselines.replace(service, set_queue_client, _set_no_client)
+    baselines.replace(Database, Database.build_transaction, _build_transaction)
+    baselines.replace(DiskSpace, DiskSpace.ensure_writable, _ensure_nothing)
+    baselines.replace(serve, ConnectionLimitedHttpProtocol, _plain_protocol)
     serve.serve()
