@@ -171,26 +171,6 @@ def test_everything_else_goes_to_a_person(view: RequestFacts, rules: AcceptanceR
     assert (climbed.outcome.verdict, climbed.outcome.reasons) == ("review", reasons), climbed.steps
 
 
-@pytest.mark.parametrize(
-    ("city", "state", "code"),
-    [
-        pytest.param("Lander", "WY", "other_address", id="same state"),
-        pytest.param("Naperville", "IL", "address_disagrees", id="another state"),
-        pytest.param("Abuja", None, "address_disagrees", id="no state"),
-    ],
-)
-def test_a_common_name_in_another_state_is_asked_about_in_a_whole_register(
-    city: str, state: str | None, code: str
-) -> None:
-    """The other body may be in no register. Where a register tells no states, the name alone is enough."""
-    asked = replace(ASKED, address_line_1="3 Harbour Road", city=city, state=state)
-    own, rules = {"address_line_1": "9 Elm Street", "city": "Casper"}, AcceptanceRules(CERTAIN_SCORE)
-    whole = seen(asked=asked, listed=listed(**own, state="WY"), parts=tuple(REQUIRED_PARTS["IRS"]))
-    assert codes(ladder.evaluate_rules(whole, rules))["address"][1] == code
-    stateless = replace(whole, listed=listed(**own))
-    assert codes(ladder.evaluate_rules(stateless, rules))["address"] == ("warn", "other_address")
-
-
 def test_revoked_is_told_of_what_is_not_listed_too() -> None:
     revoked = SourceReport(REVOCATIONS, APRIL, ({"REVOCATION_DATE": "2017-11-15", "POSTING_DATE": "2018-03-12"},))
     heard = us(
@@ -322,6 +302,7 @@ def test_every_reason_has_a_sentence() -> None:
     elsewhere_shown = {"wrong_check_digit", "address_disagrees", "mixed_scripts", "hidden_characters", "revoked"}
     elsewhere_shown |= {
         "former_name",
+        "match_uncertain",
         "removed",
         "member_not_named",
         "other_number_fits_better",

@@ -35,18 +35,25 @@ class ParsedAddress:
 
 @dataclass(frozen=True, slots=True)
 class AddressAgreement:
-    """How two addresses agree, part by part."""
+    """How two addresses agree, part by part. ``numbers_differ``: both have a house number, and not the same."""
 
     street: AgreementLevel
     postcode: AgreementLevel
     city: AgreementLevel
     state: AgreementLevel
     country: AgreementLevel
+    numbers_differ: bool
 
     @property
     def is_comparable(self) -> bool:
         """Whether both addresses have at least one part in common to compare."""
         return any(one != "unknown" for one in (self.street, self.postcode, self.city, self.state, self.country))
+
+    @property
+    def differs(self) -> bool:
+        """Whether a part that both addresses state differs. A missing part does not."""
+        levels = (self.street, self.postcode, self.city, self.state, self.country)
+        return (self.street == "near" and self.numbers_differ) or self.postcode == "near" or "other" in levels
 
 
 def _words(text: str | None) -> list[str]:
@@ -116,4 +123,5 @@ def compare_addresses(one: ParsedAddress, other: ParsedAddress) -> AddressAgreem
     return AddressAgreement(
         _compare_streets(one, other), _compare_postcodes(one, other), _compare_cities(one, other),
         _compare_text(one.state, other.state), _compare_countries(one, other),
+        bool(one.number and other.number) and one.number != other.number,
     )  # fmt: skip

@@ -282,4 +282,5 @@ def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
         differs_in_distinctive_word=_differs_in_distinctive_word(likeness),
         same_place="same" in (near.street, near.postcode, near.city) or near.street == "near",
         same_state=near.state == "same",
+        address_differs=near.differs,
     )

@@ -69,9 +69,9 @@ class PartyAgreement:
     ``name``: the score of the names alone, the sum of ``name_parts``. ``exact``: the words are equal. ``whole_name``:
     the main name with its first line agrees, not just another name of the organisation.
     ``differs_in_distinctive_word``: the one distinctive word only nearly agrees. ``same_place``: street, postcode or
-    city agree. ``both_have_street_or_box``: both sides have a street or a PO box, so addresses count.
-    ``is_likely_match``: the names alone indicate the same organisation. ``is_certain_match``: good enough to be
-    accepted without review.
+    city agree. ``address_differs``: a part that both sides state differs. ``both_have_street_or_box``: both have a
+    street or a PO box, so addresses count. ``is_likely_match``: the names alone indicate the same organisation.
+    ``is_certain_match``: good enough to be accepted without review.
     """
 
     score: float
@@ -87,6 +87,7 @@ class PartyAgreement:
     differs_in_distinctive_word: bool
     same_place: bool
     same_state: bool
+    address_differs: bool
 
 
 @dataclass(frozen=True, slots=True)

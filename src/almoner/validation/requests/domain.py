@@ -70,6 +70,8 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "mixed_scripts": "The name mixes letters from different scripts. Some of them may be look-alikes.",
         "hidden_characters": "The name contains invisible characters, or characters that change the text direction.",
         "address_disagrees": "The address does not match the one in the register.",
+        "match_uncertain": "Name and address together are not similar enough to those in the register for an automatic "
+        "decision.",
         "central_body_not_active": "The organisation is exempt under a group ruling, but the central body is inactive.",
         "main_charity_not_active": "The organisation is part of a charity that is not active.",
         "not_deductible": "Donations to the organisation are not tax-deductible.",
@@ -81,6 +83,9 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 OTHER_ADDRESS: Final = "other_address"
 """The address differs, but that is no review reason since no other entry in the register has this exact name."""
+
+MATCH: Final = "match"
+"""The step for name and address together, if the address does not differ but the two are not similar enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,8 @@ class RequestEvaluationOutcome:
 def score_includes_postal_address(evaluation: Evaluation) -> bool:
     """Whether the match score (``agreement``) compares the postal addresses, and not only the names."""
     return any(
-        step.name == "address" and "score" in step.facts and step.code != OTHER_ADDRESS for step in evaluation.steps
+        step.name in ("address", MATCH) and "score" in step.facts and step.code != OTHER_ADDRESS
+        for step in evaluation.steps
     )
 
 
@@ -118,8 +124,8 @@ MAX_CORRECTIONS: Final = 5
 
 _WRONG_NUMBER_REASONS: Final = frozenset(
     "not_listed register_not_loaded partly_loaded no_longer_listed wrong_check_digit name_disagrees member_not_named "
-    "other_number_fits_better similar_number distinctive_word_differs address_disagrees removed revoked terminated "
-    "merged reregistered".split()
+    "other_number_fits_better similar_number distinctive_word_differs address_disagrees match_uncertain "
+    "removed revoked terminated merged reregistered".split()
 )
 """Review reasons that a wrong number may cause: no entry, or the entry of another body."""
 

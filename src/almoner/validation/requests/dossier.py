@@ -33,6 +33,7 @@ _TITLES: Final = {
     "status": "Register status",
     "name": "Name match",
     "address": "Address match",
+    "match": "Name and address match",
     "namesakes": "Other organisations with this name",
     "revocation": "Revocation of exemption",
     "terminated": "Termination notice",

@@ -13,7 +13,7 @@ from typing import Final
 
 import idna
 
-from almoner.kit.evidence import EvaluationStep
+from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.kit.text import hidden_character_names
 from almoner.nonprofits.legal_status.domain import RegistryNumberStatus
@@ -23,7 +23,7 @@ from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
 from almoner.validation.requests import namesake_rules, register_rules
-from almoner.validation.requests.domain import OTHER_ADDRESS, NonprofitDetails, RequestEvaluationOutcome
+from almoner.validation.requests.domain import MATCH, OTHER_ADDRESS, NonprofitDetails, RequestEvaluationOutcome
 from almoner.validation.requests.namesake_rules import RegistryNumberDoubt
 
 
@@ -83,14 +83,15 @@ def evaluate_rules(facts: RequestFacts, rules: AcceptanceRules) -> RulesResult:
     """Run all rules and return their steps and the outcome."""
     agreement = _agreement(facts)
     doubt = _doubt(facts, agreement)
+    name = _name(facts, agreement, rules, doubt)
     steps = (
         _identifier(facts),
         _register(facts),
         *_data_steps(facts, rules),
         _status(facts),
-        _name(facts, agreement, rules, doubt),
+        name,
         *_script_steps(facts),
-        *_address(facts, agreement, rules),
+        *_address(facts, agreement, rules, name),
         *_namesakes(facts, doubt),
         *register_rules.build_register_steps(facts.registry.code, facts.legal_status, facts.main),
         *_claim_steps(facts),
@@ -325,8 +326,14 @@ def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
         yield EvaluationStep("letters", "pass", "one_script", source, day, facts)
 
 
-def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> Iterator[EvaluationStep]:
-    """The address step: a stated address must be close enough to the register's not to weaken the name."""
+def _address(
+    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, name: EvaluationStep
+) -> Iterator[EvaluationStep]:
+    """The address step: a stated address must be close enough to the register's not to weaken the name.
+
+    If the address does not differ, but name and address together are not close enough, a second step says so. It
+    decides only if the name step passes.
+    """
     if agreement is None or seen.listed is None:
         return
     source, day = _source_of(seen)
@@ -334,20 +341,27 @@ def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: Accept
     if not _has_addresses(seen):
         yield EvaluationStep("address", "unknown", "no_address_to_compare", source, day, facts)
         return
-    facts |= {
+    scored = facts | {
         "score": round(agreement.score, 4),
         "threshold": rules.threshold,
         "parts": [_part_fact(part) for part in agreement.parts],
     }
     others = [] if agreement.same_place else _bearers_elsewhere(seen)
     if others:
-        facts["bearers"] = len(others)
+        scored["bearers"] = len(others)
     if agreement.score >= rules.threshold and not others:
-        yield EvaluationStep("address", "pass", "address_agrees", source, day, facts)
+        yield EvaluationStep("address", "pass", "address_agrees", source, day, scored)
     elif agreement.exact and agreement.whole_name and not others and _is_unlikely_elsewhere(seen, agreement):
-        yield EvaluationStep("address", "warn", OTHER_ADDRESS, source, day, facts)
+        yield EvaluationStep("address", "warn", OTHER_ADDRESS, source, day, scored)
+    elif agreement.address_differs:
+        yield EvaluationStep("address", "fail", "address_disagrees", source, day, scored)
     else:
-        yield EvaluationStep("address", "fail", "address_disagrees", source, day, facts)
+        if agreement.same_place:
+            yield EvaluationStep("address", "pass", "address_agrees", source, day, facts)
+        else:
+            yield EvaluationStep("address", "unknown", "no_address_to_compare", source, day, facts)
+        verdict: StepVerdict = "fail" if name.verdict == "pass" else "warn"
+        yield EvaluationStep(MATCH, verdict, "match_uncertain", source, day, scored)
 
 
 def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:
