@@ -7,10 +7,12 @@ from typing import Any, Final
 import pytest
 
 from almoner.platform.database.postgres import PostgresServer
+from almoner.review_cases import REVIEW_HANDLERS
 from tests.support import database
 from tests.support.applications import PERSON, Form, invited
 from tests.support.bmf import body
 from tests.support.client import Client, data
+from tests.support.payouts import uuid_of
 from tests.support.service import Service, serving
 from tests.support.submissions import ended
 from tests.support.validation import Lists, decided, evidence, steps
@@ -182,6 +184,10 @@ async def test_a_former_name_is_mentioned_with_the_day_it_ended(
             "SMEW RESCUE LEAGUE",
             "2026-05-13",
         )
+        async with service.db.read() as tx:
+            request_id = uuid_of(service, "validationrequest", record["id"])
+            (names, *_) = (await REVIEW_HANDLERS["validation_request"].load_evidence(tx, request_id)).compared
+        assert list(names.listed) == ["GOOSANDER SANCTUARY", "SMEW RESCUE LEAGUE (former name)"]
         other = await decided(service, client, name="Smew Relief Fund", registryId=ARTS)
         assert (await steps(service, other))["name"].code == "name_disagrees"
         await client.close()

@@ -116,7 +116,7 @@ async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]
         return [ValueComparison(label, value) for label, value in stated]
     former = await organisations.list_former_names(tx, listed.id)
     names = [listed.name, *(f"{name} (other name)" for name in listed.registered_names[1:])]
-    names += [f"{name} (former name)" for name in former]
+    names += [f"{one.name} (former name)" for one in former]
     address = [listed.address] if listed.address else []
     found = (names, [listed.registry_number], address, list(listed.websites))
     return [ValueComparison(label, value, of) for (label, value), of in zip(stated, found, strict=True)]
