@@ -13,6 +13,7 @@ from almoner.validation.ongoing.matches import service as matches
 from tests.api.test_verification_findings import flags, lift
 from tests.support import factories
 from tests.support.client import Client
+from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
 from tests.support.verifications import checks, shown, simulate
@@ -77,6 +78,17 @@ async def test_settled_11_whoever_cannot_be_compared_waits_for_a_person(
             "where kind = 'monetary_donation_verification' and steps -> 0 ->> 'name' = 'compliance'"
         )
     assert [tuple(row) for row in found] == [("unknown", "not_screened")]
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    page = f"/operator/reviews/verifications/{made['id']}"
+    search = f"/operator/watch-lists/search?case={made['id']}"
+    assert f'href="{search}">Search the watch lists<' in (await browser.get(page)).text
+    shown_search = (await browser.get(search)).text
+    assert "የኢትዮጵያ ቀይ መስቀል" in shown_search
+    assert f'href="{page}"' in shown_search
+    plain = await factories.verification(alone, api)
+    await alone.drain()
+    assert "Search the watch lists" not in (await browser.get(f"/operator/reviews/verifications/{plain['id']}")).text
+    await browser.close()
 
 
 @pytest.mark.parametrize(("decision", "status"), [(OTHER, "approved"), (SAME, "rejected")])

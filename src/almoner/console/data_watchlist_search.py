@@ -9,10 +9,11 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import ConsoleContext
 from almoner.console.links import DATA_READERS, WATCHLIST_SEARCH
 from almoner.console.review_words import FINDING_WORDS, REVIEWS
+from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database.transactions import Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.screening.matching.domain import PersonObstacle
 from almoner.screening.matching.service import FLAG_SCORE
 from almoner.screening.screenings import service as screenings
@@ -81,7 +82,7 @@ class WatchlistSearchPage:
             others=[*subject.details.names, *subject.details.identifiers][1:] if subject else (),
             containing=_not_flagged(found) if found else (),
             place_words=_PLACE_WORDS,
-            back=(f"{REVIEWS}/{case}", f"Case {case}") if subject else None,
+            back=self._back(case) if subject else None,
             least=FLAG_SCORE,
             finding_words=FINDING_WORDS,
             titles={one.code: one.title for one in found.lists} if found else {},
@@ -95,14 +96,23 @@ class WatchlistSearchPage:
         details = {"case": case} if case else {}
         await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.searched", kind, **counts, **details)
 
+    def _back(self, case: str) -> tuple[str, str]:
+        """The path and label of the page that the visitor came from."""
+        if self._context.db.deployment.ids.decode("monetarydonationverification", case) is not None:
+            return f"{REVIEWS}/verifications/{case}", f"Verification {case}"
+        return f"{REVIEWS}/{case}", f"Case {case}"
+
     async def _subject_of(self, case: str) -> StoredSubject:
-        """The screened subject of a review case. Raises NotFound."""
+        """The screened subject of a review case or of a verification. Raises NotFound."""
         ids = self._context.db.deployment.ids
         async with self._context.db.read() as tx:
             if (subject := ids.decode("screeningsubject", case)) is not None:
                 found = await screenings.find_subject_by_id(tx, subject)
             elif (agent := ids.decode("agentverification", case)) is not None:
                 found = await screenings.find_screened_subject(tx, "agent_verification", agent)
+            elif (verification := ids.decode("monetarydonationverification", case)) is not None:
+                record = await verifications.get(tx, ALL_PARTNERS, verification)
+                found = await verifications.find_unscreened_subject(tx, record)
             else:
                 found = None
         if found is None:

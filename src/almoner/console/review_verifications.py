@@ -13,7 +13,7 @@ from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import ConsoleContext
-from almoner.console.links import REVIEWERS
+from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.lists import ListRow
 from almoner.console.money_records import (
     ActingOperator,
@@ -92,7 +92,7 @@ class VerificationPages:
                 back_words="Open reviews",
                 facts=await _facts(tx, one),
                 steps=await _decisions(tx, one),
-                actions=_VERIFICATIONS.available_actions(tx, one),
+                actions=[*_VERIFICATIONS.available_actions(tx, one), *await _watchlist_search(tx, one)],
                 tables=[await _findings(tx, one), _flag_table(tx, flags)],
                 downloads=dossier_links(TYPE, tx.ids.encode(TYPE, one.id)),
             )
@@ -150,6 +150,13 @@ async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[LabelledValu
         timestamp_fact("Expires", one.expires_at if one.status == "pending" else None),
         timestamp_fact("Processed", one.processed_at),
     ]
+
+
+async def _watchlist_search(tx: Tx, one: MonetaryDonationVerification) -> list[tuple[str, str, str]]:
+    """A link that looks up the nonprofit's name, if screening could not compare it."""
+    if await verifications.find_unscreened_subject(tx, one) is None:
+        return []
+    return [(f"{WATCHLIST_SEARCH}?case={tx.ids.encode(TYPE, one.id)}", "Search the watch lists", "")]
 
 
 async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:

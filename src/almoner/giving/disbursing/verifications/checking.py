@@ -22,7 +22,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch, StoredSubject
 
 _SOON: Final = timedelta(days=1)
 """When unchanged data are checked again, because no event reports that they are current."""
@@ -133,12 +133,24 @@ async def record_operator_finding(
 
 async def list_watchlist_matches(tx: Tx, verification: MonetaryDonationVerification) -> list[ScreeningMatch]:
     """The watch list matches of all the nonprofit's records."""
-    others = await organisations.list_merged_records(tx, verification.organisation_id)
     whos = [
-        ScreenedSubject("organisation", one, verification.partner_id)
-        for one in (verification.organisation_id, *(o.id for o in others))
+        ScreenedSubject("organisation", one, verification.partner_id) for one in await _record_ids(tx, verification)
     ]
     return [match for who in whos for match in (await screenings.get_screening_result(tx, who)).matches]
+
+
+async def find_unscreened_subject(tx: Tx, verification: MonetaryDonationVerification) -> StoredSubject | None:
+    """The first of the nonprofit's records with a name that could not be compared with the watch lists."""
+    for one in await _record_ids(tx, verification):
+        stored = await screenings.find_screened_subject(tx, "organisation", one)
+        if stored is not None and stored.obstacle is not None:
+            return stored
+    return None
+
+
+async def _record_ids(tx: Tx, verification: MonetaryDonationVerification) -> list[UUID]:
+    others = await organisations.list_merged_records(tx, verification.organisation_id)
+    return [verification.organisation_id, *(one.id for one in others)]
 
 
 async def record_approved_account(

@@ -15,6 +15,7 @@ import asyncpg
 import msgspec
 
 from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, test_values, transitions
+from almoner.giving.disbursing.verifications.checking import find_unscreened_subject as find_unscreened_subject
 from almoner.giving.disbursing.verifications.domain import (
     CheckType,
     DecisionGrounds,
