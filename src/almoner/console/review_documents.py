@@ -26,8 +26,12 @@ from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 
-_SIDES: Final = {"1": 900, "2": 1800, "3": 3600}
-"""The length of the longer side of the image in pixels, for each zoom level."""
+_SIDES: Final = {"1": 900, "fit": 1800, "2": 1800, "3": 3600}
+"""The length of the longer side of the image in pixels, for each zoom level, ascending. ``fit``: as wide as its frame.
+"""
+_ZOOMS: Final = tuple(_SIDES)
+_MAGNIFIED: Final = ("2", "3")
+"""The zoom levels whose image may be wider than its frame."""
 _TURNS: Final = ("0", "90", "180", "270")
 _KEYS: Final[Sequence[PageKey]] = (
     ("+", "Larger"),
@@ -68,7 +72,7 @@ class DocumentPages:
         Shows an error if it cannot be rendered.
         """
         _, _, _, name = self._cases.find_case_in_url(visitor)
-        zoom, quarter_turns, number = _requested_view(visitor, "2")
+        zoom, quarter_turns, number = _requested_view(visitor, "fit")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
             link = documents.download_url(tx, document)
@@ -84,6 +88,7 @@ class DocumentPages:
         def address(**changed: object) -> str:
             return f"{visitor.path}?{urlencode(_address(zoom, quarter_turns, number) | changed)}"
 
+        level = _ZOOMS.index(zoom)
         turned = {step: _TURNS[(quarter_turns + step) % 4] for step in (1, 3)}
         return await self._context.render_console_page(
             visitor,
@@ -97,8 +102,9 @@ class DocumentPages:
             page_number=number,
             page_count=pages,
             picture=f"{visitor.path}.image?{urlencode(_address(zoom, quarter_turns, number))}",
-            larger=address(zoom=int(zoom) + 1) if zoom != "3" else None,
-            smaller=address(zoom=int(zoom) - 1) if zoom != "1" else None,
+            magnified=zoom in _MAGNIFIED,
+            larger=address(zoom=_ZOOMS[level + 1]) if level + 1 < len(_ZOOMS) else None,
+            smaller=address(zoom=_ZOOMS[level - 1]) if level else None,
             previous=address(page=number - 1) if number > 1 else None,
             following=address(page=number + 1) if number < pages else None,
             right=address(turn=turned[1]),
