@@ -136,5 +136,6 @@ async def _compared(tx: Tx, found: AgentVerification) -> list[ValueComparison]:
 
 def _question_facts(asked: RepresentationRequest | None) -> Iterator[Fact]:
     if asked is not None:
-        yield "asked the nonprofit", f"{asked.email or 'forgotten'}, {iso_timestamp(asked.asked_at)}"
+        yield "asked the nonprofit", asked.email or "forgotten"
+        yield "asked at", iso_timestamp(asked.asked_at)
         yield "the nonprofit's answer", asked.answer or "none yet"

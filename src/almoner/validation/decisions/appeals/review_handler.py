@@ -158,10 +158,20 @@ async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
     for subject in subjects:
         if subject is not None:
             history = await reviews.load_review_history(tx, subject)
-            facts += [(f"decision on {_words(subject.kind)}", _decision(one)) for one in history.decisions]
+            names = await operators.find_display_names(tx, [one.decision.by for one in history.decisions])
+            for one in history.decisions:
+                by = names.get(one.decision.by, one.decision.by)
+                facts += _decision_facts(f"decision on {_words(subject.kind)}", one, by)
     return facts
 
 
-def _decision(one: RecordedDecision) -> str:
+def _decision_facts(label: str, one: RecordedDecision, by: str) -> list[Fact]:
+    """One fact for each value, since pages format only values that are nothing but a code or a time."""
     made = one.decision
-    return f"{made.verdict}, {made.reason_code or 'no code'}, by {made.by}, {iso_timestamp(one.at)}: {made.note}"
+    return [
+        (label, made.verdict),
+        (f"{label}: reason", made.reason_code),
+        (f"{label}: decided by", by),
+        (f"{label}: decided at", iso_timestamp(one.at)),
+        (f"{label}: note", made.note),
+    ]
