@@ -196,6 +196,17 @@ async def test_an_appeal_is_due_when_it_was_promised(service: Service, api: Clie
     assert (await reviewer.get("/operator/reviews?due=soon")).status_code == 422
 
 
+async def test_an_appeal_shows_the_appealed_decision_in_words(service: Service, api: Client, reviewer: Browser) -> None:
+    failed = await submissions.ended(service, api, await submissions.applied(api, organisationName="test_reject_other"))
+    appeal = await appeals.made(api, failed)
+    page = (await reviewer.get(f"/operator/reviews/{appeal['id']}")).text
+    details = dict(re.findall("<dt>(.*?)</dt><dd><bdi>(.*?)</bdi></dd>", page[page.index('id="facts"') :]))
+    assert details["Decision on validation request"] == "rejected"
+    assert details["Decision on validation request: reason"] == "other"
+    assert details["Decision on validation request: decided at"].startswith("March 2, 2026, 9:3")
+    assert details["Decision on validation request: note"] == "A test value in name asked for it."
+
+
 async def test_the_queue_is_filtered(service: Service, reviewer: Browser, case: str, tenant: Tenant) -> None:
     name, partner = case.rpartition("/")[2], service.db.deployment.ids.encode("partner", tenant.partner.id)
     page = (await reviewer.get(f"/operator/reviews?kind=validation_request&partner={partner}")).text
@@ -273,7 +284,12 @@ async def test_a_pdf_is_shown_page_by_page_and_never_inline(
     first = (await reviewer.get(page)).text
     assert "Statutes.pdf" in first
     assert "Page 1 of 2" in first
-    assert f'href="{page}?zoom=2&amp;turn=0&amp;page=2"' in first
+    assert f'href="{page}?zoom=fit&amp;turn=0&amp;page=2"' in first
+    assert 'class="page-image whole"' in first, "as wide as its frame"
+    for zoom, other in (("2", first), ("fit", (await reviewer.get(f"{page}?zoom=2")).text)):
+        assert f'href="{page}?zoom={zoom}&amp;turn=0&amp;page=1"' in other
+    for zoom in ("2", "3"):
+        assert 'class="page-image whole magnified"' in (await reviewer.get(f"{page}?zoom={zoom}")).text
     assert "&amp;page=0" not in first
     last = (await reviewer.get(f"{page}?page=2&zoom=1")).text
     assert "Page 2 of 2" in last
@@ -360,6 +376,7 @@ async def test_an_applicant_is_asked_instead_of_rejected(
     request = made["validationRequestId"]
     case = f"/operator/reviews/{request}"
     await reviewer.get(case)
+    assert f'href="{case}/request"' in (await reviewer.get(case)).text
     assert "Claim this case and review its evidence" in (await reviewer.get(f"{case}/request")).text
     assert (await reviewer.post(f"{case}/request", evidence="governing_document")).status_code == 409
     await reviewer.get(case)
@@ -397,6 +414,7 @@ async def test_an_applicant_is_asked_instead_of_rejected(
 async def test_nobody_is_asked_where_no_application_waits(reviewer: Browser, case: str) -> None:
     await reviewer.get(case)
     await reviewer.post(case, do="claim")
+    assert f'href="{case}/request"' not in (await reviewer.get(case)).text
     assert "there is nobody to ask" in (await reviewer.get(f"{case}/request")).text
     answer = await reviewer.post(f"{case}/request", evidence="governing_document")
     assert answer.status_code in (409, 422)

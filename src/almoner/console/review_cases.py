@@ -172,7 +172,7 @@ class CasePages:
             "similar": [self._related(tx, one) for one in known.waiting],
             "accept_words": ACTS[view.subject.kind, "accepted"],
             "reject_words": ACTS[view.subject.kind, "rejected"],
-            "askable": evidence_requests.can_request_evidence(view.subject.kind),
+            "askable": await evidence_requests.can_request_evidence(tx, view.subject.kind, view.subject.id),
             "reopenable": isinstance(handler, ReopenHandler) and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),

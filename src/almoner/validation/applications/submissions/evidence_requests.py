@@ -27,7 +27,12 @@ async def lock_submissions_for_evidence_request(tx: Tx, check: Check, subject_id
         await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
         for one in await store.list_open_submission_ids(tx, check, [subject_id])
     ]
-    return [one for one in found if one.status == "pending" and one.applicant.email is not None]
+    return [one for one in found if can_ask_applicant(one)]
+
+
+def can_ask_applicant(submission: Submission) -> bool:
+    """Whether it is undecided and its applicant has an email address."""
+    return submission.status == "pending" and submission.applicant.email is not None
 
 
 async def list_awaited_evidence(tx: Tx, check: str, subject_ids: Sequence[UUID]) -> dict[UUID, list[RequestedEvidence]]:

@@ -47,6 +47,7 @@ from almoner.validation.applications.submissions.domain import (
     SubmissionInput,
     SubmissionStatus,
 )
+from almoner.validation.applications.submissions.evidence_requests import can_ask_applicant as can_ask_applicant
 from almoner.validation.applications.submissions.evidence_requests import list_awaited_evidence as list_awaited_evidence
 from almoner.validation.applications.submissions.evidence_requests import (
     lock_submissions_for_evidence_request as lock_submissions_for_evidence_request,
