@@ -114,7 +114,7 @@ class DecisionPages:
             return page  # the page says why; a decision is still possible
         language = self._context.texts(visitor).language_name
         recipients = describe_recipients(mails, [language(one.language) for one in mails])
-        page = replace(page, sentences=[*page.sentences, recipients])
+        page = replace(page, sentences=[*page.sentences, recipients], preview=page.preview if mails else "")
         return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails]) if shown else page
 
     def _reopen(self) -> ConsoleAction:
