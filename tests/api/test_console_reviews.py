@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
-from almoner.console.review_words import format_fact_value, rejection_reason_text, step_facts
+from almoner.console.review_words import format_fact_value, rejection_reason_text, review_reasons_text, step_facts
 from almoner.kit.evidence import EvaluationStep
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
@@ -325,6 +325,11 @@ def test_facts_are_shown_in_words(value: str, shown: str) -> None:
     assert format_fact_value(value, lambda at: f"{at:%Y-%m-%d}") == shown
 
 
+def test_several_reasons_are_sentences() -> None:
+    texts = review_reasons_text(["free_mail_domain", "other_domain", "not_deductible"])
+    assert texts == "Free mail domain. Other domain. Donations to the organisation are not tax-deductible."
+
+
 def test_parts_of_a_score_are_shown_in_words() -> None:
     parts = [["same", 1.0, "rivers", "rivers"], ["asked_only", 0.0, "hope", ""]]
     step = EvaluationStep("name", "pass", facts={"parts": parts, "reason": "script_not_supported", "listed": None})
@@ -416,6 +421,7 @@ async def test_nobody_is_asked_where_no_application_waits(reviewer: Browser, cas
     await reviewer.post(case, do="claim")
     assert f'href="{case}/request"' not in (await reviewer.get(case)).text
     assert "there is nobody to ask" in (await reviewer.get(f"{case}/request")).text
+    assert "Show the email" not in (await reviewer.get(f"{case}/reject")).text, "nobody gets one"
     answer = await reviewer.post(f"{case}/request", evidence="governing_document")
     assert answer.status_code in (409, 422)
 

@@ -38,7 +38,7 @@ from almoner.console.review_words import (
     SECOND_LOOKS,
     SINGULAR_WORDS,
     VERIFICATION_WORDS,
-    review_reason_text,
+    review_reasons_text,
 )
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.service import WaitingReviewItem
@@ -249,7 +249,7 @@ class _ReviewQueue:
         case = tx.ids.encode(ID_TYPES[subject.kind], subject.id)
         holder = one.claimant_at(tx.real_now)
         held = holder and texts.operators.get(holder, holder)
-        why = " ".join(review_reason_text(reason) for reason in one.reasons)
+        why = review_reasons_text(one.reasons)
         values = (
             case,
             texts.about.get(subject.id) or f"Case {case}",

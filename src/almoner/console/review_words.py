@@ -1,7 +1,7 @@
 """Texts for the review queue."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -159,6 +159,12 @@ def review_reason_text(reason: str) -> str:
         return sentence
     first, _, rest = reason.partition(":")
     return f"{humanise_field_name(first)}: {humanise_field_name(rest).lower()}" if rest else humanise_field_name(first)
+
+
+def review_reasons_text(reasons: Sequence[str]) -> str:
+    """The display texts of several reasons for review, each as a sentence."""
+    texts = [review_reason_text(one) for one in reasons]
+    return " ".join(text if text.endswith(".") else f"{text}." for text in texts)
 
 
 def rejection_reason_text(document: Document) -> str:
