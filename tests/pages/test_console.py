@@ -6,7 +6,7 @@ from playwright.async_api import Page, expect
 from almoner.access.people.domain import OPERATORS, OperatorRole
 from tests.pages.accounts import acme, is_fine, sign_in
 from tests.pages.site import Site
-from tests.support import people
+from tests.support import hostile_pdfs, people
 from tests.support.factories import unique
 from tests.support.validation import UNHEARD_OF, decided
 
@@ -80,5 +80,31 @@ async def test_a_case_fits_a_telephone(site: Site) -> None:
         await is_fine(page)
         await page.goto(f"{site.base_url}/operator/reviews")
         await is_fine(page)
+    assert site.complaints == []
+    await api.close()
+
+
+@pytest.mark.usefixtures("axe")
+async def test_a_case_with_documents_fits_a_laptop(site: Site) -> None:
+    api = site.service.client((await acme(site)).tenant.secret)
+    details = {"website": "https://www.rivers-of-hope-and-relief.example.org", "addressLine1": "12 Riverside Promenade"}
+    made = await decided(site.service, api, **UNHEARD_OF, **details, name="Rivers of Hope and Relief Foundation")
+    sent = {"file": ("Statutes.pdf", hostile_pdfs.plain(2), "application/pdf")}
+    assert (await api.request("POST", f"/v1/validation-requests/{made['id']}/document", files=sent)).status_code < 300
+    await site.service.drain()
+    async with site.donor(viewport={"width": 1280, "height": 900}) as page:
+        await enter(site, page, f"/reviews/{made['id']}", "reviewer")
+        sheets = await page.locator(".case .sheet").all()
+        assert len(sheets) == 2
+        assert [await sheet.evaluate(FITS) for sheet in sheets] == [True, True]
+        await is_fine(page)
+        await page.get_by_role("link", name="Statutes.pdf").click()
+        await page.wait_for_url("**/documents/*")
+        await expect(page.locator("img.whole")).to_have_js_property("complete", value=True)
+        assert await page.locator(".sheet").evaluate(FITS)
+        await is_fine(page)
+        await page.get_by_role("link", name="Zoom in").click()
+        await page.wait_for_url("**zoom=2**")
+        await expect(page.locator("img.magnified")).to_be_visible()
     assert site.complaints == []
     await api.close()
