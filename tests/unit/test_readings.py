@@ -63,3 +63,40 @@ def test_each_side_of_a_comparison_has_its_own_countries() -> None:
     (name,) = build_comparison_rows([ValueComparison("Name", "東京会")], "JPN")
     assert name.reading is not None
     assert name.reading.text == "tōkyō 会"
+
+
+def test_letters_that_differ_are_marked_and_not_whole_names() -> None:
+    name, website = build_comparison_rows(
+        [
+            ValueComparison("Name", "Sаve the Rivers", ["Save the Rivers"]),  # the first a is Cyrillic
+            ValueComparison("Website", "https://bright-harb0r.org", ["https://bright-harbor.org"]),
+        ]
+    )
+    assert name.stated == (
+        'S<del><span class="unseen">only stated: </span><mark>а</mark></del>ve the Rivers'  # Cyrillic
+    )
+    assert name.listed[0] == 'S<ins><span class="unseen">only listed: </span>a</ins>ve the Rivers'
+    assert website.stated == 'https://bright-harb<del><span class="unseen">only stated: </span>0</del>r.org'
+    (alone,) = build_comparison_rows([ValueComparison("Name", "<b>Аid</b>")])  # the A is Cyrillic
+    assert alone.stated == "&lt;b&gt;<mark>А</mark>id&lt;/b&gt;"  # Cyrillic
+    (other,) = build_comparison_rows([ValueComparison("Name", "Harbour Fund", ["Quiet Trust"])])
+    assert other.stated == '<del><span class="unseen">only stated: </span>Harbour Fund</del>'
+
+
+def test_punctuation_and_another_script_are_no_difference() -> None:
+    number, address, domain, elsewhere = build_comparison_rows(
+        [
+            ValueComparison("Number", "23-7050903", ["237050903"]),
+            ValueComparison("Nonprofit: address", "1 Quay St, Leeds", ["1 QUAY ST. LEEDS"]),
+            ValueComparison("Website", "https://red-cross.org", ["https://redcross.org"]),
+            ValueComparison("Address", "ул. Иван Вазов 27, Пловдив", ["27 Ivan Vazov, Plovdiv"]),
+        ]
+    )
+    for row in (number, address):
+        assert row.note == "match, apart from spaces and punctuation"
+        assert "<del>" not in row.stated
+    assert domain.note == ""
+    assert "<del>" in domain.stated, "another domain is another website"
+    assert elsewhere.note == "in different scripts: compare the transliteration"
+    assert "<del>" not in elsewhere.stated
+    assert elsewhere.reading is not None
