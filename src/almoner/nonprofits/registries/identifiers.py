@@ -21,6 +21,7 @@ class IdentifierCheck:
 
     ``key``: set whenever the format is right, so that it can be looked up despite a wrong check digit; ``written``: as
     the register writes it. ``reason``: a whole sentence; ``suggested_numbers``: possibly intended numbers.
+    ``format_known``: whether there was a format to check it against.
     """
 
     verdict: Verdict
@@ -28,6 +29,7 @@ class IdentifierCheck:
     key: str | None = None
     formatted: str | None = None
     suggested_numbers: tuple[str, ...] = ()
+    format_known: bool = True
 
 
 def check_registry_number(registry_code: str, number: str) -> IdentifierCheck:
@@ -51,7 +53,8 @@ def _check_declared(code: str, text: str) -> IdentifierCheck:
     key = number_formats.parse_number_key(code, text) if len(text) <= MAX_CHARACTERS else None
     if key is None:
         return IdentifierCheck("malformed", "There is no number, or the text is longer than any.")
-    return IdentifierCheck("ok", "The form of this register's numbers is not known here.", key, text.strip())
+    reason = "Almoner does not check the format of this register's numbers."
+    return IdentifierCheck("ok", reason, key, text.strip(), format_known=False)
 
 
 def _warnings(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[str]:

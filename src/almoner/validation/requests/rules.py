@@ -124,7 +124,8 @@ def _identifier(seen: RequestFacts) -> EvaluationStep:
     if check.suggested_numbers:
         facts["hints"] = "; ".join(check.suggested_numbers)
     if check.verdict == "ok":
-        return EvaluationStep("identifier", "pass", "well_formed", seen.registry.code, facts=facts)
+        code = "well_formed" if check.format_known else "format_not_checked"
+        return EvaluationStep("identifier", "pass", code, seen.registry.code, facts=facts)
     return EvaluationStep("identifier", "warn", check.verdict, seen.registry.code, facts=facts)
 
 
