@@ -11,13 +11,22 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
-from almoner.console.review_words import format_fact_value, rejection_reason_text, review_reasons_text, step_facts
-from almoner.kit.evidence import EvaluationStep
+from almoner.console.review_parts import split_steps
+from almoner.console.review_words import (
+    format_fact_value,
+    rejection_choices,
+    rejection_reason_text,
+    review_reasons_text,
+    step_facts,
+)
+from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
+from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
-from tests.support import appeals, hostile_pdfs, submissions
+from almoner.validation.ongoing.matches import service as matches
+from tests.support import appeals, factories, hostile_pdfs, submissions, watchlists
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import words
@@ -71,6 +80,8 @@ async def audited(service: Service, case: str) -> list[str]:
 async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser, case: str) -> None:
     page = (await reviewer.get(case)).text
     assert "U+0410 “А” cyrillic capital letter a" in page, "look-alike letters are named"
+    assert "<mark>А</mark>id for Rivers" in page, "and marked"  # Cyrillic
+    assert "checks passed or not applicable</summary>" in page
     assert "Claim this case" in page
     for decision in ("accept", "reject"):
         closed = (await reviewer.get(f"{case}/{decision}")).text
@@ -86,6 +97,9 @@ async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser
     assert "You have claimed this case until" in (await reviewer.get(case)).text
     assert (await reviewer.post(case, do="prolong")).headers["location"] == f"{case}?done=prolonged"
     await reviewer.get(f"{case}/reject")
+    rejecting = (await reviewer.get(f"{case}/reject")).text
+    assert "Not eligible: the organisation is not of a kind that can be accepted" in rejecting
+    assert "Show the email" not in rejecting, "no email is sent"
     assert (await reviewer.post(f"{case}/reject", reason="mood", note="")).status_code == 422
     done = await reviewer.post(f"{case}/reject", reason="not_eligible", note="Its register struck it off")
     assert done.headers["location"] == f"{case}?done=rejected"
@@ -158,7 +172,7 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     recipient = f"We send an email to {submissions.ADA['email']} in German."
     for part in (
         *("Ihr Antrag wurde angenommen", recipient, "A new organisation is created from the details in the request."),
-        *("Continuing with the next check: 1 application.", "without a second person"),
+        *("and then continuing with the next check: 1 application.", "without a second person"),
     ):
         assert part in accepting, part
     asked = (await reviewer.get(f"{case}/reject")).text
@@ -337,6 +351,51 @@ def test_parts_of_a_score_are_shown_in_words() -> None:
         ("parts", "Same word +1.00: rivers, rivers; Only in the entered name +0.00: hope"),
         ("reason", "Script not supported"),
     ]
+
+
+def test_failed_steps_come_first_and_passed_ones_are_apart() -> None:
+    verdicts: list[StepVerdict] = ["pass", "warn", "not_applicable", "unknown", "fail"]
+    steps = [EvaluationStep(one, one) for one in verdicts]
+    shown, passed = split_steps("validation_request", steps)
+    assert [one.name for one in shown] == ["fail", "warn", "unknown"]
+    assert [one.name for one in passed] == ["pass", "not_applicable"]
+    assert split_steps("match", steps) == (steps, []), "of a match, what speaks for it is read, too"
+
+
+def test_reasons_to_reject_say_what_they_mean() -> None:
+    assert rejection_choices("agent_verification", ["fake_email_used", "other"])[0] == (
+        "fake_email_used",
+        "Fake email used: the email address is not the applicant's own",
+    )
+    assert rejection_choices("screening", ["sanction"]) == [("sanction", "Sanction")]
+
+
+async def test_a_match_says_when_our_organisation_was_registered(alone: Service, tmp_path: Path) -> None:
+    organisation = await factories.nonprofit(alone, name="Zavod Imeni Degtyareva")
+    own = uuid_of(alone, "organisation", organisation)
+    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+    async with alone.db.write() as tx:
+        await tx.execute("update organisation set registration_date = '2011-05-04' where id = $1", own)
+    who, asked = watchlists.body((await alone.tenant()).partner, own, "Zavod Imeni Degtyareva")
+    screener = Screener()
+    found = await screener.run_with_watchlists(
+        alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
+    )
+    (match,) = found.opened
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    page = (await browser.get(f"/operator/reviews/{alone.db.deployment.ids.encode('screeningmatch', match.id)}")).text
+    assert "Registered on</dt><dd><bdi>2011-05-04" in page
+    assert f'href="/operator/organisations/{organisation}"' in page
+    assert "Same word" in page, "parts of the score have words"
+    await browser.close()
+
+
+async def test_a_name_to_look_up_is_shown_in_latin_letters(alone: Service, tmp_path: Path) -> None:
+    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+    name = await watchlists.unread(alone, "ᏣᎳᎩ")
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    assert "Transliteration: <bdi>" in (await browser.get(f"/operator/reviews/{name}")).text
+    await browser.close()
 
 
 async def test_why_a_document_was_rejected_is_said(service: Service, api: Client, reviewer: Browser, case: str) -> None:

@@ -14,9 +14,9 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, PageKey
-from almoner.console.differences import build_comparison_rows
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.review_dossiers import dossier_links
+from almoner.console.review_parts import evidence_parts
 from almoner.console.review_words import (
     ACTS,
     EVIDENCE_WORDS,
@@ -24,10 +24,8 @@ from almoner.console.review_words import (
     KIND_WORDS,
     REVIEWS,
     SINGULAR_WORDS,
-    format_fact_value,
     rejection_reason_text,
     review_reason_text,
-    step_facts,
 )
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
@@ -155,7 +153,7 @@ class CasePages:
             "dossier": dossier_links(
                 ID_TYPES[view.subject.kind], tx.ids.encode(ID_TYPES[view.subject.kind], view.subject.id)
             ),
-            "compared": build_comparison_rows(view.shown.compared, view.subject.country_code),
+            **evidence_parts(tx.ids, view.subject, view.shown),
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
             "kind_words": SINGULAR_WORDS[view.subject.kind],
             "reasons": [(one, review_reason_text(one)) for one in waits.reasons] if waits else [],
@@ -179,8 +177,6 @@ class CasePages:
             "attached": [self._attached(tx, one) for one in view.documents],
             "flag_words": FLAG_WORDS,
             "rejection_reason_text": rejection_reason_text,
-            "fact_words": format_fact_value,
-            "step_facts": step_facts,
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
 

@@ -15,7 +15,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
 from almoner.console.review_effects import describe_decision_effects, describe_recipients
-from almoner.console.review_words import ACTS, REVIEWS, review_reason_text, summary_facts
+from almoner.console.review_words import ACTS, REVIEWS, rejection_choices, summary_facts
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound.mail import Mail
@@ -23,6 +23,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
     MAX_NOTE_LENGTH,
+    Kind,
     ReviewDecision,
     ReviewRefused,
     Verdict,
@@ -59,9 +60,12 @@ class DecisionPages:
                 view.shown.title,
                 *await describe_decision_effects(tx, view.subject, verdict, partner),
                 f"{partner} receives an event, and API responses show the decision.",
-                f"Your decision takes effect immediately, without a second person. {_reversal_of(handler, verdict)}",
+                "Your decision takes effect immediately, without a second person.",
+                _reversal_of(handler, kind, verdict),
             ]
-            page = ActionPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
+            page = ActionPage(
+                title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, kind, verdict)
+            )
             page = add_claim_button(
                 replace(page, facts=summary_facts(view.shown)), view, self._context.operator_id(visitor)
             )
@@ -135,11 +139,13 @@ class DecisionPages:
         return ConsoleAction(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
 
-def _reversal_of(handler: ReviewHandler, verdict: Verdict) -> str:
+def _reversal_of(handler: ReviewHandler, kind: Kind, verdict: Verdict) -> str:
     """Who can reverse the decision."""
     if isinstance(handler, ReopenHandler):
         return "A reviewer can reverse it later."
-    return "Only an appeal can reverse it." if verdict == "rejected" else "This decision cannot be reversed here."
+    if verdict == "rejected" and kind != "appeal":
+        return "Only an appeal can reverse it."
+    return "This decision cannot be reversed here."
 
 
 def add_claim_button(page: ActionPage, view: ReviewDetails, operator_id: str) -> ActionPage:
@@ -172,9 +178,9 @@ def render_email_preview(email: Mail) -> Markup:
     return body.format(email.language, email.subject, lines)
 
 
-def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActionField]:
+def _fields(handler: ReviewHandler, kind: Kind, verdict: Verdict) -> Sequence[ActionField]:
     note = ActionField("note", "Evidence (visible only to other reviewers)", "area", maxlength=MAX_NOTE_LENGTH)
     if verdict == "accepted":
         return [note]
-    choices = [(one, review_reason_text(one)) for one in handler.reason_codes]
+    choices = rejection_choices(kind, handler.reason_codes)
     return [ActionField("reason", "Reason", "choice", choices=choices), note]

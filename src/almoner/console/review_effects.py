@@ -75,7 +75,8 @@ async def _waiting(tx: Tx, subject: ReviewSubject, verdict: Verdict) -> list[str
         for count, one in ((applications, "application"), (applicants, "applicant"))
         if count
     ]
-    what = "Continuing with the next check" if verdict == "accepted" else "Also rejected"
+    accepted = "Waiting for this decision, and then continuing with the next check"
+    what = accepted if verdict == "accepted" else "Also rejected"
     return [f"{what}: {' and '.join(waiting)}."] if waiting else []
 
 

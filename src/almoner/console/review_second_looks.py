@@ -12,7 +12,6 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
-from almoner.console.differences import build_comparison_rows
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.lists import (
     ConsoleList,
@@ -23,14 +22,13 @@ from almoner.console.lists import (
     build_time_sorted_page,
     parse_time_cursor,
 )
+from almoner.console.review_parts import evidence_parts
 from almoner.console.review_words import (
     ACTS,
     KIND_WORDS,
     SECOND_LOOKS,
     SINGULAR_WORDS,
-    format_fact_value,
-    review_reason_text,
-    step_facts,
+    rejection_choices,
 )
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
@@ -112,6 +110,7 @@ class SecondLookPages:
             look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             shown = await handler.load_evidence(tx, look.subject.id)
+            parts = evidence_parts(tx.ids, look.subject, shown)
             name = tx.ids.encode(ID_TYPES[look.subject.kind], look.subject.id)
             await self._context.record_audit_entry(
                 tx, visitor, look.subject.partner_id, "review.viewed", name, held=False
@@ -123,10 +122,7 @@ class SecondLookPages:
             own=f"{visitor.place.home}{SECOND_LOOKS}/{look.review_id}",
             kind_words=SINGULAR_WORDS[look.subject.kind],
             shown=shown,
-            facts=[(label, value) for label, value in shown.facts if label.rpartition(": ")[2] not in _REVEALING],
-            compared=build_comparison_rows(shown.compared, look.subject.country_code),
-            fact_words=format_fact_value,
-            step_facts=step_facts,
+            **parts | {"facts": [fact for fact in parts["facts"] if fact[0].rpartition(": ")[2] not in _REVEALING]},
         )
 
     def _answer(self) -> ConsoleAction:
@@ -135,7 +131,7 @@ class SecondLookPages:
             handler = self._context.services.review_handlers[look.subject.kind]
             verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
             choices = [(verdict, ACTS[look.subject.kind, verdict]) for verdict in verdicts]
-            reasons = [(one, review_reason_text(one)) for one in handler.reason_codes]
+            reasons = rejection_choices(look.subject.kind, handler.reason_codes)
             return ActionPage(
                 "Your second look",
                 "Submit answer",

@@ -10,9 +10,10 @@ from almoner.kit.evidence import EvaluationStep
 from almoner.platform.pages.record_tables import LabelledValue, humanise_field_name
 from almoner.screening.matching.domain import Finding
 from almoner.screening.watchlists.domain import CATEGORIES
+from almoner.validation.agents.domain import REASONS
 from almoner.validation.applications.documents.domain import ENCRYPTED, LIMITS_EXCEEDED, Document
 from almoner.validation.decisions.reviews.domain import Kind, ReviewEvidence, Verdict
-from almoner.validation.requests.domain import REVIEW_REASONS
+from almoner.validation.requests.domain import REJECTION_MESSAGES, REVIEW_REASONS
 
 REVIEWS: Final = "/reviews"
 """The path of the review queue."""
@@ -109,6 +110,11 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
 }
 """The labels of the parts of a match score."""
 
+_REJECTION_MEANINGS: Final[Mapping[Kind, Mapping[str, str]]] = {
+    "validation_request": {str(code): meaning for code, meaning in REJECTION_MESSAGES.items()},
+    "agent_verification": {str(code): meaning for code, meaning in REASONS.items()},
+}
+"""What the reason codes mean, by the kind of case."""
 _MOST_FACTS: Final = 6
 _MOST_LISTED: Final = 5
 _CODE: Final = re.compile(r"[a-z]+(_[a-z]+)+", re.ASCII)
@@ -165,6 +171,16 @@ def review_reasons_text(reasons: Sequence[str]) -> str:
     """The display texts of several reasons for review, each as a sentence."""
     texts = [review_reason_text(one) for one in reasons]
     return " ".join(text if text.endswith(".") else f"{text}." for text in texts)
+
+
+def rejection_choices(kind: Kind, codes: Sequence[str]) -> list[tuple[str, str]]:
+    """The reasons to reject a case, each with half a sentence that says what it means, if its name alone does not."""
+    meanings = _REJECTION_MEANINGS.get(kind, {})
+    return [(code, _with_meaning(review_reason_text(code), meanings.get(code))) for code in codes]
+
+
+def _with_meaning(words: str, meaning: str | None) -> str:
+    return f"{words}: {meaning[0].lower()}{meaning[1:]}" if meaning else words
 
 
 def rejection_reason_text(document: Document) -> str:

@@ -5,7 +5,8 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.kit.evidence import EvaluationStep
+from almoner.kit.evidence import EvaluationStep, StepVerdict
+from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.screening.matching.domain import ScorePart
 from almoner.screening.screenings import service as screenings
@@ -50,7 +51,8 @@ class MatchReviewHandler:
         stored = await screenings.get_subject(tx, match)
         versions = [one for one in await watchlists.list_current_versions(tx) if one.code == match.list]
         listed = await watchlists.find_entries(tx, match.list, [match.entry_key])
-        facts = [*_record_facts(tx, match), *_subject_facts(stored), *_list_facts(match, versions)]
+        facts = [*_record_facts(tx, match), *_subject_facts(stored), *await _registration_facts(tx, stored)]
+        facts += _list_facts(match, versions)
         for entry in listed:
             facts += _entry_facts(entry)
         facts += [("changed since it was decided", _difference_text(one)) for one in match.changes_since_decision]
@@ -126,6 +128,7 @@ class ScreeningReviewHandler:
                 ("record", tx.ids.encode(_ID_TYPES[stored.subject.type], stored.subject.id)),
                 ("not screened", stored.obstacle),
                 *_subject_facts(stored),
+                *await _registration_facts(tx, stored),
                 *(("look up in", _list_text(one)) for one in lists),
                 ("found by a person", stored.manual_result),
             ],
@@ -201,6 +204,22 @@ def _subject_facts(stored_subject: StoredSubject) -> Iterator[Fact]:
         yield "address", ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part)
 
 
+async def _registration_facts(tx: Tx, stored_subject: StoredSubject) -> list[Fact]:
+    """When the organisation was registered, and whether it still is. Nothing of a person or a record that is gone."""
+    subject = stored_subject.subject
+    if subject.type != "organisation":
+        return []
+    try:
+        known = await organisations.get(tx, Partner(subject.partner_id), subject.id)
+    except NotFound:
+        return []
+    since = known.registration_date
+    return [
+        ("registered on", since.date().isoformat() if since else "the register does not say"),
+        ("active", "yes" if known.active else f"no: {known.inactive_reason}"),
+    ]
+
+
 def _list_text(one: WatchlistVersion) -> str:
     """A list with its version; marked if its reader was never tested with a real file."""
     return f"{one.title}{' (unverified)' if one.unverified else ''}, version {one.version_label}"
@@ -238,4 +257,5 @@ def _difference_text(one: MatchSideDifference) -> str:
 def _step(part: ScorePart) -> EvaluationStep:
     facts = {"points": f"{part.points:+.3f}", "asked": part.asked, "listed": part.listed}
     given = {name: value for name, value in facts.items() if value}
-    return EvaluationStep(part.finding, "pass" if part.points >= 0 else "warn", facts=given)
+    verdict: StepVerdict = "pass" if part.points >= 0 else "warn"
+    return EvaluationStep(part.finding, "not_applicable" if part.finding == "bounds" else verdict, facts=given)

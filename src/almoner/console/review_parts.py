@@ -1,0 +1,63 @@
+"""The evidence of a case as its pages show it: compared values, other facts, and what the rules found."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from almoner.console.differences import build_comparison_rows
+from almoner.console.readings import Romanisation, romanise_text
+from almoner.console.review_words import FINDING_WORDS, format_fact_value, step_facts
+from almoner.kit.evidence import EvaluationStep
+from almoner.kit.ids import RecordIdCodec
+from almoner.platform.pages.record_tables import humanise_field_name
+from almoner.validation.decisions.reviews.domain import Fact, Kind, ReviewEvidence, ReviewSubject
+
+_FINDING_WORDS: Final[Mapping[str, str]] = {str(finding): words for finding, words in FINDING_WORDS.items()}
+_STEP_ORDER: Final = ("fail", "warn", "unknown")
+"""The verdicts that a reviewer must read, the most important one first."""
+_READ_ALOUD: Final = ("name", "first name", "last name", "address")
+"""Facts that are shown in Latin letters, too."""
+
+
+def evidence_parts(ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewEvidence) -> dict[str, Any]:
+    """The values that the template ``review_parts.html`` needs."""
+    return {
+        "compared": build_comparison_rows(evidence.compared, subject.country_code),
+        "facts": facts_beside_comparison(evidence),
+        "fact_words": format_fact_value,
+        "fact_path": partial(_organisation_path, ids),
+        "fact_reading": partial(fact_reading, subject.country_code),
+        "steps": split_steps(subject.kind, evidence.steps),
+        "step_name": partial(_step_name_text, subject.kind),
+        "step_facts": step_facts,
+    }
+
+
+def facts_beside_comparison(evidence: ReviewEvidence) -> list[Fact]:
+    """The facts of a case, without submitted values that the comparison shows already."""
+    compared = {one.stated for one in evidence.compared if one.stated}
+    return [(label, value) for label, value in evidence.facts if value not in compared]
+
+
+def fact_reading(country: str | None, label: str, value: str) -> Romanisation | None:
+    """A name or address in Latin letters, if it is not in them."""
+    return romanise_text(value, {country} if country else set()) if label in _READ_ALOUD else None
+
+
+def _organisation_path(ids: RecordIdCodec, value: str) -> str | None:
+    """The path of the organisation whose ID a fact starts with; None if it starts with none."""
+    name = value.partition(" ")[0]
+    return f"/organisations/{name}" if ids.decode("organisation", name) is not None else None
+
+
+def _step_name_text(kind: Kind, name: str) -> str:
+    """The label of a step. The steps of a match are the parts of its score."""
+    return _FINDING_WORDS.get(name, name) if kind == "match" else humanise_field_name(name)
+
+
+def split_steps(kind: Kind, steps: Sequence[EvaluationStep]) -> tuple[list[EvaluationStep], list[EvaluationStep]]:
+    """The steps to read, failed ones first, and those that passed or did not apply. Of a match, all are to read."""
+    if kind == "match":
+        return list(steps), []
+    shown = sorted((one for one in steps if one.verdict in _STEP_ORDER), key=lambda one: _STEP_ORDER.index(one.verdict))
+    return shown, [one for one in steps if one.verdict not in _STEP_ORDER]
