@@ -11,22 +11,18 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
-from almoner.console.review_parts import split_steps
 from almoner.console.review_words import (
     format_fact_value,
-    rejection_choices,
     rejection_reason_text,
     review_reasons_text,
     step_facts,
 )
-from almoner.kit.evidence import EvaluationStep, StepVerdict
+from almoner.kit.evidence import EvaluationStep
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
-from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
-from almoner.validation.ongoing.matches import service as matches
-from tests.support import appeals, factories, hostile_pdfs, submissions, watchlists
+from tests.support import appeals, hostile_pdfs, submissions
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import words
@@ -351,51 +347,6 @@ def test_parts_of_a_score_are_shown_in_words() -> None:
         ("parts", "Same word +1.00: rivers, rivers; Only in the entered name +0.00: hope"),
         ("reason", "Script not supported"),
     ]
-
-
-def test_failed_steps_come_first_and_passed_ones_are_apart() -> None:
-    verdicts: list[StepVerdict] = ["pass", "warn", "not_applicable", "unknown", "fail"]
-    steps = [EvaluationStep(one, one) for one in verdicts]
-    shown, passed = split_steps("validation_request", steps)
-    assert [one.name for one in shown] == ["fail", "warn", "unknown"]
-    assert [one.name for one in passed] == ["pass", "not_applicable"]
-    assert split_steps("match", steps) == (steps, []), "of a match, what speaks for it is read, too"
-
-
-def test_reasons_to_reject_say_what_they_mean() -> None:
-    assert rejection_choices("agent_verification", ["fake_email_used", "other"])[0] == (
-        "fake_email_used",
-        "Fake email used: the email address is not the applicant's own",
-    )
-    assert rejection_choices("screening", ["sanction"]) == [("sanction", "Sanction")]
-
-
-async def test_a_match_says_when_our_organisation_was_registered(alone: Service, tmp_path: Path) -> None:
-    organisation = await factories.nonprofit(alone, name="Zavod Imeni Degtyareva")
-    own = uuid_of(alone, "organisation", organisation)
-    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
-    async with alone.db.write() as tx:
-        await tx.execute("update organisation set registration_date = '2011-05-04' where id = $1", own)
-    who, asked = watchlists.body((await alone.tenant()).partner, own, "Zavod Imeni Degtyareva")
-    screener = Screener()
-    found = await screener.run_with_watchlists(
-        alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
-    )
-    (match,) = found.opened
-    browser = await signed_in(alone, await operator(alone, "reviewer"))
-    page = (await browser.get(f"/operator/reviews/{alone.db.deployment.ids.encode('screeningmatch', match.id)}")).text
-    assert "Registered on</dt><dd><bdi>2011-05-04" in page
-    assert f'href="/operator/organisations/{organisation}"' in page
-    assert "Same word" in page, "parts of the score have words"
-    await browser.close()
-
-
-async def test_a_name_to_look_up_is_shown_in_latin_letters(alone: Service, tmp_path: Path) -> None:
-    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
-    name = await watchlists.unread(alone, "ᏣᎳᎩ")
-    browser = await signed_in(alone, await operator(alone, "reviewer"))
-    assert "Transliteration: <bdi>" in (await browser.get(f"/operator/reviews/{name}")).text
-    await browser.close()
 
 
 async def test_why_a_document_was_rejected_is_said(service: Service, api: Client, reviewer: Browser, case: str) -> None:

@@ -1,0 +1,58 @@
+"""The evidence of a review case as the console shows it: facts, findings of the rules, and reasons to reject."""
+
+from pathlib import Path
+
+from almoner.console.review_parts import split_steps
+from almoner.console.review_words import rejection_choices
+from almoner.kit.evidence import EvaluationStep, StepVerdict
+from almoner.screening.screenings.service import Screener
+from almoner.validation.ongoing.matches import service as matches
+from tests.support import factories, watchlists
+from tests.support.operators import operator, signed_in
+from tests.support.payouts import uuid_of
+from tests.support.service import Service
+
+
+def test_failed_steps_come_first_and_passed_ones_are_apart() -> None:
+    verdicts: list[StepVerdict] = ["pass", "warn", "not_applicable", "unknown", "fail"]
+    steps = [EvaluationStep(one, one) for one in verdicts]
+    shown, passed = split_steps("validation_request", steps)
+    assert [one.name for one in shown] == ["fail", "warn", "unknown"]
+    assert [one.name for one in passed] == ["pass", "not_applicable"]
+    assert split_steps("match", steps) == (steps, []), "of a match, what speaks for it is read, too"
+
+
+def test_reasons_to_reject_say_what_they_mean() -> None:
+    assert rejection_choices("agent_verification", ["fake_email_used", "other"])[0] == (
+        "fake_email_used",
+        "Fake email used: the email address is not the applicant's own",
+    )
+    assert rejection_choices("screening", ["sanction"]) == [("sanction", "Sanction")]
+
+
+async def test_a_match_says_when_our_organisation_was_registered(alone: Service, tmp_path: Path) -> None:
+    organisation = await factories.nonprofit(alone, name="Zavod Imeni Degtyareva")
+    own = uuid_of(alone, "organisation", organisation)
+    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+    async with alone.db.write() as tx:
+        await tx.execute("update organisation set registration_date = '2011-05-04' where id = $1", own)
+    who, asked = watchlists.body((await alone.tenant()).partner, own, "Zavod Imeni Degtyareva")
+    screener = Screener()
+    found = await screener.run_with_watchlists(
+        alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
+    )
+    (match,) = found.opened
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    page = (await browser.get(f"/operator/reviews/{alone.db.deployment.ids.encode('screeningmatch', match.id)}")).text
+    assert "Registered on</dt><dd><bdi>2011-05-04" in page
+    assert f'href="/operator/organisations/{organisation}"' in page
+    assert "Same word" in page, "parts of the score have words"
+    await browser.close()
+
+
+async def test_a_name_to_look_up_is_shown_in_latin_letters(alone: Service, tmp_path: Path) -> None:
+    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+    name = await watchlists.unread(alone, "ᏣᎳᎩ")
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    assert "Transliteration: <bdi>" in (await browser.get(f"/operator/reviews/{name}")).text
+    await browser.close()
