@@ -1,6 +1,7 @@
 """The evidence of a review case as the console shows it: facts, findings of the rules, and reasons to reject."""
 
 from pathlib import Path
+from uuid import uuid4
 
 from almoner.console.review_parts import split_steps
 from almoner.console.review_words import rejection_choices
@@ -55,4 +56,21 @@ async def test_a_name_to_look_up_is_shown_in_latin_letters(alone: Service, tmp_p
     name = await watchlists.unread(alone, "ᏣᎳᎩ")
     browser = await signed_in(alone, await operator(alone, "reviewer"))
     assert "Transliteration: <bdi>" in (await browser.get(f"/operator/reviews/{name}")).text
+    await browser.close()
+
+
+async def test_each_name_and_number_of_a_case_is_searched_at_a_click(alone: Service, tmp_path: Path) -> None:
+    await watchlists.Lists(alone.db, tmp_path).load(
+        watchlists.listing(41, "HARAKAT FUND", remarks="Tax ID No. 745-95812 (Iran).")
+    )
+    who, asked = watchlists.body((await alone.tenant()).partner, uuid4(), "ᏣᎳᎩ", identifiers=("745-95812",))
+    screener = Screener()
+    await screener.run_with_watchlists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
+    async with alone.db.read() as tx:
+        subject = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
+    search = f"/operator/watch-lists/search?case={alone.db.deployment.ids.encode('screeningsubject', subject)}"
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    assert "Search for <bdi>745-95812</bdi>" in (await browser.get(search)).text
+    found = await browser.post(search, name="745-95812", kind="organisation", country="")
+    assert "HARAKAT FUND" in found.text
     await browser.close()
