@@ -91,39 +91,36 @@ async def find_oldest_searched_request_id(
 
 
 _FROM: Final = "from api_request where partner_id = $1 and request_id >= $2"
+_END_OF_COUNT: Final = f"select request_id {_FROM} {_NEWEST_FIRST} offset $3 limit 1"
+_END_OF_COUNT_REFUSED: Final = f"select request_id {_FROM} and status >= 400 {_NEWEST_FIRST} offset $3 limit 1"
 _COUNT: Final = f"""
-with newest as materialized (select key_id, request_id {_FROM} {_NEWEST_FIRST} limit $3)
-select key_id, count(*), (select request_id from newest order by request_id limit 1),
-       count(*) filter (where request_id >= $4), count(*) filter (where request_id >= $5),
-       count(*) filter (where request_id >= $6)
-from newest group by key_id
+select key_id, count(*) filter (where request_id >= $3), count(*) filter (where request_id >= $4),
+       count(*) filter (where request_id >= $5)
+{_FROM} group by key_id
 """
 _COUNT_REFUSED: Final = f"""
-with newest as materialized (
-    select key_id, request_id, status {_FROM} and status >= 400 {_NEWEST_FIRST} limit $3
-)
-select key_id, count(*), (select request_id from newest order by request_id limit 1),
-       count(*) filter (where status = 429)
-from newest group by key_id
+select key_id, count(*) filter (where status = 429) {_FROM} and status >= 400 group by key_id
 """
 
 
 async def count_requests(tx: Tx, partner: Partner, since_times: tuple[datetime, datetime, datetime]) -> RequestCounts:
     """The requests of each key since each moment, of the newest ``SEARCHED_REQUESTS``."""
     lowest = [lowest_id_at(moment) for moment in since_times]
-    return _counts(since_times, await tx.fetch(_COUNT, partner.id, min(lowest), SEARCHED_REQUESTS, *lowest))
+    end: UUID | None = await tx.fetchval(_END_OF_COUNT, partner.id, min(lowest), SEARCHED_REQUESTS - 1)
+    rows = await tx.fetch(_COUNT, partner.id, end or min(lowest), *lowest)
+    return _counts(since_times, rows, end)
 
 
 async def count_rate_limited(tx: Tx, partner: Partner, since: datetime) -> RequestCounts:
     """Count requests rejected by a rate limit, by key, among the newest ``SEARCHED_REQUESTS`` failed ones."""
-    return _counts((since,), await tx.fetch(_COUNT_REFUSED, partner.id, lowest_id_at(since), SEARCHED_REQUESTS))
+    lowest = lowest_id_at(since)
+    end: UUID | None = await tx.fetchval(_END_OF_COUNT_REFUSED, partner.id, lowest, SEARCHED_REQUESTS - 1)
+    return _counts((since,), await tx.fetch(_COUNT_REFUSED, partner.id, end or lowest), end)
 
 
-def _counts(moments: Sequence[datetime], rows: Sequence[Record]) -> RequestCounts:
-    """Each row has a key, how many of the requests are its own, the oldest of all, and a count for each moment."""
-    counted = {row[0]: tuple(row)[3:] for row in rows}
-    ends_early = sum(row[1] for row in rows) == SEARCHED_REQUESTS
-    return RequestCounts(moments, counted, created_at_of_id(rows[0][2]) if ends_early else None)
+def _counts(moments: Sequence[datetime], rows: Sequence[Record], end: UUID | None) -> RequestCounts:
+    counted = {row[0]: tuple(row)[1:] for row in rows}
+    return RequestCounts(moments, counted, None if end is None else created_at_of_id(end))
 
 
 def _bounds(partner: Partner, filters: ApiRequestFilter, before: UUID | None) -> tuple[object, ...]:
