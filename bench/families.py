@@ -27,7 +27,7 @@ from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from almoner.validation.requests import evaluate, rules
 from almoner.validation.requests.domain import NonprofitDetails
-from almoner.validation.requests.rules import AcceptanceRules
+from almoner.validation.requests.rules import AcceptanceThresholds
 from bench import machine
 from bench.matching_lists import SHARED
 from bench.matching_pairs import BENCHMARKS, BY_PEOPLE
@@ -41,7 +41,7 @@ ASKED: Final = 200
 _FEW: Final = 20
 """The requests of a kind in a brief run."""
 SEED: Final = 20261126
-_RULES: Final = AcceptanceRules(CERTAIN_SCORE)
+_RULES: Final = AcceptanceThresholds(CERTAIN_SCORE)
 _Row = dict[str, Any]
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from almoner.giving.receipts.documents import ReceiptDocuments
+from almoner.giving.receipts.documents import ReceiptRenderer
 from almoner.giving.receipts.domain import Receipt
 from almoner.giving.receipts.pages import TEMPLATES
 from almoner.kit.ids import RecordIdCodec
@@ -60,10 +60,10 @@ async def _milliseconds(make: Make, run: int, count: int) -> float:
 async def _rounds(empty: PdfRenderer, scale: Scale) -> list[str]:
     links = BaseUrls("https://give.example.org", "https://give.example.org")
     deployment = Deployment("production", SystemClock(), RecordIdCodec(sandbox=False), links, Vault(bytes(32)))
-    papers = ReceiptDocuments(PageRenderer(deployment, TEMPLATES))
+    papers = ReceiptRenderer(PageRenderer(deployment, TEMPLATES))
 
     def receipts(language: str) -> Make:
-        return lambda number: papers.render(_receipt(language, number))
+        return lambda number: papers.render_pdf(_receipt(language, number))
 
     async def page(number: int) -> bytes:
         return await empty.render_document({"title": f"Page {number}"}, {}, AT)

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from almoner.cli import serve, write_coalescing
 from almoner.cli.connection_limits import ConnectionLimitedHttpProtocol
 from almoner.platform.database.disk_space import DiskSpace
-from almoner.platform.database.fair_queue import QueueClient, set_queue_client
+from almoner.platform.database.fair_queue import FairShareClient, set_fair_share_client
 from almoner.platform.database.transactions import Database, Mode, Tx
 from almoner.platform.http import edge, service
 from bench import baselines
@@ -20,7 +20,7 @@ from bench import baselines
 REST_SECONDS = 75
 
 
-async def _admit(self: edge.EdgeMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+async def _admit(self: edge.OutermostMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
     await self._app(scope, receive, send)
 
 
@@ -33,8 +33,8 @@ def _build_transaction(self: Database, connection: Any, mode: Mode) -> Tx:
     return Tx(connection, self.deployment, mode)
 
 
-def _set_no_client(_client: QueueClient | None) -> Token[QueueClient | None]:
-    return set_queue_client(None)
+def _set_no_client(_client: FairShareClient | None) -> Token[FairShareClient | None]:
+    return set_fair_share_client(None)
 
 
 def _ensure_nothing(_self: DiskSpace) -> None:
@@ -42,8 +42,8 @@ def _ensure_nothing(_self: DiskSpace) -> None:
 
 
 if __name__ == "__main__":
-    baselines.replace(edge.EdgeMiddleware, edge.EdgeMiddleware._admit, _admit)  # noqa: SLF001 (what is measured)
-    baselines.replace(service, set_queue_client, _set_no_client)
+    baselines.replace(edge.OutermostMiddleware, edge.OutermostMiddleware._admit, _admit)  # noqa: SLF001 (what is measured)
+    baselines.replace(service, set_fair_share_client, _set_no_client)
     baselines.replace(Database, Database.build_transaction, _build_transaction)
     baselines.replace(DiskSpace, DiskSpace.ensure_writable, _ensure_nothing)
     baselines.replace(serve, ConnectionLimitedHttpProtocol, _plain_protocol)

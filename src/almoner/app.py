@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, REQUEST_SECONDS
 from almoner.platform.documentation.pages import DocumentationPages
 from almoner.platform.events.event_types import EventType
 from almoner.platform.files import media
-from almoner.platform.http.edge import EdgeMiddleware
+from almoner.platform.http.edge import OutermostMiddleware
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.lazy_application import LazyApplication
 from almoner.platform.http.openapi import build_openapi_document
@@ -93,7 +93,7 @@ def create_worker_app(services: Services) -> ASGIApp:
         except HTTPException:
             raise NotFound("a worker answers /healthz, /readyz and /metrics alone") from None
 
-    return EdgeMiddleware(answer, services.telemetry, services.db.deployment.clock, https_only=False)
+    return OutermostMiddleware(answer, services.telemetry, services.db.deployment.clock, https_only=False)
 
 
 def create_app(
@@ -127,7 +127,7 @@ def create_app(
         *services.pages,
     ]
     outer = Router(pages, redirect_slashes=False)
-    app = EdgeMiddleware(
+    app = OutermostMiddleware(
         _PathDispatcher(services.api, services.scim, outer),
         services.telemetry,
         services.db.deployment.clock,

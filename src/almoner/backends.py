@@ -3,14 +3,14 @@
 from almoner.adapters import lazy
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database
-from almoner.platform.files.storage import Storage
-from almoner.platform.outbound.mail import GuardedMailTransport, MailTransport
+from almoner.platform.files.storage import StorageBackend
+from almoner.platform.outbound.mail import ActiveDeploymentMailTransport, MailTransport
 from almoner.settings import Settings
 
 _SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
 
 
-def build_storage(settings: Settings) -> Storage:
+def build_storage(settings: Settings) -> StorageBackend:
     """The document storage, opened on first use. Raises ValueError for an invalid URL."""
     return lazy.build_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None)
 
@@ -25,7 +25,7 @@ def build_mail_transport(settings: Settings, db: Database) -> MailTransport:
     from almoner.adapters.mail_smtp import SmtpTransport
 
     server = SmtpTransport(settings.mail_url.get_secret_value(), sender, db.deployment.clock)
-    return GuardedMailTransport(server, db.deployment.identity)
+    return ActiveDeploymentMailTransport(server, db.deployment.identity)
 
 
 async def check_mail_server(settings: Settings, clock: Clock, recipient: str | None) -> str | None:

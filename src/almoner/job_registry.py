@@ -71,7 +71,7 @@ from almoner.platform.files import import_uploads
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http import upload_intake
 from almoner.platform.http.service import ApiApplication
-from almoner.platform.jobs.background_tasks import BackgroundTasks, join_tasks
+from almoner.platform.jobs.background_tasks import BackgroundTasks, merge_background_tasks
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
@@ -85,7 +85,7 @@ from almoner.selfchecks import CHECKS
 from almoner.sources import get_register_source, get_watchlist_source
 from almoner.validation.agents import jobs as agents_jobs
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.ports import MailHosts
+from almoner.validation.agents.ports import MailHostLookup
 from almoner.validation.applications.documents import jobs as documents_jobs
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.applications.documents.ports import MalwareScanner
@@ -114,7 +114,7 @@ async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitC
 
 
 _PARTNERS_BY_ORGANISATION = (
-    categories.follower_partner_ids_by_organisation,
+    categories.list_partner_ids_by_organisation,
     donations.list_partner_ids_by_organisation,
     verifications.list_partner_ids_by_organisation,
     monitoring.list_partner_ids_by_organisation,
@@ -184,7 +184,7 @@ class BackgroundDependencies:
     registers: RegisterRefreshContext
     watchlists: WatchlistRefreshContext
     name_agreement: float
-    mail_hosts: MailHosts
+    mail_hosts: MailHostLookup
     blobs: BlobStore
     scanner: MalwareScanner | None
     screener: Screener
@@ -195,7 +195,7 @@ class BackgroundDependencies:
 
 def build_background_tasks(dependencies: BackgroundDependencies) -> BackgroundTasks:
     """The background tasks of all slices."""
-    return join_tasks(
+    return merge_background_tasks(
         [
             *_platform_tasks(dependencies),
             *_slice_tasks(dependencies),

@@ -55,7 +55,7 @@ from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.platform.ratelimit import RateLimiter
 from almoner.providers import (
-    ConnectedProvider,
+    PaymentProviderClient,
     giving_link_disclosures,
     own_bank_accounts,
     provider_webhook_routes,
@@ -89,7 +89,7 @@ class PageDependencies:
     intake: UploadIntake
     scanner: MalwareScanner | None
     blobs: BlobStore
-    provider: ConnectedProvider | None
+    provider: PaymentProviderClient | None
     payment_context: PaymentContext | None
     api: ApiApplication
     rules: DisbursementRules
@@ -200,7 +200,7 @@ def _console_routes(parts: PageDependencies, gate: PageGuard, beside: Sequence[R
 def _giving_pages(
     settings: Settings,
     payment_context: PaymentContext | None,
-    provider: ConnectedProvider | None,
+    provider: PaymentProviderClient | None,
     catalogues: TranslationCatalogues,
     rules: DisbursementRules,
     limiter: RateLimiter,

@@ -22,7 +22,7 @@ from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
 from almoner.giving.checkout.hosted_page import service as hosted_page
-from almoner.giving.checkout.hosted_page.ports import LegalNotice, OperatorDisclosures
+from almoner.giving.checkout.hosted_page.ports import GivingLinkDisclosures, LegalNotice
 from almoner.giving.checkout.payments.domain import FeeSchedule, NoSuchPayment
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -38,7 +38,7 @@ from almoner.sandbox.ports import PaymentSimulator
 from almoner.settings import InvalidSettings, Settings
 
 
-class ConnectedProvider(PaymentProvider, Protocol):
+class PaymentProviderClient(PaymentProvider, Protocol):
     """A payment provider with open connections, which must be closed."""
 
     def refund_status_reader(self) -> RefundStatusReader | None:
@@ -62,7 +62,7 @@ def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
     return {currency: BankDetails(account.name, account.numbers) for currency, account in own.items()}
 
 
-def giving_link_disclosures(settings: Settings) -> OperatorDisclosures:
+def giving_link_disclosures(settings: Settings) -> GivingLinkDisclosures:
     """The operator's statements on giving link pages. Raises InvalidSettings."""
     notices: list[LegalNotice] = []
     if settings.giving_notices is not None:
@@ -70,19 +70,19 @@ def giving_link_disclosures(settings: Settings) -> OperatorDisclosures:
             notices = list(hosted_page.load_notices(settings.giving_notices))
         except (OSError, ValueError) as refused:
             raise InvalidSettings([f"ALMONER_GIVING_NOTICES: {refused}"]) from refused
-    return OperatorDisclosures(settings.disbursement_days, tuple(notices))
+    return GivingLinkDisclosures(settings.disbursement_days, tuple(notices))
 
 
 def build_provider(
     settings: Settings, db: Database, outbound: OutboundClient, telemetry: Telemetry, catalogues: TranslationCatalogues
-) -> tuple[ConnectedProvider | None, SimulatedPaymentProvider | None]:
+) -> tuple[PaymentProviderClient | None, SimulatedPaymentProvider | None]:
     """The configured payment provider, and in the sandbox the application of the built-in one."""
     if (account := settings.stripe) is not None:
-        tariff = FeeSchedule(account.basis_points, account.fixed_minor)
+        tariff = FeeSchedule(account.fee_basis_points, account.fixed_fee_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url
         mark = db.deployment.vault.compute_mac("stripe", b"installation").hex()
         return build_stripe_provider(
-            account.key, account.webhook_secret, tariff, mark, *urls, db.deployment.identity
+            account.secret_key, account.webhook_secret, tariff, mark, *urls, db.deployment.identity
         ), None
     if not settings.uses_test_provider:
         return None, None
@@ -120,9 +120,9 @@ async def check_stripe(settings: Settings) -> StripeCheckResult | None:
     """
     if (account := settings.stripe) is None:
         return None
-    tariff = FeeSchedule(account.basis_points, account.fixed_minor)
+    tariff = FeeSchedule(account.fee_basis_points, account.fixed_fee_minor)
     provider = build_stripe_provider(
-        account.key,
+        account.secret_key,
         account.webhook_secret,
         tariff,
         "check",

@@ -587,7 +587,7 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
         Vault(settings.master_key_bytes),
         outbound_address_policy=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
         webhook_source_addresses=tuple(settings.webhook_source_addresses),
-        max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
+        max_data_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
         second_look_percent=settings.review_second_look_percent,
         public_links=settings.public_links,
         time_zone=ZoneInfo(settings.time_zone),

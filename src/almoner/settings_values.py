@@ -51,10 +51,10 @@ _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
 class StripeAccount(NamedTuple):
     """A Stripe account: its keys and fees."""
 
-    key: str
+    secret_key: str
     webhook_secret: str
-    basis_points: int
-    fixed_minor: Mapping[str, int]
+    fee_basis_points: int
+    fixed_fee_minor: Mapping[str, int]
 
 
 def strip_and_check_text(value: str) -> str:

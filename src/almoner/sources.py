@@ -14,7 +14,7 @@ from almoner.platform.jobs.refresh_schedule import Format, SourceFormat
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.platform.outbound.client import OutboundClient
-from almoner.screening.watchlists.domain import WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImportRefused
 from almoner.screening.watchlists.jobs import WatchlistRefreshContext
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.settings import InvalidSettings, Settings
@@ -89,10 +89,10 @@ WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _LazySources(_WATCHLISTS)
 
 
 def get_watchlist_source(code: str) -> WatchlistSource:
-    """The reader of a watch list. Raises WatchlistRefused."""
+    """The reader of a watch list. Raises WatchlistImportRefused."""
     if code in WATCHLIST_SOURCES:
         return WATCHLIST_SOURCES[code]
-    raise WatchlistRefused(f"{code!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
+    raise WatchlistImportRefused(f"{code!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
 
 
 def get_register_source(code_or_path: str) -> RegisterSource:
@@ -100,14 +100,14 @@ def get_register_source(code_or_path: str) -> RegisterSource:
     if code_or_path in REGISTER_SOURCES:
         return REGISTER_SOURCES[code_or_path]
     if code_or_path.endswith(".toml"):
-        from almoner.adapters.registers_mapped import MappedReader  # on first use (architecture 6)
+        from almoner.adapters.registers_mapped import MappedRegisterReader  # on first use (architecture 6)
         from almoner.adapters.registers_mapping import load_mapping
 
         taken = {
             code: source.registry_code if source.lists_organisations else None
             for code, source in REGISTER_SOURCES.items()
         }
-        return MappedReader(load_mapping(Path(code_or_path), taken))
+        return MappedRegisterReader(load_mapping(Path(code_or_path), taken))
     known = ", ".join(REGISTER_SOURCES)
     raise ImportRefused(
         f"{code_or_path!r} is not a format of a register: use one of {known}, or a mapping file (.toml)"
@@ -144,7 +144,7 @@ def parse_watchlist_schedule(
 ) -> tuple[refresh_schedule.ScheduledRefresh[WatchlistSource], ...]:
     """The schedule in the settings; empty by default. Raises InvalidSettings."""
     return _read_schedule(
-        "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistRefused
+        "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistImportRefused
     )
 
 

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 from almoner import deployment_probes, migrations
 from almoner.access.guard import KeyGuard, RateLimits
 from almoner.access.request_recorder import ApiRequestRecorder
-from almoner.adapters.lazy import build_mail_hosts
-from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
+from almoner.adapters.lazy import build_mail_host_lookup
+from almoner.adapters.mail_hosts_sandbox import SandboxMailHostLookup
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.backends import build_mail_transport, build_storage
 from almoner.console.service_status_page import StatusRenderer, StatusWriter
@@ -42,8 +42,8 @@ from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform.business_clock import BusinessClock, MovableClock
 from almoner.platform.database import key_check, postgres, transactions
-from almoner.platform.database.copy_watch import CopyWatch
-from almoner.platform.database.disk_watch import DiskWatch
+from almoner.platform.database.copy_watch import DatabaseCopyMonitor
+from almoner.platform.database.disk_watch import DiskSpaceMonitor
 from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
 from almoner.platform.events.waiters import EventWaiters
@@ -66,7 +66,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 from almoner.provider_test.app import SimulatedPaymentProvider
 from almoner.providers import (
-    ConnectedProvider,
+    PaymentProviderClient,
     build_payment_simulator,
     build_provider,
     own_bank_accounts,
@@ -153,12 +153,12 @@ class Services:
     scim: LazyApplication
     outbound: OutboundClient
     background: BackgroundWorker
-    copy_watch: CopyWatch
-    disk_watch: DiskWatch
+    database_copy_monitor: DatabaseCopyMonitor
+    disk_space_monitor: DiskSpaceMonitor
     checker: UploadChecker
     intake: UploadIntake
     waiters: EventWaiters
-    provider: ConnectedProvider | None
+    provider: PaymentProviderClient | None
     provider_app: SimulatedPaymentProvider | None
     api: ApiApplication
     parts: DependencyMonitor
@@ -176,7 +176,7 @@ class Services:
         await self.outbound.close()
         if self.provider is not None:
             await self.provider.close()
-        await self.copy_watch.close()
+        await self.database_copy_monitor.close()
         await self.db.close()
         if self.tracing is not None:
             await asyncio.to_thread(self.tracing.close)
@@ -256,7 +256,7 @@ def _build_background_tasks(
     settings: Settings,
     db: Database,
     outbound: OutboundClient,
-    provider: ConnectedProvider | None,
+    provider: PaymentProviderClient | None,
     catalogues: TranslationCatalogues,
     telemetry: Telemetry,
     blobs: BlobStore,
@@ -283,7 +283,7 @@ def _build_background_tasks(
                 settings, db.deployment.outbound_address_policy, outbound, telemetry
             ),
             name_agreement=settings.name_match_threshold or CERTAIN_SCORE,
-            mail_hosts=SandboxMailHosts() if settings.sandbox else build_mail_hosts(),
+            mail_hosts=SandboxMailHostLookup() if settings.sandbox else build_mail_host_lookup(),
             blobs=blobs,
             scanner=_scanner(settings),
             screener=screener,
@@ -298,12 +298,12 @@ def _build_background_tasks(
 
 async def _build_document_storage(
     settings: Settings, db: Database, telemetry: Telemetry
-) -> tuple[CopyWatch, BlobStore]:
+) -> tuple[DatabaseCopyMonitor, BlobStore]:
     """The document storage, and the watch that tells whether this database may delete from it."""
     storage = build_storage(settings)
-    watch = CopyWatch(db, storage, settings.dsn, telemetry)
+    watch = DatabaseCopyMonitor(db, storage, settings.dsn, telemetry)
     await watch.check_for_copy()
-    return watch, BlobStore(storage, db.deployment.vault, db.deployment.identity, watch.confirm_ownership)
+    return watch, BlobStore(storage, db.deployment.vault, db.deployment.identity, watch.ensure_owns_storage)
 
 
 def _build_tracing(settings: Settings, clock: Clock) -> "Tracing | None":
@@ -358,9 +358,9 @@ def _build_upload_checks(
     return checker, UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
 
 
-def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) -> DiskWatch:
+def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) -> DiskSpaceMonitor:
     folders = postgres.possible_cluster_folders(settings.data_dir)
-    watch = DiskWatch(db.disk, folders, settings.disk_reserve_bytes, db.deployment.clock, telemetry)
+    watch = DiskSpaceMonitor(db.disk, folders, settings.disk_reserve_bytes, db.deployment.clock, telemetry)
     watch.check()
     return watch
 

@@ -54,8 +54,8 @@ async def run_worker(services: Services, role: Role, stop: asyncio.Event) -> Non
             group.create_task(services.parts.run(stop))
             group.create_task(build_status_writer(services).run(stop))
         group.create_task(services.waiters.run(stop))
-        group.create_task(services.copy_watch.run(stop))
-        group.create_task(services.disk_watch.run(stop))
+        group.create_task(services.database_copy_monitor.run(stop))
+        group.create_task(services.disk_space_monitor.run(stop))
 
 
 async def run_due_work(services: Services) -> None:

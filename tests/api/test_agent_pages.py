@@ -232,7 +232,7 @@ async def test_without_an_e_mail_check_nothing_is_mailed(service: Service, api: 
             "select partner_id from agent_verification where id = $1", ids.decode("agentverification", made["id"])
         )
         agent = AgentVerificationInput("Eve", "Byron", somebody(), organisation_id=organisation)
-        unchecked = await agents.create(tx, Partner(partner_id), agent, email_check=False)
+        unchecked = await agents.create(tx, Partner(partner_id), agent, requires_email_confirmation=False)
     record = data(await api.get(f"{PATH}/{ids.encode('agentverification', unchecked.id)}"))
     assert (record["status"], record["externalActionRequired"]) == ("pending_review", False)
     assert await told(service, api) == [("pending_review", record)]

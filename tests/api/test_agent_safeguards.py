@@ -32,7 +32,7 @@ async def unchecked(service: Service, tenant: Tenant, email: str) -> AgentVerifi
     organisation = await factories.nonprofit(service, website=f"https://www.{TEST}")
     async with service.db.write() as tx:
         agent = AgentVerificationInput("Eve", "Byron", email, organisation_id=organisation)
-        made = await agents.create(tx, tenant.partner, agent, email_check=False)
+        made = await agents.create(tx, tenant.partner, agent, requires_email_confirmation=False)
     await service.drain()
     return made
 

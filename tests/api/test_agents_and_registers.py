@@ -37,7 +37,7 @@ async def test_a_website_counts_in_data_that_may_decide(
     await Loader(service.db, tmp_path).load(source, day, listed)
     organisation = data(await api.get(f"/v1/organisations/GBR/CCEW/{number}"))["id"]
     usual = service.db.deployment
-    service.db.deployment = replace(usual, max_age=timedelta(days=30))
+    service.db.deployment = replace(usual, max_data_age=timedelta(days=30))
     try:
         made = await agents.create(service, api, organisation=organisation, email="ada@fund.example")
         await service.drain()

@@ -180,7 +180,7 @@ async def test_v8_every_writing_route_and_every_secret_read_leaves_one_entry(wor
         assert len(others) == before, endpoint.route
         assert entry.actor == Actor("key", ids.encode("apikey", key.id)), endpoint.route
         assert (entry.scope, entry.action) == (world.tenant.partner.id, endpoint.operation_id)
-        assert (entry.address, entry.request_id) == (ADDRESS, answer.headers["request-id"])
+        assert (entry.ip_address, entry.request_id) == (ADDRESS, answer.headers["request-id"])
         assert entry.subject == subject(world, endpoint, answer), endpoint.route
 
 

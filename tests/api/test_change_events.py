@@ -81,7 +81,7 @@ async def test_an_invite_is_reported_when_it_expires(service: Service, api: Clie
     invite = data(await api.post("/v1/validation-invites", {}))
     service.clock.advance(days=8)
     async with service.db.write() as tx:
-        await invites.record_expiries(tx)
+        await invites.expire_overdue_invites(tx)
     [(kind, expired)] = await reported(service, api, "validation_invite")
     assert (kind, expired["id"], expired["status"]) == ("validation_invite.expired", invite["id"], "expired")
     assert expired == data(await api.get(f"/v1/validation-invites/{invite['id']}"))

@@ -103,7 +103,7 @@ async def test_what_is_changed_erased_or_of_another_partner_is_not_found(
             "update donation set cancelled_at = cancelled_at - interval '31 days' where id = $1",
             tx.ids.decode("donation", gift["id"]),
         )
-        await donations.erase_donors(tx)
+        await donations.erase_donors_of_cancelled_donations(tx)
     await service.drain()
     assert (await found(owner, "heron"), await found(owner, "egret")) == ([], [path])
     assert await found(owner, "gone@example.org") == []

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from almoner.platform.database.disk_watch import DiskWatch
+from almoner.platform.database.disk_watch import DiskSpaceMonitor
 from tests.support import giving as support
 from tests.support.browsing import Browser
 from tests.support.client import Client
@@ -20,7 +20,7 @@ MORE_THAN_THERE_IS = 2**60
 
 def _watch(service: Service, folder: Path, reserve: int) -> None:
     """What the watch of a process does each second, with such a reserve."""
-    DiskWatch(service.db.disk, [folder], reserve, service.clock, service.services.telemetry).check()
+    DiskSpaceMonitor(service.db.disk, [folder], reserve, service.clock, service.services.telemetry).check()
 
 
 @asynccontextmanager
@@ -82,11 +82,11 @@ async def test_background_work_rests_without_a_word_and_goes_on(empty_database: 
 
         async def all_done() -> bool:
             async with service.db.read() as tx:
-                return await background.count_outstanding(tx) == 0
+                return await background.count_outstanding_work(tx) == 0
 
         async with asyncio.TaskGroup() as group:
             group.create_task(background.run(stop))
-            assert await background.runner.record_and_start_jobs() == 0
+            assert await background.runner.record_results_and_start_jobs() == 0
             assert not await all_done()
             assert service.lines[said:] == []
             _watch(service, tmp_path, 0)

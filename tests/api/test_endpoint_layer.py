@@ -21,7 +21,7 @@ from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.drain import ConnectionDrain
-from almoner.platform.http.edge import EdgeMiddleware
+from almoner.platform.http.edge import OutermostMiddleware
 from almoner.platform.http.endpoints import EndpointDeprecation, Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.openapi import errors_of_endpoint
@@ -100,13 +100,13 @@ async def change_tea(call: ApiCall, tea_id: Annotated[UUID, PathId("category")],
 @routes.get("/v1/tea/free", key=NO_KEY, tx=None)
 async def smell_tea(call: ApiCall) -> TeaResponse:
     """Smell tea."""
-    return TeaResponse(name=call.address, sugar=None)
+    return TeaResponse(name=call.ip_address, sugar=None)
 
 
 @pytest.fixture
 async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator[Client]:
     raised.clear()
-    app = EdgeMiddleware(
+    app = OutermostMiddleware(
         ApiApplication(service.db, service.services.guard, [routes]),
         service.services.telemetry,
         service.clock,
@@ -190,7 +190,7 @@ async def test_a_page_without_a_connection_is_503(service: support.Service) -> N
     async def page(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise ConnectionUnavailable
 
-    edge = EdgeMiddleware(page, service.services.telemetry, service.clock, https_only=False)
+    edge = OutermostMiddleware(page, service.services.telemetry, service.clock, https_only=False)
     answer = await Client(edge, "http://testserver", None).get("/give")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
     assert answer.headers["retry-after"] == "2"
@@ -212,7 +212,7 @@ async def test_a_long_answer_goes_out_as_its_client_reads_it(service: support.Se
     async def receive() -> Message:
         return {"type": "http.disconnect"}
 
-    edge = EdgeMiddleware(page, service.services.telemetry, service.clock, https_only=False)
+    edge = OutermostMiddleware(page, service.services.telemetry, service.clock, https_only=False)
     await edge({"type": "http", "method": "GET", "path": "/", "headers": [], "scheme": "http"}, receive, send)
     pieces = sent[1:]
     assert b"".join(piece["body"] for piece in pieces) == body
@@ -363,7 +363,7 @@ async def test_the_client_address_is_the_nearest_untrusted_one(
 
 async def test_a_stranger_cannot_choose_its_address(service: support.Service) -> None:
     services = service.services
-    app = EdgeMiddleware(
+    app = OutermostMiddleware(
         ApiApplication(service.db, services.guard, [routes]), services.telemetry, service.clock, https_only=False
     )
     client = Client(app, "http://testserver", None, address="203.0.113.7")
@@ -375,7 +375,7 @@ async def test_a_stranger_cannot_choose_its_address(service: support.Service) ->
 async def test_plain_http_is_refused_where_https_is_required(service: support.Service) -> None:
     services = service.services
     inner = ApiApplication(service.db, services.guard, [routes])
-    app = EdgeMiddleware(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
+    app = OutermostMiddleware(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
     client, stranger = Client(app, "http://testserver", None), Client(app, "http://t", None, address="203.0.113.7")
     assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": "https"})).status_code == 200
 
@@ -400,7 +400,7 @@ async def test_plain_http_is_refused_where_https_is_required(service: support.Se
 async def test_a_server_that_stops_answers_on_connections_that_end(service: support.Service) -> None:
     services, drain = service.services, ConnectionDrain()
     inner = ApiApplication(service.db, services.guard, [routes])
-    app = EdgeMiddleware(inner, services.telemetry, service.clock, https_only=False, drain=drain)
+    app = OutermostMiddleware(inner, services.telemetry, service.clock, https_only=False, drain=drain)
     client = Client(app, "http://t", None)
     assert "connection" not in (await client.get("/v1/tea/free")).headers
     asked, hurried, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()

@@ -108,7 +108,7 @@ async def test_the_sweep_records_what_has_expired_in_batches(service: Service, a
     late = await invited(api)
     service.clock.advance(timedelta(days=7) - timedelta(hours=1))
     async with service.db.write() as tx:
-        while await invites.record_expiries(tx, 2):
+        while await invites.expire_overdue_invites(tx, 2):
             pass
         due = await invites.next_expiry_at(tx)
         assert due is not None

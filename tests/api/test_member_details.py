@@ -66,7 +66,7 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     assert [entry.details for entry in reported] == [{"changed": ["name", "email"]}, {"changed": ["name"]}]
     assert owner.person is not None
     name = service.db.deployment.ids.encode("member", owner.person.id)
-    assert (reported[0].actor, reported[0].address) == (Actor("member", name), ADDRESS)
+    assert (reported[0].actor, reported[0].ip_address) == (Actor("member", name), ADDRESS)
     await service.drain()
     mails = (await service.client(tenant.secret).get("/v1/sandbox/mailbox")).json()["data"]
     moved = [mail for mail in mails if "email address was changed" in mail["subject"]]

@@ -69,7 +69,7 @@ async def test_k1_a_developer_makes_a_key_and_sees_its_secret_this_once(
     made = (await of_keys(service, tenant))[-1]
     ids = service.db.deployment.ids
     assert developer.person is not None
-    assert (made.actor, made.action, made.subject, made.address, made.details) == (
+    assert (made.actor, made.action, made.subject, made.ip_address, made.details) == (
         Actor("member", ids.encode("member", developer.person.id)), "key.created", ids.encode("apikey", newest.id),
         ADDRESS,
         {"kind": "secret", "scopes": ["categories:read", "users:write"]},

@@ -181,7 +181,7 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
     invited = (await recorded(service, tenant))[-1]
     ids = service.db.deployment.ids
     assert owner.person is not None
-    assert (invited.actor, invited.action, invited.subject, invited.address, invited.details) == (
+    assert (invited.actor, invited.action, invited.subject, invited.ip_address, invited.details) == (
         Actor("member", ids.encode("member", owner.person.id)), "member.invited", ids.encode("member", person.id),
         ADDRESS,
         {"roles": ["developer"]},

@@ -61,7 +61,7 @@ async def world(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPa
     async with database.copied(postgres_server) as made, serving(made) as service:
         source = get_register_source(str(folder / "public.toml"))
         async with service.db.write() as tx:
-            await registers_flows.declare_registry(tx, source)
+            await registers_flows.create_declared_registry(tx, source)
         await registers_flows.import_files(service.db, source, [folder / "public.csv"], as_of=MARCH, force=True)
         await service.drain()
         yield service

@@ -29,7 +29,7 @@ async def loaded(service: Service, tmp_path: Path) -> datetime:
 def a_month(service: Service) -> Iterator[None]:
     """Data may be a month old."""
     usual = service.db.deployment
-    service.db.deployment = replace(usual, max_age=timedelta(days=30))
+    service.db.deployment = replace(usual, max_data_age=timedelta(days=30))
     yield
     service.db.deployment = usual
 

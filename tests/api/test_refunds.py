@@ -182,7 +182,7 @@ async def test_a_direct_gift_goes_back_to_the_partner_by_bank(service: Service, 
     await service.drain()
     assert (await gift(api, one))["refundedAt"] is None, "nobody has sent it"
     (refund,) = await back.of(service, one)
-    assert (refund.is_sent_by_bank, refund.status) == (True, "pending")
+    assert (refund.is_sent_by_bank_transfer, refund.status) == (True, "pending")
     await back.by_hand(service, refund.id, factories.unique("bank"))
     await service.drain()
     assert (await gift(api, one))["refundedAmount"] == 1500

@@ -21,7 +21,7 @@ from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, open_service_database
 from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.jobs.background_tasks import merge_background_tasks
 from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card
 from tests.support import factories
@@ -305,7 +305,7 @@ async def test_two_workers_charge_a_date_once(service: Service, plan: Plan) -> N
     provider = service.services.provider
     assert provider is not None
     asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(provider))
-    tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
+    tasks = merge_background_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
     for _ in range(3):
         service.clock.advance_to(parse_timestamp((await plan.record())["nextDonationAt"]))
         workers = [BackgroundWorker(service.db, tasks, service.services.telemetry) for _ in range(3)]

@@ -12,7 +12,7 @@ import pytest
 from almoner.access.keys import service as keys
 from almoner.access.keys import store_requests
 from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest
-from almoner.kit.ids import Uuid7, lowest_id_at
+from almoner.kit.ids import Uuid7Generator, lowest_id_at
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.client import Client
@@ -110,7 +110,7 @@ async def test_filters_narrow_and_a_wrong_one_says_what_it_must_be(
 async def test_pages_follow_each_other_and_a_rare_request_is_searched_for_in_steps(
     service: Service, tenant: Tenant, developer: Desk
 ) -> None:
-    now, partner, new_id = service.clock.now(), tenant.partner.id, Uuid7()
+    now, partner, new_id = service.clock.now(), tenant.partner.id, Uuid7Generator()
     many = [
         ApiRequest(
             partner,
@@ -146,7 +146,7 @@ async def test_pages_follow_each_other_and_a_rare_request_is_searched_for_in_ste
 async def test_the_limits_page_counts_requests_by_key_and_records_by_kind(
     service: Service, tenant: Tenant, developer: Desk
 ) -> None:
-    now, partner, new_id = service.clock.now(), tenant.partner, Uuid7()
+    now, partner, new_id = service.clock.now(), tenant.partner, Uuid7Generator()
     async with service.db.write() as tx:
         key = next(one for one in await keys.list_by_partner(tx, partner) if one.kind == "secret")
         made = [

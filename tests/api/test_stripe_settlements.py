@@ -121,7 +121,7 @@ async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, 
         fee: MismatchReason.UNKNOWN_PAYMENT,
         giving.session["id"]: MismatchReason.NOT_DISPUTED,
     }
-    assert found[fee].line.signed_net == -150
+    assert found[fee].line.signed_net_minor == -150
 
 
 async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_listed_once(
@@ -149,7 +149,7 @@ async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: 
     account.pay_out()
     assert await fetched(stripe) == JobDone()
     found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
-    assert {name: stored.line.signed_net for name, stored in found.items()} == {
+    assert {name: stored.line.signed_net_minor for name, stored in found.items()} == {
         number: -500,  # nobody here knows of this refund
         back: 500,
         returned: came_back["amount"],

@@ -69,7 +69,7 @@ async def test_a_register_decides_in_data_that_may_decide(
     await Loader(service.db, tmp_path).load(source, day, entry(number, "Fund"))
     organisation = data(await api.get(f"/v1/organisations/GBR/CCEW/{number}"))["id"]
     usual = service.db.deployment
-    service.db.deployment = replace(usual, max_age=timedelta(days=30))
+    service.db.deployment = replace(usual, max_data_age=timedelta(days=30))
     try:
         made = await factories.verification(service, api, organisation=organisation)
         await service.drain()
@@ -159,7 +159,7 @@ async def test_a_register_whose_data_are_too_old_by_now_holds_payouts_until_ther
     await Loader(service.db, tmp_path).load(source, midnight(), entry(number, "Fund"))
     organisation = data(await api.get(f"/v1/organisations/GBR/CCEW/{number}"))["id"]
     usual = service.db.deployment
-    service.db.deployment = replace(usual, max_age=timedelta(days=30))
+    service.db.deployment = replace(usual, max_data_age=timedelta(days=30))
     try:
         made = await factories.verification(service, api, organisation=organisation)
         await service.drain()

@@ -15,7 +15,12 @@ from almoner import job_registry, selfchecks
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
-from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry, join_tasks
+from almoner.platform.jobs.background_tasks import (
+    DependentTaskRegistry,
+    JobContext,
+    TaskRegistry,
+    merge_background_tasks,
+)
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, NoDetails
 from tests.architecture.sources import sources
 
@@ -69,7 +74,7 @@ def test_nothing_is_declared_twice() -> None:
         first.job(NIGHTLY)(nothing)
     second.job(NIGHTLY)(nothing)
     with pytest.raises(ValueError, match=r"tests\.nightly"):
-        join_tasks([first, second])
+        merge_background_tasks([first, second])
 
 
 async def test_what_needs_a_part_gets_it_first_and_what_was_told_as_it_was_declared() -> None:

@@ -46,7 +46,7 @@ async def recover(db: Database, owner: "asyncpg.Connection[asyncpg.Record]") -> 
     await background.runner.maintain_leases()
     await background.drain()
     async with db.read() as tx:
-        assert await background.count_outstanding(tx) == 0
+        assert await background.count_outstanding_work(tx) == 0
 
 
 async def check(owner: "asyncpg.Connection[asyncpg.Record]") -> int:

@@ -11,7 +11,7 @@ from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments import service as payments
 from almoner.kit.time import iso_timestamp
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.jobs.background_tasks import merge_background_tasks
 from tests.support import forks
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
@@ -50,7 +50,7 @@ async def recover(giving: Giving, simulator: Till, by: str) -> None:
     giving.service.clock.advance_wall(seconds=61)
     if by == "job":
         asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(simulator.provider))
-        duties = join_tasks([donations_jobs.tasks, asking])
+        duties = merge_background_tasks([donations_jobs.tasks, asking])
         await BackgroundWorker(giving.service.db, duties, giving.service.services.telemetry).drain()
     assert (await giving.begin()).url is not None
 

@@ -12,7 +12,7 @@ from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.kit.time import iso_timestamp, parse_timestamp
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.jobs.background_tasks import merge_background_tasks
 from tests.support import forks
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase
@@ -69,7 +69,7 @@ async def test_i6_a_process_killed_while_charging_charges_a_date_once(
         own.clock.advance(away)
         own.clock.advance_wall(seconds=61)
         asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(simulator.provider))
-        tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
+        tasks = merge_background_tasks([charging_jobs.tasks, donations_jobs.tasks, asking])
         for _ in range(2):
             await BackgroundWorker(own.db, tasks, own.services.telemetry).drain()
             own.clock.advance(hours=1)

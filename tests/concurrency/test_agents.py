@@ -45,7 +45,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
 
     def create(tx: Tx, _: UUID) -> Awaitable[object]:
         agent = AgentVerificationInput("Ada", "Byron", chance.choice(EMAILS), organisation_id=organisation)
-        return agents.create(tx, partner, agent, email_check=chance.random() < 0.8)
+        return agents.create(tx, partner, agent, requires_email_confirmation=chance.random() < 0.8)
 
     return {
         "create": create,
@@ -65,7 +65,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
         "contact": lambda tx, _: agents.set_official_contact_and_review_agents(
             tx, OfficialContact(organisation_id, "info@a.example", "x"), "tests"
         ),
-        "sweep": lambda tx, _: agents.record_expiries(tx, 10),
+        "sweep": lambda tx, _: agents.expire_overdue_verifications(tx, 10),
         "forget": lambda tx, _: agents.erase_personal_data(RetentionPeriods(), tx, 10),
     }
 

@@ -112,7 +112,7 @@ async def step(service: Service) -> bool:
     moved = (
         await background.dispatcher.run_batch()
         or await background.chainer.run_batch()
-        or await background.runner.record_and_start_jobs()
+        or await background.runner.record_results_and_start_jobs()
     )
     await background.runner.wait_until_idle()
     return bool(moved)

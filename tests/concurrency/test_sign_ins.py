@@ -199,9 +199,9 @@ async def test_two_hashes_are_made_at_a_time_and_a_flood_is_turned_away(service:
 
 async def test_a_flood_of_strangers_keeps_places_for_who_was_here_before() -> None:
     hash_ = await hashing.hash_secret(b"y")
-    flood = [asyncio.create_task(hashing.verify_hash(hash_, b"x", is_known_source=False)) for _ in range(60)]
+    flood = [asyncio.create_task(hashing.verify_hash(hash_, b"x", has_priority=False)) for _ in range(60)]
     await asyncio.sleep(0)
-    known = [asyncio.create_task(hashing.verify_hash(hash_, b"x", is_known_source=True)) for _ in range(20)]
+    known = [asyncio.create_task(hashing.verify_hash(hash_, b"x", has_priority=True)) for _ in range(20)]
     strangers = await asyncio.gather(*flood, return_exceptions=True)
     assert sum(isinstance(result, SignInOverloaded) for result in strangers) == 20
     assert await asyncio.gather(*known) == [False] * 20

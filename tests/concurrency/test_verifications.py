@@ -16,7 +16,7 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.verifications import checking
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, DecisionGrounds, InvalidState, Outcome
-from almoner.giving.disbursing.verifications.ports import Screening
+from almoner.giving.disbursing.verifications.ports import OrganisationScreener
 from almoner.job_registry import WatchlistScreening
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
@@ -32,7 +32,9 @@ OUTCOMES: tuple[Outcome, ...] = ("succeeded", "succeeded", "failed")
 Step = Callable[[Tx, UUID], Awaitable[object]]
 
 
-def steps(chance: random.Random, partner: Partner, organisations: list[str], screening: Screening) -> dict[str, Step]:
+def steps(
+    chance: random.Random, partner: Partner, organisations: list[str], screening: OrganisationScreener
+) -> dict[str, Step]:
     """What somebody may try with a verification at any time."""
     return {
         "approve": lambda tx, one: verifications.approve(tx, ALL_PARTNERS, one, EVIDENCE),

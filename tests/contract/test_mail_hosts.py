@@ -10,9 +10,9 @@ import dns.rcode
 import dns.rrset
 import pytest
 
-from almoner.adapters.mail_hosts_dns import DnsMailHosts
-from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
-from almoner.validation.agents.ports import MailHosts
+from almoner.adapters.mail_hosts_dns import DnsMailHostLookup
+from almoner.adapters.mail_hosts_sandbox import SandboxMailHostLookup
+from almoner.validation.agents.ports import MailHostLookup
 
 ZONE: Mapping[tuple[str, str], str] = {
     ("charity.org.", "MX"): "10 mail.charity.org.",
@@ -52,21 +52,21 @@ async def name_server() -> AsyncIterator[int]:
 
 
 @pytest.fixture(params=["sandbox", "dns"])
-async def hosts(request: pytest.FixtureRequest) -> AsyncIterator[MailHosts]:
+async def hosts(request: pytest.FixtureRequest) -> AsyncIterator[MailHostLookup]:
     """Each adapter."""
     if request.param == "sandbox":
-        yield SandboxMailHosts()
+        yield SandboxMailHostLookup()
         return
     async with name_server() as port:
-        yield DnsMailHosts(["127.0.0.1"], port)
+        yield DnsMailHostLookup(["127.0.0.1"], port)
 
 
-async def test_a_domain_with_a_mail_host_takes_mail(hosts: MailHosts) -> None:
+async def test_a_domain_with_a_mail_host_takes_mail(hosts: MailHostLookup) -> None:
     assert await hosts.accepts_mail("charity.org") is True
 
 
 @pytest.mark.parametrize("domain", ["nobody.invalid", "invalid"])
-async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHosts, domain: str) -> None:
+async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHostLookup, domain: str) -> None:
     assert await hosts.accepts_mail(domain) is False
 
 
@@ -84,8 +84,8 @@ async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHosts, domain: s
 )
 async def test_what_the_domain_name_system_says(domain: str, takes: bool | None) -> None:
     async with name_server() as port:
-        assert await DnsMailHosts(["127.0.0.1"], port).accepts_mail(domain) is takes
+        assert await DnsMailHostLookup(["127.0.0.1"], port).accepts_mail(domain) is takes
 
 
 async def test_nobody_who_answers_is_no_answer() -> None:
-    assert await DnsMailHosts([], 53).accepts_mail("charity.org") is None
+    assert await DnsMailHostLookup([], 53).accepts_mail("charity.org") is None

@@ -16,7 +16,7 @@ from obstore.store import MemoryStore
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.adapters.storage_objects import ObjectStorage, open_storage
 from almoner.platform.crypto import DecryptionFailed, Vault
-from almoner.platform.files.storage import SEGMENT, BlobMissing, BlobStore, Storage, StorageUnavailable
+from almoner.platform.files.storage import SEGMENT, BlobMissing, BlobStore, StorageBackend, StorageUnavailable
 from almoner.validation.applications.documents.ports import (
     DisabledMalwareScanner,
     MalwareScanner,
@@ -24,7 +24,7 @@ from almoner.validation.applications.documents.ports import (
 )
 from tests.support import clamd
 
-Make = Callable[[Path], Storage]
+Make = Callable[[Path], StorageBackend]
 STORAGES: dict[str, Make] = {
     "folder": lambda folder: open_storage(None, folder),
     "folder by address": lambda folder: open_storage(str(folder / "here"), folder),
@@ -34,13 +34,13 @@ STORAGES: dict[str, Make] = {
 
 
 @pytest.fixture(params=list(STORAGES))
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    made: Storage = STORAGES[request.param](tmp_path)
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> StorageBackend:
+    made: StorageBackend = STORAGES[request.param](tmp_path)
     return made
 
 
 @pytest.fixture
-def blobs(storage: Storage) -> BlobStore:
+def blobs(storage: StorageBackend) -> BlobStore:
     return BlobStore(storage, Vault(bytes(32)))
 
 
@@ -61,12 +61,12 @@ async def test_what_is_put_is_read(blobs: BlobStore, size: int) -> None:
     assert key != await blobs.put(BytesIO(content))
 
 
-async def test_what_lies_there_is_sealed(storage: Storage, blobs: BlobStore) -> None:
+async def test_what_lies_there_is_sealed(storage: StorageBackend, blobs: BlobStore) -> None:
     key = await blobs.put(BytesIO(b"the secret of the file" * 1000))
     assert b"secret" not in await whole(storage.get(key))
 
 
-async def test_nothing_is_altered_moved_or_cut_off_unseen(storage: Storage, blobs: BlobStore) -> None:
+async def test_nothing_is_altered_moved_or_cut_off_unseen(storage: StorageBackend, blobs: BlobStore) -> None:
     key = await blobs.put(BytesIO(os.urandom(SEGMENT * 2 + 10)))
     sealed = await whole(storage.get(key))
     one = 8 + (int.from_bytes(sealed[4:8]) >> 1)  # the head and the first segment
@@ -107,12 +107,12 @@ async def test_what_is_removed_is_gone_and_may_be_removed_again(blobs: BlobStore
 async def test_all_are_listed_with_their_age(blobs: BlobStore) -> None:
     assert [listed async for listed in blobs.list_blobs()] == []
     keys = {await blobs.put(BytesIO(b"x")) for _ in range(60)}
-    found = {listed.key: listed.since async for listed in blobs.list_blobs()}
+    found = {listed.key: listed.stored_at async for listed in blobs.list_blobs()}
     assert found.keys() == keys
     assert all(abs(datetime.now(UTC) - since) < timedelta(minutes=1) for since in found.values())
 
 
-async def test_a_failed_put_leaves_nothing(storage: Storage) -> None:
+async def test_a_failed_put_leaves_nothing(storage: StorageBackend) -> None:
     async def breaks_off() -> AsyncIterator[bytes]:
         yield b"x" * 1000
         raise OSError("the disk of the upload is gone")

@@ -85,7 +85,7 @@ def _ready(one: Started) -> bool:
 
 
 def _postmaster(server: PostgresServer) -> int:
-    (file,) = server.home.glob("pg*/postmaster.pid")
+    (file,) = server.cluster_folder.glob("pg*/postmaster.pid")
     return int(file.read_text().splitlines()[0])
 
 
@@ -120,7 +120,7 @@ async def _live_over_a_killed_database(here: Path, commands: Sequence[str]) -> N
         await eventually(lambda: _runs_again(server, killed), within=_SECONDS)
         await eventually(lambda: _ready(started[0]), within=_SECONDS)
         assert not any(one.process.poll() for one in started)
-        (control,) = server.home.glob("pg*/global/pg_control")
+        (control,) = server.cluster_folder.glob("pg*/global/pg_control")
         lost = control.rename(control.with_name("lost"))
         os.kill(_postmaster(server), signal.SIGKILL)
         for one in started:

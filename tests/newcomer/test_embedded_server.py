@@ -37,7 +37,7 @@ def data() -> Iterator[Path]:
 
 
 def _postmaster(server: PostgresServer) -> int:
-    (file,) = server.home.glob("pg*/postmaster.pid")
+    (file,) = server.cluster_folder.glob("pg*/postmaster.pid")
     return int(file.read_text().splitlines()[0])
 
 
@@ -86,7 +86,7 @@ async def test_it_finds_letters_of_every_script(data: Path) -> None:
 async def test_a_stranger_with_the_number_of_the_dead_server_does_no_harm(data: Path) -> None:
     with postgres.running_server(data) as server:
         await _remember(server, 1)
-        (file,) = server.home.glob("pg*/postmaster.pid")
+        (file,) = server.cluster_folder.glob("pg*/postmaster.pid")
         lines = file.read_text().splitlines()
     file.write_text("\n".join([str(os.getppid()), *lines[1:]]) + "\n")
     with postgres.running_server(data) as server:
@@ -101,7 +101,7 @@ async def test_a_server_that_was_killed_before_it_said_where_it_listens_takes_no
     (tmp_path / "kept").touch()
     with postgres.running_server(data) as server:
         await _remember(server, 2)
-        (file,) = server.home.glob("pg*/postmaster.pid")
+        (file,) = server.cluster_folder.glob("pg*/postmaster.pid")
         lines = file.read_text().splitlines()
     file.write_text("\n".join([*lines[:4], ""]) + "\n")  # as PostgreSQL writes it at first
     with postgres.running_server(data) as server:
@@ -118,11 +118,11 @@ async def test_a_full_disk_is_known_where_the_server_has_no_room_to_say_so() -> 
         with kept_full(data / "filler", cluster.log_file):
             await exhaust_write_ahead_log(connection)
             connection.terminate()
-            await eventually(lambda: not list(server.home.glob("pg*/postmaster.pid")), within=60)
+            await eventually(lambda: not list(server.cluster_folder.glob("pg*/postmaster.pid")), within=60)
             for _ in range(3):
                 with pytest.raises(DiskFull):
-                    await asyncio.to_thread(cluster.restart_if_ended, server.sockets)
-        assert cluster.restart_if_ended(server.sockets)
+                    await asyncio.to_thread(cluster.restart_if_ended, server.socket_folder)
+        assert cluster.restart_if_ended(server.socket_folder)
         assert await _remembered(server) == [1]
 
 
@@ -136,14 +136,14 @@ async def test_the_last_of_its_users_stops_it(data: Path) -> None:
         number = _postmaster(first)
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
-    assert not first.sockets.exists()
+    assert not first.socket_folder.exists()
 
 
 def test_nobody_else_may_enter(data: Path) -> None:
     with postgres.running_server(data) as server:
-        for path in (server.sockets, *server.home.glob("pg[0-9][0-9]")):
+        for path in (server.socket_folder, *server.cluster_folder.glob("pg[0-9][0-9]")):
             assert stat.S_IMODE(path.stat().st_mode) == 0o700
-        (password,) = server.home.glob("pg*.password")
+        (password,) = server.cluster_folder.glob("pg*.password")
         assert stat.S_IMODE(password.stat().st_mode) == 0o600
 
 
@@ -155,7 +155,7 @@ async def test_wrong_passwords_are_refused(data: Path) -> None:
 async def test_long_paths_work(fresh: Path) -> None:
     with postgres.running_server(lengthen(fresh, 200)) as server:
         await _remember(server, 1)
-        assert len(str(server.sockets / ".s.PGSQL.5432")) < 104  # the shortest limit there is, of macOS
+        assert len(str(server.socket_folder / ".s.PGSQL.5432")) < 104  # the shortest limit there is, of macOS
 
 
 def test_a_folder_without_programs_is_told(data: Path) -> None:

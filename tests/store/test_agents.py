@@ -218,7 +218,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await agents_store.lock_expired_verifications(tx, 10, ())
             await agents_store.list_open_verification_ids(tx, [uuid4()])
             assert len(await agents_store.list_verification_ids_in_review(tx, organisation)) == 50
-            assert await agents_store.earliest_end_with_personal_data(tx, "unconfirmed", now)
+            assert await agents_store.find_earliest_unerased_end_time(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)
             await agents_store_mails.lock_address_and_list_send_times(tx, "ADA5@a.example", now)
@@ -254,7 +254,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, api: C
     async with service.db.write() as holding:
         assert await agents_store.get_for_update(holding, ALL_PARTNERS, pending)
         async with service.db.write() as tx:
-            while await agents.record_expiries(tx, 100):
+            while await agents.expire_overdue_verifications(tx, 100):
                 pass
             free = await agents_store.find(tx, ALL_PARTNERS, other) if other else None
         assert free is not None

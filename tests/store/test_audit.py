@@ -31,7 +31,7 @@ async def test_v8_an_entry_is_there_with_its_change_or_not_at_all(service: Servi
     async with service.db.read() as tx:
         [entry] = await audit.list_entries(tx, tenant.partner.id)
     assert (entry.actor, entry.action, entry.subject) == (KEY, "member.invited", "member_1")
-    assert (entry.address, entry.details) == ("203.0.113.7", {"role": "owner"})
+    assert (entry.ip_address, entry.details) == ("203.0.113.7", {"role": "owner"})
 
 
 @pytest.mark.parametrize(

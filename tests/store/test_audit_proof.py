@@ -73,11 +73,11 @@ async def log(lab: Service, tmp_path: Path) -> Log:
 
 async def test_v8_a_log_that_nobody_touched_is_proved(log: Log) -> None:
     proof = await log.prove()
-    assert (proof.entries, proof.heads, proof.unchained_entry_count, proof.broken) == (9, 1, 0, None)
+    assert (proof.entry_count, proof.signed_head_count, proof.unchained_entry_count, proof.broken) == (9, 1, 0, None)
     async with log.service.db.write() as tx:
         await audit.record_entry(tx, log.scope, audit.Actor("system", "test"), "thing.late", "thing_1")
     proof = await log.prove()
-    assert (proof.entries, proof.unchained_entry_count, proof.broken) == (9, 1, None)
+    assert (proof.entry_count, proof.unchained_entry_count, proof.broken) == (9, 1, None)
 
 
 async def test_v8_every_column_can_be_tampered_with(log: Log) -> None:
@@ -312,8 +312,8 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
                 pass
         async with lab.db.read() as tx:
             entries = await audit.list_entries(tx, log.scope)
-            assert sum(entry.address is not None for entry in entries) == left
-            assert sum(entry.address is not None for entry in await audit.list_entries(tx, young.scope)) == 8
+            assert sum(entry.ip_address is not None for entry in entries) == left
+            assert sum(entry.ip_address is not None for entry in await audit.list_entries(tx, young.scope)) == 8
         assert (await log.prove()).broken is None
 
 
@@ -339,7 +339,7 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
             due = await audit.next_ip_erasure_at(tx)
             assert due is None or due > tx.now
             entries = await audit.list_entries(tx, log.scope)
-        assert sum(entry.address is not None for entry in entries) == left
+        assert sum(entry.ip_address is not None for entry in entries) == left
         assert (await log.prove()).broken is None
 
 
@@ -348,7 +348,7 @@ async def test_v8_whatever_is_tampered_with_at_random_is_found(lab: Service, tmp
     rounds = figures.count(40, 1000)
     for _ in range(rounds):
         log = await begun(lab, tmp_path, entries=dice.randint(3, 30))
-        size = (await log.prove()).entries
+        size = (await log.prove()).entry_count
         place, column = dice.randint(1, size), dice.choice(list(EDITS))
         statement = dice.choice(
             [

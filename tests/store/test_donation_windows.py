@@ -171,7 +171,7 @@ async def compare(world: World, chance: Random, every: list[dict[str, Any]], one
     page = RequestedPage(chance.choice([3, 25]), descending=descending, position=position)
     found, total = await donations_store_lists.list_page(world.tx, world.partner, page, filters)
     assert total == len(expected), filters
-    assert [gift.id for gift in found] == expected[at : at + page.limit], filters
+    assert [gift.id for gift in found] == expected[at : at + page.fetch_limit], filters
 
 
 async def test_p7_the_ends_of_time_are_moments_as_others_are(worlds: Any) -> None:

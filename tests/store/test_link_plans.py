@@ -63,7 +63,7 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await organisations_store_history.merged_record_ids_at(tx, ONE, DAY)
     await organisations_store_history.had_branches_at(tx, ONE, DAY)
     await organisations_store_history.branding_at(tx, ONE, DAY)
-    await categories_store.follower_partner_ids_by_organisation(tx, [ONE])
+    await categories_store.list_partner_ids_by_organisation(tx, [ONE])
     await donations_store.list_partner_ids_by_organisation(tx, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}

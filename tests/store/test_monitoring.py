@@ -254,7 +254,10 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             await monitoring_store.mark_due_for_evaluation(asking, [one.id])
             assert await organisations.list_merged_records(asking, one.organisation_id) == []
             assert await monitoring_store.list_subscription_ids_waiting_for_requests(asking, [uuid4()]) == []
-            assert await evidence_store.list_page(asking, one.id, RequestedPage(25, descending=True)) == ([], 0)
+            assert await evidence_store.list_evaluation_page(asking, one.id, RequestedPage(25, descending=True)) == (
+                [],
+                0,
+            )
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()
         assert {f"{RECORD}_of_organisation", f"{RECORD}_of_request"} <= asking.indexes()
 

@@ -17,7 +17,7 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, RegisterImport, RegisterImportQuarantined
 from almoner.nonprofits.registers.load_checks import (
     find_missing_number_problems,
-    find_reduced_parts,
+    find_reduced_part_problems,
     has_too_many_rejected_rows,
 )
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
@@ -275,11 +275,11 @@ async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: 
 
 
 def test_a_large_part_that_shrank_is_found_though_the_whole_did_not() -> None:
-    assert find_reduced_parts({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == [
+    assert find_reduced_part_problems({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == [
         "part 'WY' has 89 rows where it had 100"
     ]
-    assert find_reduced_parts({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
-    assert find_reduced_parts({}, {"WY": 5}) == []
+    assert find_reduced_part_problems({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
+    assert find_reduced_part_problems({}, {"WY": 5}) == []
 
 
 def test_nine_tenths_of_the_numbers_stay() -> None:

@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch, ScreeningResult, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
-from almoner.screening.watchlists.domain import WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImportRefused
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewRefused
 from almoner.validation.ongoing.matches import review_handler
@@ -248,7 +248,7 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     known = await desk.known()
     assert (known.status_in_category("sanction"), known.matches) == (None, [])
     assert await desk.open(match) is None
-    with pytest.raises(WatchlistRefused, match="has no entries"):
+    with pytest.raises(WatchlistImportRefused, match="has no entries"):
         async with desk.db.write() as tx:
             await watchlists_flows.retire_watchlist(tx, "ofac-sdn")
     await lists.load(listing(1, AQSA))

@@ -445,7 +445,7 @@ def told(outcome: SelfcheckOutcome) -> dict[str, int]:
 async def test_nothing_is_found_after_the_usual_journeys(lived: Service) -> None:
     outcome = await selfcheck.run_selfcheck(lived.db, CHECKS)
     assert [(finding.check.name, finding.examples) for finding in outcome.findings] == []
-    assert outcome.checks == len(CHECKS)
+    assert outcome.check_count == len(CHECKS)
     async with lived.db.read() as tx:
         kinds = {row["kind"] for row in await tx.fetch("select distinct kind from ledger_transfer")}
     assert kinds >= {
@@ -481,7 +481,7 @@ async def test_m1_m2_m3_all_checks_are_answered_beside_a_fault(lived: Service, h
     async with planted(lived, hand, fault) as tx:
         outcome = await selfcheck.run_checks(tx, CHECKS)
     assert told(outcome).get(fault.check, 0) >= 1
-    assert outcome.checks == len(CHECKS)
+    assert outcome.check_count == len(CHECKS)
 
 
 def test_every_check_has_a_fault_that_it_finds() -> None:

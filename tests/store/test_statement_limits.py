@@ -319,7 +319,7 @@ async def test_a_job_is_failed_and_counted(alone: Service) -> None:
     runner = JobRunner(JobContext(alone.db), {"tests.slow": slow}, telemetry)
     async with alone.db.write() as tx:
         await enqueue_jobs(tx, [NewJob("tests.slow", {})])
-    await runner.record_and_start_jobs()
+    await runner.record_results_and_start_jobs()
     await runner.wait_until_idle()
     assert _counted(telemetry, "tests.slow") == 1
     async with alone.db.read() as tx:

@@ -185,9 +185,9 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_open_submission_ids(asking, "compliance", [uuid4()]) == []
         assert await submissions_store.list_open_submission_ids(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided_submission_ids(asking, partner, some["configuration_id"])
-        assert await submissions_store.list_submission_ids_with_exclusive_request(asking, [some["id"]]) == {some["id"]}
+        assert await submissions_store.list_submission_ids_with_unshared_request(asking, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.list_submission_ids_with_exclusive_request(asking, several) == set(several)
+        assert await submissions_store.list_submission_ids_with_unshared_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()
@@ -211,7 +211,7 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await submissions_store_erasure.earliest_end_with_personal_data(asking, ended, tx.now) == tx.now
+        assert await submissions_store_erasure.find_earliest_unerased_end_time(asking, ended, tx.now) == tx.now
         assert await submissions_store_erasure.erase_personal_data(asking, ended, tx.now, 10) == 10
     assert RECORD not in asking.scans()
     assert index in asking.indexes()
@@ -223,7 +223,7 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await agents_store.earliest_end_with_personal_data(asking, ended, tx.now) == tx.now
+        assert await agents_store.find_earliest_unerased_end_time(asking, ended, tx.now) == tx.now
         assert len(await agents_store.erase_personal_data(asking, ended, tx.now, 10)) == 10
         waiting = await tx.fetchval(
             f"""
@@ -306,10 +306,10 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
 async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: World) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        first = await appeals_store.earliest_decision_with_text(asking)
+        first = await appeals_store.find_earliest_unerased_decision_time(asking)
         assert first is not None
         assert await appeals_store.erase_appeal_texts(asking, first, 10) == 1
-        first = await agents_store_mails.earliest_representation_request_end(asking)
+        first = await agents_store_mails.find_earliest_unerased_request_end_time(asking)
         assert first is not None
         assert await agents_store_mails.erase_representation_requests(asking, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}

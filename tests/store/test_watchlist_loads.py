@@ -16,7 +16,7 @@ from almoner.screening.screenings.screener import WatchlistsOutdated
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service
-from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistImportRefused
 from tests.support.service import Service
 from tests.support.watchlists import listing, write
 
@@ -125,7 +125,7 @@ async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, pat
 async def test_files_of_something_else_are_refused_and_leave_no_trace(db: Database, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("name,street\nA,B\n")
-    with pytest.raises(WatchlistRefused, match="none of the files has the entries"):
+    with pytest.raises(WatchlistImportRefused, match="none of the files has the entries"):
         await load(db, other)
     async with db.read() as tx:
         assert await tx.fetchval("select count(*) from watchlist_load") == 0

@@ -10,7 +10,7 @@ from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreeningMatch
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImportRefused
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
@@ -90,6 +90,6 @@ async def test_who_is_otherwise_in_the_whole_list_is_asked_about(alone: Service,
 
 async def test_the_sample_is_not_loaded_beside_the_whole_list(alone: Service, lists: Lists) -> None:
     await lists.load(listing(1, AQSA), code=WHOLE)
-    with pytest.raises(WatchlistRefused, match="ofac-sdn is loaded and contains all entries of ofac-sdn-sample"):
+    with pytest.raises(WatchlistImportRefused, match="ofac-sdn is loaded and contains all entries of ofac-sdn-sample"):
         await lists.load(listing(1, AQSA), code=SAMPLE)
     assert await loaded(alone) == {WHOLE: 1}

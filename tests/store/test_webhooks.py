@@ -10,7 +10,7 @@ import pytest
 from almoner.kit.states import Lifecycle
 from almoner.platform.http.paging import RequestedPage
 from almoner.webhooks.deliveries import store
-from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, AttemptResult, DeliveryAttempt
+from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, AttemptEvaluation, DeliveryAttempt
 from almoner.webhooks.deliveries.store import EvaluatedAttempt
 from almoner.webhooks.subscriptions import store as subscriptions_store
 from almoner.webhooks.subscriptions.domain import MAX_PREVIOUS_SECRETS, SUBSCRIPTION
@@ -174,7 +174,7 @@ async def test_s1_what_has_ended_stays_as_it_ended(service: Service, tenant: Ten
     ]
     cancelled, delivered = [await _runs(service, _DELIVERY, tenant.partner.id, subscription, one) for one in given]
     late = DeliveryAttempt(1, START, 5, 200, None, None)
-    outcome = EvaluatedAttempt(cancelled, tenant.partner, subscription, START, late, AttemptResult("succeeded"))
+    outcome = EvaluatedAttempt(cancelled, tenant.partner, subscription, START, late, AttemptEvaluation("succeeded"))
     async with service.db.write() as tx:
         assert await store.record_attempts(tx, [outcome]) == set()
         await store.end_deliveries(tx, [delivered], "cancelled")

@@ -71,7 +71,7 @@ async def copied(server: PostgresServer) -> AsyncIterator[TestDatabase]:
     name = _name()
     connection = await asyncpg.connect(server.superuser_url())
     try:
-        with (server.home / "templates.lock").open("w") as lock:
+        with (server.cluster_folder / "templates.lock").open("w") as lock:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
             template = await _template(server, connection)
             await connection.execute(f"create database {name} template {template} owner {OWNER} strategy file_copy")

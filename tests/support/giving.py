@@ -20,7 +20,7 @@ from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
-from almoner.platform.http.edge import EdgeMiddleware
+from almoner.platform.http.edge import OutermostMiddleware
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.fake_provider import FakeProvider, notice
@@ -74,7 +74,7 @@ class Giving:
 
     async def post(self, body: bytes, headers: dict[str, str], *, to: str = "fake") -> httpx.Response:
         """Post anything to the provider's webhook URL."""
-        edge = EdgeMiddleware(
+        edge = OutermostMiddleware(
             Router(webhook_routes(self.work, self.disputed, self.refunded)),
             self.service.services.telemetry,
             self.service.clock,

@@ -44,7 +44,7 @@ from almoner.kit.money import Money
 from almoner.platform.database import transactions
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.jobs.background_tasks import merge_background_tasks
 from almoner.platform.jobs.leases import CallInProgress
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
@@ -104,7 +104,7 @@ class World(Directly, Back, Claiming, Transferring):
     def background(self) -> BackgroundWorker:
         """The jobs, sweeps and reactions of everything that moves money."""
         accounts = payee_bank_accounts.find_approved_account
-        duties = join_tasks(
+        duties = merge_background_tasks(
             [
                 sessions_jobs.tasks,
                 donations_jobs.tasks,

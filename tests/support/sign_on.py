@@ -21,7 +21,7 @@ from almoner.access.sso.state import Purpose
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner
 from almoner.platform.outbound.addresses import AddressPolicy
-from almoner.platform.outbound.client import CallLimits, OutboundClient
+from almoner.platform.outbound.client import CallTimeouts, OutboundClient
 from tests.support.hostile_openid import CLIENT, SECRET
 from tests.support.service import Service
 
@@ -115,7 +115,7 @@ def read_back(address: str) -> dict[str, str]:
 @asynccontextmanager
 async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Setup]:
     """A new partner, whose provider has a time limit for each response."""
-    outbound = OutboundClient(AddressPolicy(loopback=True), limits=CallLimits(min(seconds, 3.0), seconds))
+    outbound = OutboundClient(AddressPolicy(loopback=True), limits=CallTimeouts(min(seconds, 3.0), seconds))
     try:
         yield Setup(service, OidcFlow(service.db, outbound), (await service.tenant()).partner)
     finally:

@@ -125,7 +125,7 @@ async def person_of(
     if password is not None:
         hashed = await passwords.hash_new_password(service.db.deployment.vault, person, password)
         async with service.db.write() as tx:
-            await passwords.store_password(tx, person, hashed, BY, method="invitation")
+            await passwords.store_password(tx, person, hashed, BY, changed_through="invitation")
     return Account(service, person)
 
 
@@ -168,6 +168,6 @@ async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | N
     for _ in range(times):
         async with who.service.db.write() as tx:
             known = await passwords.find_by_user_name(tx, who.realm, name or who.name)
-            await login_attempts.count_password_attempt(
+            await login_attempts.check_and_count_password_attempt(
                 tx, who.realm, name or who.name, known.person, AttemptSource(browser.address)
             )

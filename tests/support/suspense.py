@@ -14,7 +14,7 @@ from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.giving.donor_emails import jobs as donor_emails_jobs
 from almoner.kit.money import Money
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.jobs.background_tasks import merge_background_tasks
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support.giving import DAY, Giving, gift
 
@@ -25,7 +25,7 @@ async def work(giving: Giving) -> None:
     """Do the due work for unallocated payments, with the test's provider and mailbox."""
     db, mailbox = giving.service.db, SandboxMailbox(giving.service.db, "Giving <giving@almoner.example>")
     mailer = notifications_jobs.EmailJobDependencies(db.deployment, TranslationCatalogues(), mailbox)
-    duties = join_tasks(
+    duties = merge_background_tasks(
         [
             donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(giving.provider, LOOSE_LIMITS)),
             suspense_jobs.tasks,

@@ -64,7 +64,7 @@ class Loader:
         """Import once, however much the register shrank."""
         file = self.written(source, *rows)
         return await registers_flows.import_files(
-            self.db, source, [file], as_of=day, force=True, max_single_row_lookups=self.few
+            self.db, source, [file], as_of=day, force=True, max_row_lookups=self.few
         )
 
     def written(self, source: Written, *rows: RegisterEntry | RegisterLink) -> Path:

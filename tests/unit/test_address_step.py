@@ -8,7 +8,7 @@ import pytest
 from almoner.nonprofits.registries.domain import REQUIRED_PARTS
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.validation.requests import rules as ladder
-from almoner.validation.requests.rules import AcceptanceRules
+from almoner.validation.requests.rules import AcceptanceThresholds
 from tests.unit.test_validation_ladder import ASKED, NAME, codes, listed, seen
 
 
@@ -25,7 +25,7 @@ def test_a_common_name_in_another_state_is_asked_about_in_a_whole_register(
 ) -> None:
     """The other body may be in no register. Where a register tells no states, the name alone is enough."""
     asked = replace(ASKED, address_line_1="3 Harbour Road", city=city, state=state)
-    own, rules = {"address_line_1": "9 Elm Street", "city": "Casper"}, AcceptanceRules(CERTAIN_SCORE)
+    own, rules = {"address_line_1": "9 Elm Street", "city": "Casper"}, AcceptanceThresholds(CERTAIN_SCORE)
     whole = seen(asked=asked, listed=listed(**own, state="WY"), parts=tuple(REQUIRED_PARTS["IRS"]))
     assert codes(ladder.evaluate_rules(whole, rules))["address"][1] == code
     stateless = replace(whole, listed=listed(**own))
@@ -73,7 +73,7 @@ def test_an_address_disagrees_only_if_something_stated_on_both_sides_differs(
     own: dict[str, Any] = {"address_line_1": "9 Elm Street", "city": "Casper", "state": "WY", "postal": "82601"}
     here = listed(**{name: value for name, value in own.items() if name != "postal"}, postcode=own["postal"])
     view = seen(asked=replace(ASKED, name=name, **{**own, **stated}), listed=here)
-    climbed = ladder.evaluate_rules(view, AcceptanceRules(CERTAIN_SCORE))
+    climbed = ladder.evaluate_rules(view, AcceptanceThresholds(CERTAIN_SCORE))
     found = codes(climbed)
     assert found["address"] == address
     assert found.get("match") == ((match, "match_uncertain") if match else None)

@@ -5,23 +5,25 @@ from contextlib import ExitStack
 import pytest
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.http.admission import MOST, MOST_OF_CLIENT, MOST_WITH_MONEY, Admission
+from almoner.platform.http.admission import MOST, MOST_OF_CLIENT, MOST_WITH_MONEY, InFlightRequestLimiter
 
 
-def admit(stack: ExitStack, admission: Admission, address: str, method: str = "GET", path: str = "/v1/x") -> None:
+def admit(
+    stack: ExitStack, admission: InFlightRequestLimiter, address: str, method: str = "GET", path: str = "/v1/x"
+) -> None:
     """A request that stays in flight."""
     scope = {"type": "http", "method": method, "path": path, "client": (address, 0)}
-    stack.callback(admission.release_request, admission.admit_request(scope))
+    stack.callback(admission.release_request, admission.admit_and_identify_client(scope))
 
 
-def fill(stack: ExitStack, admission: Admission, numbers: range, method: str) -> None:
+def fill(stack: ExitStack, admission: InFlightRequestLimiter, numbers: range, method: str) -> None:
     """Requests of as many clients."""
     for number in numbers:
         admit(stack, admission, f"10.0.{number // 250}.{number % 250}", method)
 
 
 def test_a_client_has_so_many_in_flight_and_others_are_served() -> None:
-    admission = Admission()
+    admission = InFlightRequestLimiter()
     with ExitStack() as held:
         for number in range(MOST_OF_CLIENT):
             admit(held, admission, f"2001:db8:0:1::{number:x}")
@@ -33,7 +35,7 @@ def test_a_client_has_so_many_in_flight_and_others_are_served() -> None:
 
 
 def test_reads_are_turned_away_before_writes_and_health_checks_never() -> None:
-    admission = Admission()
+    admission = InFlightRequestLimiter()
     with ExitStack() as held:
         fill(held, admission, range(MOST), "GET")
         with pytest.raises(ServiceUnavailable):

@@ -60,7 +60,9 @@ def received(*, email_check: bool = True) -> AgentVerification:
     """A new one."""
     agent = AgentVerificationInput("Ada", "Byron", "ada@charity.example")
     nonprofit = RepresentedNonprofit(uuid4(), "Relief")
-    return agents_domain.new_verification(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
+    return agents_domain.new_verification(
+        uuid4(), uuid4(), agent, nonprofit, None, NOW, requires_email_confirmation=email_check
+    )
 
 
 STATES: dict[str, Callable[[], AgentVerification]] = {

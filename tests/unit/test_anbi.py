@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.registers_anbi import AnbiReader
-from almoner.adapters.registers_rulings import select_latest_rulings
+from almoner.adapters.registers_rulings import select_current_or_latest_rulings
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from tests.support.register_files import File, read
 
@@ -72,7 +72,7 @@ def test_of_rulings_that_all_ended_the_latest_is_told() -> None:
 def test_more_ended_rulings_than_any_register_has_are_refused() -> None:
     entries = [entry for entry in read(AnbiReader(), HAND / "anbi.xml").entries if not entry.active]
     with pytest.raises(ImportRefused, match="have ended"):
-        list(select_latest_rulings([(entry, None) for entry in entries], max_ended_count=0))
+        list(select_current_or_latest_rulings([(entry, None) for entry in entries], max_ended_organisations=0))
 
 
 @pytest.mark.parametrize(

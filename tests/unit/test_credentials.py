@@ -234,9 +234,9 @@ def test_the_cost_of_hashes_is_that_of_today() -> None:
 async def test_hashes_are_argon2id_of_today_and_tell_right_from_wrong(hashes_of_today: None) -> None:
     made = await hashing.hash_secret(b"secret")
     assert made.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
-    assert await hashing.verify_hash(made, b"secret", is_known_source=True)
-    assert not await hashing.verify_hash(made, b"other", is_known_source=True)
-    assert not await hashing.verify_hash("$argon2id$broken", b"secret", is_known_source=False)
+    assert await hashing.verify_hash(made, b"secret", has_priority=True)
+    assert not await hashing.verify_hash(made, b"other", has_priority=True)
+    assert not await hashing.verify_hash("$argon2id$broken", b"secret", has_priority=False)
     assert not hashing.needs_rehash(made)
     assert not hashing.needs_rehash(hashing.dummy_hash()), "what stands for nobody's hash takes as long as others"
     assert hashing.needs_rehash(made.replace("t=2", "t=1"))

@@ -75,7 +75,7 @@ def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, desc
         if page.position is not None:
             edge = page.position[0]
             ordered = [row for row in ordered if (row < edge if page.reads_descending else row > edge)]
-        return ordered[: page.limit]
+        return ordered[: page.fetch_limit]
 
     seen: list[int] = []
     page = RequestedPage(size, descending)

@@ -99,7 +99,7 @@ def test_w3_the_schedule_ends_at_14_hours_even_when_every_retry_is_put_off() -> 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_w3_any_2xx_succeeds(status: int) -> None:
-    assert evaluate_attempt(_attempt(1, status=status), FIRST, FIRST, None, 0.5) == deliveries_domain.AttemptResult(
+    assert evaluate_attempt(_attempt(1, status=status), FIRST, FIRST, None, 0.5) == deliveries_domain.AttemptEvaluation(
         "succeeded"
     )
 
@@ -107,17 +107,17 @@ def test_w3_any_2xx_succeeds(status: int) -> None:
 @pytest.mark.parametrize("status", [None, 100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 429, 500, 503, 599])
 def test_w3_everything_else_is_tried_again(status: int | None) -> None:
     verdict = evaluate_attempt(_attempt(1, status=status), FIRST, FIRST, None, 0.0)
-    assert verdict == deliveries_domain.AttemptResult("pending", FIRST + MINUTE)
-    assert evaluate_attempt(_attempt(5, status=status), FIRST, FIRST, None, 0.0) == deliveries_domain.AttemptResult(
+    assert verdict == deliveries_domain.AttemptEvaluation("pending", FIRST + MINUTE)
+    assert evaluate_attempt(_attempt(5, status=status), FIRST, FIRST, None, 0.0) == deliveries_domain.AttemptEvaluation(
         "failed"
     )
 
 
 @pytest.mark.parametrize("number", [1, 3, 5])
 def test_w3_410_suspends_and_ends_the_delivery(number: int) -> None:
-    assert evaluate_attempt(_attempt(number, status=410), FIRST, FIRST, None, 0.0) == deliveries_domain.AttemptResult(
-        "failed", suspend=True
-    )
+    assert evaluate_attempt(
+        _attempt(number, status=410), FIRST, FIRST, None, 0.0
+    ) == deliveries_domain.AttemptEvaluation("failed", suspend=True)
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ def test_w9_at_most_1_kb_of_an_answer_is_kept(body: bytes) -> None:
 def test_settled_11_nothing_is_tried_again_three_days_after_the_event() -> None:
     created = FIRST - timedelta(hours=71, minutes=30)
     late = evaluate_attempt(_attempt(1, status=500), created, FIRST, None, 0.0)
-    assert late == deliveries_domain.AttemptResult("failed")
+    assert late == deliveries_domain.AttemptEvaluation("failed")
     in_time = evaluate_attempt(_attempt(1, status=500), created + MINUTE, FIRST, None, 0.0)
-    assert in_time == deliveries_domain.AttemptResult("pending", FIRST + MINUTE)
+    assert in_time == deliveries_domain.AttemptEvaluation("pending", FIRST + MINUTE)
 
 
 def test_a_redirect_tells_where_it_leads_and_that_nobody_goes_there() -> None:

@@ -18,7 +18,7 @@ from almoner.platform.database.disk_space import (
     measure_free_space,
     refuse_writes_when_low,
 )
-from almoner.platform.database.disk_watch import DiskWatch
+from almoner.platform.database.disk_watch import DiskSpaceMonitor
 from almoner.platform.observability.telemetry import Telemetry
 
 RESERVE = 256 * MEBIBYTE
@@ -75,13 +75,13 @@ def test_only_requests_are_refused() -> None:
 def test_the_watch_says_it_once_and_measures_it_always(tmp_path: Path) -> None:
     space, lines = DiskSpace(), list[bytes]()
     telemetry = Telemetry(lines.append)
-    strict = DiskWatch(space, [tmp_path], MORE_THAN_THERE_IS, SystemClock(), telemetry)
+    strict = DiskSpaceMonitor(space, [tmp_path], MORE_THAN_THERE_IS, SystemClock(), telemetry)
     for _ in range(3):
         strict.check()
     assert strict.low_space_warning is not None
     assert "writes are refused until" in strict.low_space_warning
     assert b"almoner_writes_refused 1.0" in telemetry.render_metrics()
-    lenient = DiskWatch(space, [tmp_path], 0, SystemClock(), telemetry)
+    lenient = DiskSpaceMonitor(space, [tmp_path], 0, SystemClock(), telemetry)
     lenient.check()
     assert lenient.low_space_warning is None
     assert [json.loads(line)["event"] for line in lines] == ["writes_refused", "writes_resumed"]
@@ -92,7 +92,7 @@ def test_the_watch_says_it_once_and_measures_it_always(tmp_path: Path) -> None:
 
 def test_nothing_is_said_of_a_folder_that_is_not_there(tmp_path: Path) -> None:
     telemetry = Telemetry(lambda _line: None)
-    DiskWatch(DiskSpace(), [tmp_path / "nowhere"], RESERVE, SystemClock(), telemetry).check()
+    DiskSpaceMonitor(DiskSpace(), [tmp_path / "nowhere"], RESERVE, SystemClock(), telemetry).check()
     assert b"almoner_disk_free" not in telemetry.render_metrics()
 
 

@@ -9,14 +9,14 @@ from almoner.platform.database.fair_queue import (
     WAITING_PER_PLACE,
     WAITING_PER_PLACE_WITH_MONEY,
     FairQueue,
-    QueueClient,
+    FairShareClient,
     QueueFull,
 )
 
-ADA, BO = QueueClient("ada"), QueueClient("bo")
+ADA, BO = FairShareClient("ada"), FairShareClient("bo")
 
 
-async def waiting(places: FairQueue, *claimants: QueueClient | None) -> list[asyncio.Task[None]]:
+async def waiting(places: FairQueue, *claimants: FairShareClient | None) -> list[asyncio.Task[None]]:
     """Tasks that wait for a place, in order."""
     tasks = [asyncio.create_task(places.acquire_slot(claimant)) for claimant in claimants]
     await asyncio.sleep(0)
@@ -55,7 +55,7 @@ async def test_who_has_the_fewest_is_next_and_of_those_who_waits_longest() -> No
     places = FairQueue(4)
     for claimant in (ADA, ADA, ADA, None):
         assert places.try_acquire_slot(claimant)
-    hers, other, third, his = await waiting(places, ADA, None, QueueClient("cy"), BO)
+    hers, other, third, his = await waiting(places, ADA, None, FairShareClient("cy"), BO)
     order = []
     for _ in range(3):
         places.release_slot(None)
@@ -88,12 +88,12 @@ async def test_the_queue_is_bounded_for_one_and_for_all_and_longer_for_money() -
         await places.acquire_slot(ADA)
     tasks += await waiting(places, *[BO] * (most // 2))
     with pytest.raises(QueueFull):
-        await places.acquire_slot(QueueClient("cy"))
-    paying = QueueClient("cy", moves_money=True)
+        await places.acquire_slot(FairShareClient("cy"))
+    paying = FairShareClient("cy", moves_money=True)
     more = 2 * (WAITING_PER_PLACE_WITH_MONEY - WAITING_PER_PLACE)
-    tasks += await waiting(places, *[paying] * (more // 2), *[QueueClient("di", moves_money=True)] * (more // 2))
+    tasks += await waiting(places, *[paying] * (more // 2), *[FairShareClient("di", moves_money=True)] * (more // 2))
     with pytest.raises(QueueFull):
-        await places.acquire_slot(QueueClient("ed", moves_money=True))
+        await places.acquire_slot(FairShareClient("ed", moves_money=True))
     (probe,) = await waiting(places, None)
     assert not probe.done(), "health checks are never turned away"
     await ended(*tasks, probe)

@@ -71,7 +71,7 @@ def test_a_chapter_is_not_the_body(listed: list[str], veto: Finding | None) -> N
 
 
 def likeness(asked: str, first: str, second: str | None = None, *, in_family: bool | None = None) -> NameSimilarity:
-    return best_name_similarity([asked], [first], listed_name_second_line=second, shares_first_line=in_family)
+    return best_name_similarity([asked], [first], listed_name_second_line=second, others_share_first_line=in_family)
 
 
 def test_a_second_line_may_be_the_name() -> None:

@@ -64,7 +64,7 @@ def test_m6_a_bank_transfer_waits_for_a_person_whatever_the_reason() -> None:
 def test_m6_what_is_refunded_is_in_the_books_and_nothing_else(row: Row) -> None:
     assert all(name in set(TransferKind) for name in row.postings)
     assert (
-        suspense_domain.is_posted(UnallocatedReason(row.reason))
+        suspense_domain.is_posted_to_ledger(UnallocatedReason(row.reason))
         is (row.action is RuleAction.REFUND)
         is bool(row.postings)
     )

@@ -82,7 +82,11 @@ def test_weak_words_rank_and_do_not_exclude() -> None:
 def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished() -> None:
     assert SearchQuery.parse("red c").required_words == ("red",)
     assert SearchQuery.parse("red c ").required_words == ("red", "c")
-    assert (SearchQuery.parse("red cr").prefix, SearchQuery.parse("red cr ").prefix, SearchQuery.parse("r").prefix) == (
+    assert (
+        SearchQuery.parse("red cr").completable_prefix,
+        SearchQuery.parse("red cr ").completable_prefix,
+        SearchQuery.parse("r").completable_prefix,
+    ) == (
         "cr",
         None,
         None,
@@ -182,7 +186,7 @@ def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> Non
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross club "), WordSuggestions(dict.fromkeys(("red", "cross", "club"), 75_000))
     )
-    assert spelling.is_affordable_query(common)
+    assert spelling.is_query_fast_enough(common)
     assert spelling.all_but_n_terms_query(common, 1) is None
 
 

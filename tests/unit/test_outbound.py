@@ -16,7 +16,7 @@ from almoner import settings
 from almoner.kit.time import SystemClock
 from almoner.platform.outbound import client as outbound
 from almoner.platform.outbound.addresses import AddressPolicy
-from almoner.platform.outbound.client import CallLimits, OutboundClient
+from almoner.platform.outbound.client import CallTimeouts, OutboundClient
 from tests.support.certificates import Authority
 from tests.support.receivers import Received, Reply, receiver, reply
 
@@ -59,7 +59,7 @@ async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -
             sink.url, b'{"a": 1}', {"Content-Type": "application/json", "X-A": "b"}, connection_owner="p"
         )
     assert (answer.status, answer.body, answer.headers["retry-after"]) == (202, b"thanks", "7")
-    assert 0 < answer.seconds < outbound.LIMITS.total
+    assert 0 < answer.seconds < outbound.LIMITS.call_seconds
     (got,) = sink.received
     assert (got.method, got.path, got.body) == ("POST", "/hooks", b'{"a": 1}')
     assert (got.headers["x-a"], got.headers["content-type"]) == ("b", "application/json")
@@ -153,7 +153,7 @@ async def test_names_whose_servers_never_answer_hold_up_nobody_else() -> None:
             await asyncio.Event().wait()  # as the system's own lookup, which nobody can end
         return ["192.0.2.1"]  # not public: refused as soon as it is known
 
-    client = OutboundClient(AddressPolicy(), lookup=lookup, limits=CallLimits(0.2, 0.2))
+    client = OutboundClient(AddressPolicy(), lookup=lookup, limits=CallTimeouts(0.2, 0.2))
     dead = [client.post(f"https://dead{n}.example/hooks", b"x", {}, connection_owner="hostile") for n in range(300)]
     calls = [asyncio.create_task(call) for call in dead]
     await asyncio.sleep(0)
@@ -365,7 +365,7 @@ async def _stop_in_the_headers(_request: Received, writer: asyncio.StreamWriter)
 
 @pytest.mark.parametrize("behaviour", [_stop_in_the_body, _silence, _stop_in_the_headers])
 async def test_w9_a_slow_receiver_costs_the_time_limit_and_no_more(behaviour: Reply) -> None:
-    client = OutboundClient(SANDBOX, limits=CallLimits(connect=3, total=0.3))
+    client = OutboundClient(SANDBOX, limits=CallTimeouts(connect_seconds=3, call_seconds=0.3))
     async with receiver(behaviour) as sink:
         with pytest.raises(outbound.CallTimedOut):
             async with asyncio.timeout(10):
@@ -374,11 +374,11 @@ async def test_w9_a_slow_receiver_costs_the_time_limit_and_no_more(behaviour: Re
 
 
 def test_w9_the_limits_are_3_and_15_seconds() -> None:
-    assert (outbound.LIMITS.connect, outbound.LIMITS.total) == (3, 15)
+    assert (outbound.LIMITS.connect_seconds, outbound.LIMITS.call_seconds) == (3, 15)
 
 
 async def test_w9_a_host_that_never_shakes_hands_costs_the_connect_limit() -> None:
-    client = OutboundClient(SANDBOX, limits=CallLimits(connect=0.2, total=15))
+    client = OutboundClient(SANDBOX, limits=CallTimeouts(connect_seconds=0.2, call_seconds=15))
     held = []
 
     async def swallow(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -71,9 +71,12 @@ def test_why_a_bucket_waits(
     standing: EligibilityStatus, active: bool, minor: int, expected: WaitingReason | None
 ) -> None:
     money = Money(minor, "USD")
-    assert waiting_reason_of(standing, is_on_hold=False, is_active=active, money=money, minimum_minor=100) is expected
     assert (
-        waiting_reason_of(standing, is_on_hold=True, is_active=active, money=money, minimum_minor=100)
+        waiting_reason_of(standing, is_on_hold=False, is_organisation_active=active, money=money, minimum_minor=100)
+        is expected
+    )
+    assert (
+        waiting_reason_of(standing, is_on_hold=True, is_organisation_active=active, money=money, minimum_minor=100)
         is WaitingReason.ON_HOLD
     )
 
@@ -148,5 +151,5 @@ def test_no_cell_of_the_advice_is_a_formula(cell: str) -> None:
 
 
 def test_what_is_owed_of_a_gift_is_what_was_settled_else_the_whole() -> None:
-    assert reassignments_domain.owed_amount(GIFT) == Money(2437, "USD")
-    assert reassignments_domain.owed_amount(replace(GIFT, settlement=None)) == Money(2500, "USD")
+    assert reassignments_domain.amount_owed_to_nonprofit(GIFT) == Money(2437, "USD")
+    assert reassignments_domain.amount_owed_to_nonprofit(replace(GIFT, settlement=None)) == Money(2500, "USD")

@@ -17,7 +17,7 @@ from pypdf.generic import DictionaryObject
 
 from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.checkout.sessions.domain import Benefits
-from almoner.giving.receipts.documents import ReceiptDocuments
+from almoner.giving.receipts.documents import ReceiptRenderer
 from almoner.giving.receipts.domain import Donee, Receipt
 from almoner.giving.receipts.jobs import RECEIPT as RECEIPT_EMAIL
 from almoner.kit.ids import RecordIdCodec
@@ -68,12 +68,12 @@ def renderer(environment: Environment = "sandbox") -> MailRenderer:
 
 
 @cache
-def papers(environment: Environment = "sandbox") -> ReceiptDocuments:
-    return ReceiptDocuments(renderer(environment))
+def papers(environment: Environment = "sandbox") -> ReceiptRenderer:
+    return ReceiptRenderer(renderer(environment))
 
 
 async def read(receipt: Receipt, environment: Environment = "sandbox") -> PdfReader:
-    return PdfReader(io.BytesIO(await papers(environment).render(receipt)))
+    return PdfReader(io.BytesIO(await papers(environment).render_pdf(receipt)))
 
 
 def text(document: PdfReader) -> str:
@@ -168,7 +168,7 @@ async def test_a_receipt_of_a_gift_that_went_back_is_corrected_or_void(language:
     part = replace(receipt, refunded=RefundedAmount(AT + timedelta(days=9), Money(600, "GBP")))
     whole = replace(receipt, refunded=RefundedAmount(AT + timedelta(days=9), Money(2600, "GBP")))
     assert (receipt.unrefunded_minor, part.unrefunded_minor, whole.unrefunded_minor) == (2600, 2000, 0)
-    assert await papers().render(part) == await papers().render(part) != await papers().render(receipt)
+    assert await papers().render_pdf(part) == await papers().render_pdf(part) != await papers().render_pdf(receipt)
     shown, void = text(await read(part)), text(await read(whole))
     if language in ("ar", "he", "ja"):
         return  # what the reader of documents makes of their words is no text
@@ -185,9 +185,9 @@ async def test_a_receipt_of_a_gift_that_went_back_is_corrected_or_void(language:
 @pytest.mark.parametrize("language", ["en", "ar", "ja"])
 async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
     receipt = replace(RECEIPT, language=language)
-    first = await papers().render(receipt)
-    await papers().render(replace(receipt, first_name="Somebody else"))
-    assert await papers().render(receipt) == first
+    first = await papers().render_pdf(receipt)
+    await papers().render_pdf(replace(receipt, first_name="Somebody else"))
+    assert await papers().render_pdf(receipt) == first
     email = papers().compose_email(receipt, "amina@example.org")
     assert email.attach is not None
     attached = await email.attach()
@@ -199,7 +199,7 @@ async def test_whose_service_it_is_stands_on_the_paper_with_its_notices(language
     public = PublicLinks("Bright Bank", privacy="https://b.example/privacy", terms="https://b.example/terms",
                          contact="help@b.example")  # fmt: skip
     deployment = replace(renderer().deployment, public_links=public)
-    made = await ReceiptDocuments(MailRenderer(deployment, RECEIPT_EMAIL.template.parent)).render(
+    made = await ReceiptRenderer(MailRenderer(deployment, RECEIPT_EMAIL.template.parent)).render_pdf(
         replace(RECEIPT, language=language)
     )
     document = PdfReader(io.BytesIO(made))
@@ -356,7 +356,7 @@ async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
     assert len(covered) > 9000
     for begin in range(0, len(covered), 2000):
         name = " ".join(covered[begin : begin + 2000])
-        assert (await papers().render(replace(RECEIPT, organisation=name))).startswith(b"%PDF-1.7")
+        assert (await papers().render_pdf(replace(RECEIPT, organisation=name))).startswith(b"%PDF-1.7")
 
 
 @pytest.mark.soak
@@ -368,7 +368,7 @@ async def test_no_name_stops_a_receipt(seed: int, figures: Figures) -> None:
     marks = [code for code in covered if unicodedata.category(chr(code)) in ("Mn", "Cf")]
     for language in ("en", "ar", "ja", "he") * figures.count(2, 10):
         name = "".join(chr(chance.choice(marks if chance.random() < 0.4 else covered)) for _ in range(30))
-        assert await papers().render(replace(RECEIPT, language=language, first_name=name, organisation=name))
+        assert await papers().render_pdf(replace(RECEIPT, language=language, first_name=name, organisation=name))
     unshown = replace(RECEIPT, language="ja", organisation="\u06d7\u300e\u0330救援")
     assert "\u300e[U+0330]救援" in text(await read(unshown))
 

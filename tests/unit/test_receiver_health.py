@@ -21,7 +21,7 @@ def answered(
     began: datetime | None = None,
 ) -> ReceiverHealth:
     """The health after an answer; business and real time are one here."""
-    return health.with_response(AttemptOutcome(began or at, took, ok), at, at)
+    return health.after_attempt(AttemptOutcome(began or at, took, ok), at, at)
 
 
 def failed(times: int, at: datetime = START, health: ReceiverHealth | None = None) -> ReceiverHealth:
@@ -92,6 +92,6 @@ def test_five_days_with_failures_on_three_of_them_suspend() -> None:
 
 def test_days_are_of_real_time_and_failing_since_is_of_business_time() -> None:
     ahead = START + 100 * DAY
-    health = ReceiverHealth().with_response(AttemptOutcome(ahead, SECOND, succeeded=False), ahead, START)
+    health = ReceiverHealth().after_attempt(AttemptOutcome(ahead, SECOND, succeeded=False), ahead, START)
     assert (health.failing_since, health.failing_since_real) == (ahead, START)
     assert health.required_action(START + DAY / 2) is None

@@ -104,7 +104,7 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
             started.append(refund)
         elif move == "refuse" and started:
             refund = started.pop()
-            again = refunds_domain.calculate_restored_amount(gift, refund)
+            again = refunds_domain.calculate_amount_owed_again(gift, refund)
             owed, ours, back = owed + again.minor, ours - (refund - again).minor, back - refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor - refund.minor)
         elif move == "settle" and gift.settlement is None:
@@ -122,11 +122,11 @@ def test_a_note_and_a_name_are_kept_whole() -> None:
             refunds_domain.ensure_valid_note(bad)
     for bad in ("", "x" * 256):
         with pytest.raises(RefundError, match="1 to 255 characters"):
-            refunds_domain.ensure_valid_reference(bad)
+            refunds_domain.ensure_valid_provider_refund_id(bad)
     for length in (1, 500):
         refunds_domain.ensure_valid_note("x" * length)
     for length in (1, 255):
-        refunds_domain.ensure_valid_reference("x" * length)
+        refunds_domain.ensure_valid_provider_refund_id("x" * length)
 
 
 def test_a_gift_stands_still_while_it_goes_back_or_is_disputed() -> None:

@@ -16,10 +16,10 @@ from almoner.adapters.registers_irs_990n import Irs990NReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
-from almoner.adapters.registers_mapped import MappedReader
+from almoner.adapters.registers_mapped import MappedRegisterReader
 from almoner.adapters.registers_mapping import load_mapping
 from almoner.adapters.registers_values import ValueReader as Values
-from almoner.adapters.registers_values import clean_text, parse_amount, parse_date, redact_unreadable_value
+from almoner.adapters.registers_values import clean_text, parse_date, parse_whole_amount, redact_unreadable_value
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.sources import REGISTER_SOURCES
@@ -159,7 +159,7 @@ def cases() -> Iterator[tuple[str, Case]]:
     typed = ("date_creat", "date_publi", "date_disso")
     yield "rna", Case(source["rna"], columns, row, "id", typed, delimited(";"), "rna_waldec.csv")
     columns, row = sample(HAND / "npo_like.csv", ";")
-    mapped = MappedReader(load_mapping(MAPPINGS / "npo-like.toml"))
+    mapped = MappedRegisterReader(load_mapping(MAPPINGS / "npo-like.toml"))
     yield "mapped", Case(mapped, columns, row, columns[0], ("Registration Date", "Last Report"), delimited(";"))
     columns, row = list(bmf.COLUMNS), list(bmf.body("530196605", "RED CROSS").values())
     typed = ("RULING", "ASSET_AMT", "INCOME_AMT", "AFFILIATION", "GROUP")
@@ -374,9 +374,9 @@ def test_days_and_amounts_in_every_form() -> None:
     ):
         assert parse_date(text) is None, text
     read_as = {"1234": 1234, "1,234,567": 1234567, "1 234": 1234, "£1,234.50": 1234, "1234.0": 1234, "-5": -5, "0": 0}
-    assert {text: parse_amount(text) for text in read_as} == read_as
+    assert {text: parse_whole_amount(text) for text in read_as} == read_as
     for text in ("12k", "1.2E+06", "1,23,4", "--5", "9" * 5000, "", "£", "\u0661"):
-        assert parse_amount(text) is None, text
+        assert parse_whole_amount(text) is None, text
 
 
 def test_what_nobody_sees_is_left_out() -> None:
@@ -386,5 +386,5 @@ def test_what_nobody_sees_is_left_out() -> None:
 @pytest.mark.parametrize("text", ["Jane Roe", "jo@example.org", "028 9012 3456", "02890123456", "Bloggs", "x" * 3000])
 def test_no_person_and_no_contact_is_shown(text: str) -> None:
     values = Values()
-    assert values.read_amount("column", text) is None or text.isdigit()
+    assert values.read_whole_amount("column", text) is None or text.isdigit()
     assert redact_unreadable_value(text) == f"(a text of {len(text)} characters)"

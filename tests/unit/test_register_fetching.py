@@ -50,7 +50,7 @@ async def test_a_file_comes_whole_with_what_is_said_of_it(outbound: OutboundClie
     assert got.last_modified == datetime(2026, 4, 13, 8, tzinfo=UTC)
     assert got.path.stat().st_mtime == got.last_modified.timestamp()
     assert (got.retrieved_at, got.changed) == (NOW, True)
-    assert (reports[-1].name, reports[-1].received_bytes, reports[-1].total) == (
+    assert (reports[-1].name, reports[-1].received_bytes, reports[-1].total_bytes) == (
         "eo_dc.csv",
         len(CONTENT),
         len(CONTENT),

@@ -13,7 +13,7 @@ from almoner.adapters.registers_acnc import AcncReader
 from almoner.adapters.registers_anbi import AnbiReader
 from almoner.adapters.registers_cra import CraIdentificationReader, CraReader
 from almoner.adapters.registers_cri import CriReader
-from almoner.adapters.registers_mapped import MappedReader
+from almoner.adapters.registers_mapped import MappedRegisterReader
 from almoner.adapters.registers_mapping import load_mapping, parse_mapping
 from almoner.adapters.registers_nzcs import NzcsReader
 from almoner.adapters.registers_rna import RnaReader
@@ -36,8 +36,8 @@ CASES: dict[str, tuple[RegisterSource, File]] = {
     "nzcs-csv": (NzcsReader(), on_disk(HAND / "nzcs.csv")),
     "anbi": (AnbiReader(), on_disk(HAND / "anbi.xml")),
     "rna": (RnaReader(), on_disk(HAND / "rna_waldec_20240101_dpt_75.csv")),
-    "mapped-csv": (MappedReader(load_mapping(MAPPINGS / "npo-like.toml")), on_disk(HAND / "npo_like.csv")),
-    "mapped-jsonl": (MappedReader(load_mapping(MAPPINGS / "zer-like.toml")), on_disk(HAND / "zer_like.jsonl")),
+    "mapped-csv": (MappedRegisterReader(load_mapping(MAPPINGS / "npo-like.toml")), on_disk(HAND / "npo_like.csv")),
+    "mapped-jsonl": (MappedRegisterReader(load_mapping(MAPPINGS / "zer-like.toml")), on_disk(HAND / "zer_like.jsonl")),
 }
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_mapped import MappedReader
+from almoner.adapters.registers_mapped import MappedRegisterReader
 from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping, load_mapping, parse_mapping
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registries.domain import DeclaredRegistry
@@ -34,7 +34,7 @@ active = true
 
 def example(name: str) -> Reading:
     files = {"zer-like": "zer_like.jsonl", "npo-like": "npo_like.csv", "dgr-like": "dgr_like.csv"}
-    return read(MappedReader(load_mapping(EXAMPLES / f"{name}.toml")), HAND / files[name])
+    return read(MappedRegisterReader(load_mapping(EXAMPLES / f"{name}.toml")), HAND / files[name])
 
 
 def problems(text: str) -> list[str]:
@@ -52,7 +52,7 @@ def changed(old: str, new: str) -> str:
 
 def mapped(text: str, content: str | bytes, name: str = "file") -> Reading:
     return read(
-        MappedReader(parse_mapping(text, "my.toml")),
+        MappedRegisterReader(parse_mapping(text, "my.toml")),
         File(content if isinstance(content, bytes) else content.encode(), name),
     )
 
@@ -106,7 +106,7 @@ def test_a_south_african_table_with_its_status_in_a_column() -> None:
 
 
 def test_an_australian_list_of_facts_makes_no_bodies() -> None:
-    source = MappedReader(load_mapping(EXAMPLES / "dgr-like.toml"))
+    source = MappedRegisterReader(load_mapping(EXAMPLES / "dgr-like.toml"))
     assert (source.code, source.registry_code, source.lists_organisations, source.repeats_numbers) == (
         "au-dgr",
         "ACNC",

@@ -19,8 +19,8 @@ from almoner.adapters.registers_values import (
     drop_care_of_lines,
     parse_compact_date,
     parse_date,
+    parse_day_month_year_date,
     parse_iso_date,
-    parse_slashed_date,
     parse_websites,
     redact_non_numeric_text,
     single_line_address,
@@ -204,14 +204,14 @@ def test_days_in_their_spellings() -> None:
     spellings = [
         parse_iso_date("2013-06-17T00:00:00+12:00"),
         parse_iso_date("2013-06-17"),
-        parse_slashed_date("17/6/2013 12:00:00 AM"),
+        parse_day_month_year_date("17/6/2013 12:00:00 AM"),
         parse_compact_date("20130617"),
     ]
     assert {f"{day:%Y-%m-%d}" for day in spellings if day} == {"2013-06-17"}
     assert None not in spellings
     for nothing in ("", "0001-01-01", "2013-13-01", "2013-02-30", "٢٠١٣-٠٦-١٧", "x"):
         assert parse_iso_date(nothing) is None
-    assert parse_slashed_date("31/02/2013") is None
+    assert parse_day_month_year_date("31/02/2013") is None
     for written in ("17.06.2013", "17.6.2013 00:00:00", "2013/06/17", "2013.06.17", "17th June 2013", "17-JUN-2013"):
         assert parse_date(written) == spellings[0], written
     for written in ("June 17, 2013", "Jun 17 2013", "JUNE 17TH, 2013"):

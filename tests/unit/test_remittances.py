@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donor, SettledAmount, new_direct_donation
 from almoner.giving.disbursing.disbursements import domain as disbursements_domain
 from almoner.giving.disbursing.remittances import domain as remittances_domain
-from almoner.giving.disbursing.remittances.documents import RemittanceDocuments
+from almoner.giving.disbursing.remittances.documents import RemittanceRenderer
 from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
@@ -41,9 +41,9 @@ def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0
 
 
 async def document(made: Remittance) -> bytes:
-    return await RemittanceDocuments(
+    return await RemittanceRenderer(
         Deployment("sandbox", TestClock(), RecordIdCodec(sandbox=True), LINKS, Vault(bytes(32)))
-    ).render(made)
+    ).render_pdf(made)
 
 
 async def read(made: Remittance) -> PdfReader:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_rna import NEEDED, RnaReader, find_register_part
+from almoner.adapters.registers_rna import NEEDED, RnaReader, register_part_from_file_name
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RegisterLink
 from tests.support.register_files import File, read
 
@@ -77,7 +77,7 @@ def test_the_old_bodies_in_utf_8_and_with_fewer_columns() -> None:
     ],
 )
 def test_a_file_replaces_its_own_part(name: str, part: str) -> None:
-    assert find_register_part(name) == part
+    assert register_part_from_file_name(name) == part
 
 
 def test_no_person_is_ever_read() -> None:

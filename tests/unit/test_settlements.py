@@ -86,7 +86,7 @@ def test_a_report_is_read_by_the_names_of_its_columns() -> None:
     assert (report.provider, report.reference, report.currency) == ("test", "po_1", USD)
     assert report.settled_on.isoformat() == "2026-03-02"
     assert report.lines == (LINE, REFUND)
-    assert (REFUND.signed_gross, REFUND.signed_net) == (-2500, -2510)
+    assert (REFUND.signed_gross_minor, REFUND.signed_net_minor) == (-2500, -2510)
     assert len(report.sha256) == 32
 
 

@@ -12,7 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.giving.donor_statements import domain as donor_statements_domain
-from almoner.giving.donor_statements.documents import StatementDocuments
+from almoner.giving.donor_statements.documents import StatementRenderer
 from almoner.giving.donor_statements.domain import (
     DonationDateRange,
     DonorStatement,
@@ -57,7 +57,7 @@ def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = 
 
 async def read(made: DonorStatement) -> PdfReader:
     deployment = Deployment("sandbox", TestClock(), RecordIdCodec(sandbox=True), LINKS, Vault(bytes(32)))
-    return PdfReader(io.BytesIO(await StatementDocuments(PageRenderer(deployment, TEMPLATES)).render(made)))
+    return PdfReader(io.BytesIO(await StatementRenderer(PageRenderer(deployment, TEMPLATES)).render_pdf(made)))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from almoner.adapters.stripe_declines import ChargeError, classify_decline
+from almoner.adapters.stripe_declines import ChargeErrorDetails, classify_decline
 from almoner.giving.checkout.payments.domain import DeclineAction
 
 VISA = {"card": {"brand": "visa"}}
@@ -11,7 +11,7 @@ MASTERCARD = {"card": {"brand": "mastercard"}}
 
 
 def action(**error: object) -> DeclineAction:
-    return classify_decline(msgspec.convert(error, ChargeError)).action
+    return classify_decline(msgspec.convert(error, ChargeErrorDetails)).action
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_each_decline_code_has_its_class(expected: DeclineAction, codes: str) ->
     ],
 )
 def test_an_error_code_alone_is_read_too(code: str, expected: DeclineAction) -> None:
-    decline = classify_decline(ChargeError(code=code))
+    decline = classify_decline(ChargeErrorDetails(code=code))
     assert (decline.action, decline.code) == (expected, code)
 
 
@@ -74,4 +74,4 @@ def test_the_networks_and_stripes_advice_stop_what_the_code_would_try_again() ->
 
 
 def test_a_decline_without_any_reason_is_worth_another_day() -> None:
-    assert classify_decline(ChargeError()).action is DeclineAction.RETRY
+    assert classify_decline(ChargeErrorDetails()).action is DeclineAction.RETRY

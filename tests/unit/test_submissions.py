@@ -157,7 +157,7 @@ def agent(**members: Any) -> AgentVerification:
         RepresentedNonprofit(BODY, "Casper"),
         None,
         NOW,
-        email_check=True,
+        requires_email_confirmation=True,
     )
     return AgentVerification(**{**{name: getattr(made, name) for name in made.__slots__}, **members})
 

@@ -36,11 +36,11 @@ from almoner.validation.requests.domain import (
     REVIEW_REASONS,
     NonprofitDetails,
 )
-from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
+from almoner.validation.requests.rules import AcceptanceThresholds, RequestFacts, RulesResult
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 APRIL = datetime(2026, 4, 13, tzinfo=UTC)
-RULES = AcceptanceRules(0.9)
+RULES = AcceptanceThresholds(0.9)
 NAME, NUMBERS = "CASPER RELIEF FUND", {"IRS": "530196605", "CCEW": "1173575", "ACNC": "52093617380"}
 CHARITY = {"SUBSECTION": "03", "DEDUCTIBILITY": "1", "AFFILIATION": "3", "GROUP": "0000", "FOUNDATION": "15"}
 OTHERS = {"OSCR": "SC042386", "CCNI": "100019", "CRA": "119219814RR0001", "ANBI": "123456782", "RNA": "W751001234"}
@@ -119,7 +119,7 @@ def group_of_one_that_is_gone() -> RegistryNumberStatus:
     )
 
 
-REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
+REVIEWED: list[tuple[str, RequestFacts, AcceptanceThresholds, tuple[str, ...]]] = [
     ("no source", seen(legal_status=WITHOUT_SOURCE, listed=None), RULES, ("register_not_loaded",)),
     ("never listed", seen(legal_status=REMOVED, listed=None), RULES, ("not_listed",)),
     ("a part", seen(legal_status=REMOVED, listed=None, parts=("DC", "WY")), RULES, ("partly_loaded",)),
@@ -143,7 +143,7 @@ REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
     ("new number", seen(listed=listed(active=False, status_override="reregistered")), RULES, ("reregistered",)),
     ("ended", seen(listed=listed(active=False, status_override="terminated")), RULES, ("terminated",)),
     ("by layout", seen("RNA", legal_status=RNA_BY_LAYOUT), RULES, ("unverified_source",)),
-    ("old data", seen(), AcceptanceRules(0.9, timedelta(days=10)), ("stale_data",)),
+    ("old data", seen(), AcceptanceThresholds(0.9, timedelta(days=10)), ("stale_data",)),
     ("other name", seen(asked=replace(ASKED, name="Elk Lodge")), RULES, ("name_disagrees",)),
     (
         "no gifts",
@@ -166,7 +166,9 @@ REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("view", "rules", "reasons"), [one[1:] for one in REVIEWED], ids=[one[0] for one in REVIEWED])
-def test_everything_else_goes_to_a_person(view: RequestFacts, rules: AcceptanceRules, reasons: tuple[str, ...]) -> None:
+def test_everything_else_goes_to_a_person(
+    view: RequestFacts, rules: AcceptanceThresholds, reasons: tuple[str, ...]
+) -> None:
     climbed = ladder.evaluate_rules(view, rules)
     assert (climbed.outcome.verdict, climbed.outcome.reasons) == ("review", reasons), climbed.steps
 
@@ -266,7 +268,7 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 ) -> None:
     heard = us(told) if code == "IRS" else elsewhere(told)
     view = seen(code, legal_status=heard, listed=listed(active=active), asked=replace(ASKED, name=name or "x"))
-    climbed = ladder.evaluate_rules(view, AcceptanceRules(threshold))
+    climbed = ladder.evaluate_rules(view, AcceptanceThresholds(threshold))
     assert set(climbed.outcome.reasons) <= REVIEW_REASONS.keys()
     found = codes(climbed)
     passed = all(found[step][0] == "pass" for step in ("register", "source", "age", "status", "name"))
@@ -395,7 +397,7 @@ def test_joiners_that_spell_and_what_the_register_writes_hide_nothing(asked: str
 def test_data_older_than_their_register_publishes_are_not_called_recent(
     code: str, days: int, greatest: int | None, step: tuple[str, str], verdict: str
 ) -> None:
-    rules = AcceptanceRules(0.9, timedelta(days=greatest) if greatest else None)
+    rules = AcceptanceThresholds(0.9, timedelta(days=greatest) if greatest else None)
     climbed = ladder.evaluate_rules(seen(code, now=APRIL + timedelta(days=days)), rules)
     assert (codes(climbed)["age"], climbed.outcome.verdict) == (step, verdict), climbed.outcome
     [age] = [one for one in climbed.steps if one.name == "age"]
@@ -416,9 +418,9 @@ def test_data_older_than_their_register_publishes_are_not_called_recent(
 )
 def test_a_name_that_another_body_may_bear_is_asked_about(name: str, listed_name: str) -> None:
     view = seen(asked=replace(ASKED, name=name), listed=listed(name=listed_name))
-    assert ladder.evaluate_rules(view, AcceptanceRules(CERTAIN_SCORE)).outcome.verdict == "review"
+    assert ladder.evaluate_rules(view, AcceptanceThresholds(CERTAIN_SCORE)).outcome.verdict == "review"
     same = replace(view, asked=replace(ASKED, name=listed_name.title()))
-    assert ladder.evaluate_rules(same, AcceptanceRules(CERTAIN_SCORE)).outcome.verdict == "accept"
+    assert ladder.evaluate_rules(same, AcceptanceThresholds(CERTAIN_SCORE)).outcome.verdict == "accept"
 
 
 def test_the_facts_of_a_step_are_words_and_not_json() -> None:

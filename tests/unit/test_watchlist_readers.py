@@ -9,7 +9,13 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import SDN
 from almoner.screening.watchlists import files
-from almoner.screening.watchlists.domain import ListedAddress, ListedEntity, ListedName, RejectedEntry, WatchlistRefused
+from almoner.screening.watchlists.domain import (
+    ListedAddress,
+    ListedEntity,
+    ListedName,
+    RejectedEntry,
+    WatchlistImportRefused,
+)
 from almoner.screening.watchlists.ports import DatedWatchlistSource
 from almoner.sources import WATCHLIST_SOURCES, get_watchlist_source
 
@@ -255,12 +261,12 @@ def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", sorted(WATCHLIST_SOURCES))
 def test_files_of_something_else_are_refused(code: str, tmp_path: Path) -> None:
     (file := tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(WatchlistRefused):
+    with pytest.raises(WatchlistImportRefused):
         list(WATCHLIST_SOURCES[code].read([file]))
 
 
 def test_a_list_that_is_not_known_is_told_those_that_are() -> None:
-    with pytest.raises(WatchlistRefused, match="ofac-sdn"):
+    with pytest.raises(WatchlistImportRefused, match="ofac-sdn"):
         get_watchlist_source("ofac")
 
 
@@ -279,5 +285,5 @@ def test_folders_and_zips_stand_for_the_files_in_them(tmp_path: Path) -> None:
             datetime(2024, 5, 4, tzinfo=UTC),
         )
         assert [path.name for path in unpacked.paths] == ["sdn.csv"]
-    with pytest.raises(WatchlistRefused), files.open_import_files([tmp_path / "none.csv"]):
+    with pytest.raises(WatchlistImportRefused), files.open_import_files([tmp_path / "none.csv"]):
         pass

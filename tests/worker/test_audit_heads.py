@@ -51,7 +51,7 @@ async def test_v8_a_head_is_signed_and_exported_every_five_minutes_when_its_chai
     proof = await audit_verification.verify_chain(
         alone.db, audit.DEPLOYMENT, alone.services.settings.audit_heads_folder
     )
-    assert (proof.entries, proof.heads, proof.broken) == (4, 3, None)
+    assert (proof.entry_count, proof.signed_head_count, proof.broken) == (4, 3, None)
 
 
 async def test_v8_what_could_not_be_exported_is_tried_again(empty_database: TestDatabase, tmp_path: Path) -> None:
@@ -102,6 +102,6 @@ async def test_v8_one_scope_that_cannot_be_chained_holds_up_no_other(alone: Serv
     await alone.drain()
     assert any(b"audit_chain_failed" in line for line in alone.lines)
     proof = await sound.prove()
-    assert (proof.entries, proof.unchained_entry_count, proof.broken) == (10, 0, None)
+    assert (proof.entry_count, proof.unchained_entry_count, proof.broken) == (10, 0, None)
     proof = await broken.prove()
     assert proof.broken is not None

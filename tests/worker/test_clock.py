@@ -28,7 +28,7 @@ def pulse(ground: Ground, db: Database, role: processes.Role = "server") -> tupl
 
 
 async def advance(ground: Ground, clock: SandboxClock, by: timedelta) -> ClockReading:
-    async with ground.db.outer_transaction() as tx:
+    async with ground.db.idempotency_transaction() as tx:
         return await clock.advance(tx, by)
 
 
@@ -104,7 +104,7 @@ async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground:
     background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     reading = await advance(ground, SandboxClock(background, ground.clock), 3 * HOUR)
     assert seen == [(1, HOUR), (2, 2 * HOUR), (20, 2 * HOUR + timedelta(minutes=14))]
-    assert (reading.now - start, reading.remaining) == (3 * HOUR, 0)
+    assert (reading.now - start, reading.outstanding_work_count) == (3 * HOUR, 0)
 
 
 async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(ground: Ground) -> None:
@@ -119,12 +119,12 @@ async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(groun
     background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     clock = SandboxClock(background, ground.clock, patience_seconds=0.1)
     reading = await advance(ground, clock, 2 * HOUR)
-    assert (reading.offset, reading.remaining) == (2 * HOUR, 1)
+    assert (reading.offset, reading.outstanding_work_count) == (2 * HOUR, 1)
     leave.set()
 
     async def nothing_left() -> bool:
         await background.drain()  # on a slow machine the job may not even have begun when patience ended
-        return (await clock.read()).remaining == 0
+        return (await clock.read()).outstanding_work_count == 0
 
     await eventually(nothing_left)
 
@@ -141,7 +141,7 @@ async def test_the_clock_waits_for_work_that_another_process_has_in_hand(ground:
         assert not done
         async with other.write() as tx:
             await queue.record_job_results(tx, [queue.FinishedJob(job, JobDone())])
-        assert (await moving).remaining == 0
+        assert (await moving).outstanding_work_count == 0
 
 
 async def test_one_call_moves_the_clock_at_a_time(ground: Ground) -> None:

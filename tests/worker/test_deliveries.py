@@ -13,7 +13,7 @@ from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext, join_tasks
+from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext, merge_background_tasks
 from almoner.platform.outbound.client import MAX_BODY_BYTES, OutboundClient, OutboundResponse
 from almoner.webhooks.deliveries import jobs as deliveries_jobs
 from almoner.webhooks.deliveries.jobs import DeliveryWorker
@@ -290,7 +290,7 @@ async def test_w4_two_workers_together_keep_to_the_cap_of_an_endpoint(
 
     another = BackgroundWorker(
         service.db,
-        join_tasks([deliveries_jobs.tasks, delivering(service, second)]),
+        merge_background_tasks([deliveries_jobs.tasks, delivering(service, second)]),
         service.services.telemetry,
     )
     async with receiver(together, *[reply()] * CAP) as sink:

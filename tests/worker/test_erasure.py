@@ -274,7 +274,7 @@ DUE: dict[str, tuple[Callable[[str, int], Row], str]] = {
 
 
 SMALL_BATCHES: dict[str, Callable[[Tx, int], Awaitable[int]]] = {
-    "agent_verification": agents.record_expiries,
+    "agent_verification": agents.expire_overdue_verifications,
     "monetary_donation_verification": verifications.expire_due_verifications,
     "unallocated_payment": suspense.apply_due_rule_actions,
     "gift_aid_declaration": gift_aid_reminders.remind_donors,

@@ -16,7 +16,7 @@ from almoner.giving.checkout.payments.ports import PaymentRequest
 from almoner.giving.checkout.sessions import jobs as sessions_jobs
 from almoner.platform.jobs import leases
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.jobs.background_tasks import merge_background_tasks
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.fake_provider import FakeProvider
@@ -51,7 +51,7 @@ async def ground(alone: Service) -> AsyncIterator[Ground]:
     """The ground, with nothing on it."""
     provider = FakeProvider()
     asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(provider))
-    duties = join_tasks([sessions_jobs.tasks, donations_jobs.tasks, asking])
+    duties = merge_background_tasks([sessions_jobs.tasks, donations_jobs.tasks, asking])
     background = BackgroundWorker(alone.db, duties, alone.services.telemetry)
     api = alone.client((await alone.tenant()).secret)
     yield Ground(alone, api, provider, background)

@@ -233,14 +233,14 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         async with other_merge.transaction():
             await other_merge.execute("select from registry where code = 'IRS' for no key update")
             slow = worker(timedelta(seconds=4))
-            await slow.record_and_start_jobs()
+            await slow.record_results_and_start_jobs()
             await slow.wait_until_idle()
         await other_merge.close()
         assert await stand(services) == (None, 0, 0)
         assert read == ["eo_wy.csv"]
         services.clock.advance(timedelta(minutes=1))
         other = worker(registers_jobs.LIMIT)
-        await other.record_and_start_jobs()
+        await other.record_results_and_start_jobs()
         await other.wait_until_idle()
         assert await stand(services) == ("loaded", 0, 1)
         assert read == ["eo_wy.csv"]

@@ -26,7 +26,7 @@ from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import TaskRegistry, join_tasks
+from almoner.platform.jobs.background_tasks import TaskRegistry, merge_background_tasks
 from almoner.platform.observability.selfcheck import run_checks
 from almoner.sandbox.clock import SandboxClock
 from almoner.selfchecks import CHECKS
@@ -88,7 +88,7 @@ class World:
         async def on_notice(_tx: Tx, notices: Sequence[SubscriptionNotice]) -> None:
             self.told.update(notice.kind for notice in notices)
 
-        tasks = join_tasks([charging_jobs.tasks, donations_jobs.tasks, asking, hearing])
+        tasks = merge_background_tasks([charging_jobs.tasks, donations_jobs.tasks, asking, hearing])
         return BackgroundWorker(self.service.db, tasks, self.service.services.telemetry)
 
     async def begin(self, frequency: str) -> None:
@@ -349,14 +349,14 @@ async def test_the_clock_stops_at_a_date_that_cannot_be_worked_off(
     assert due is not None
     world.provider.refuse = 1_000_000
     clock = SandboxClock(world.worker(), service.clock, patience_seconds=0.5)
-    async with service.db.outer_transaction() as tx:
+    async with service.db.idempotency_transaction() as tx:
         stopped = await clock.advance_to(tx, target)
-    assert stopped.remaining > 0
+    assert stopped.outstanding_work_count > 0
     assert due <= stopped.now < due + timedelta(hours=1)
     world.provider.refuse = 0
     patient = SandboxClock(world.worker(), service.clock)
-    async with service.db.outer_transaction() as tx:
+    async with service.db.idempotency_transaction() as tx:
         moved = await patient.advance_to(tx, target)
-    assert (moved.now, moved.remaining) == (target, 0)
+    assert (moved.now, moved.outstanding_work_count) == (target, 0)
     async with service.db.read() as tx:
         assert (await subscriptions.get(tx, ALL_PARTNERS, plan_id)).donations_count == 2

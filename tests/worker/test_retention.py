@@ -175,7 +175,7 @@ async def test_v6_who_never_paid_is_forgotten_30_days_after_the_gift_was_cancell
         for after, expected in ((timedelta(days=30) - HOUR, True), (HOUR, False)):
             service.clock.advance(after)
             async with service.db.write() as tx:
-                await donations.erase_donors(tx)
+                await donations.erase_donors_of_cancelled_donations(tx)
             assert [await known(giving) for giving in (never, late, paid)] == [expected, True, True]
         async with service.db.read() as tx:
             assert await donations.next_erasure_at(tx) is None

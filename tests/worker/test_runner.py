@@ -46,7 +46,7 @@ async def enqueue(ground: Ground, *jobs: NewJob) -> None:
 
 
 async def round_of(runner: JobRunner) -> None:
-    await runner.record_and_start_jobs()
+    await runner.record_results_and_start_jobs()
     await runner.wait_until_idle()
 
 
@@ -143,7 +143,7 @@ async def test_a_job_that_records_itself_ends_with_what_it_did_and_the_next_begi
         async with context.db.write() as tx:
             claimed_by.append(await tx.fetchval("select xmin::text::bigint from job where id = $1", job.id))
             await emit_internal_event(tx, TOLD, job.payload)
-            await context.finish(tx, [FinishedJob(job, JobDone())])
+            await context.record_results(tx, [FinishedJob(job, JobDone())])
             ended_by.append(await tx.fetchval("select pg_current_xact_id()::text::bigint"))
         seen.append(job.payload["n"])
         return JobResultRecorded(JobDone())
@@ -161,7 +161,7 @@ async def test_what_was_claimed_with_a_commit_that_failed_is_not_begun(ground: G
     async def handle(context: JobContext, job: Job) -> queue.Answer:
         seen.append(job.payload["n"])
         async with context.db.write() as tx:
-            await context.finish(tx, [FinishedJob(job, JobDone())])
+            await context.record_results(tx, [FinishedJob(job, JobDone())])
             if len(seen) == 1:
                 raise RuntimeError
         return JobResultRecorded(JobDone())
@@ -239,7 +239,7 @@ async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
 
     await enqueue(ground, NewJob("a.job", {}))
     runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry)
-    await runner.record_and_start_jobs()
+    await runner.record_results_and_start_jobs()
     await started.wait()
     ground.clock.advance_wall(seconds=61)
     async with ground.another() as other:
@@ -266,9 +266,9 @@ async def test_waiting_receivers_do_not_take_the_places_of_other_jobs(ground: Gr
 
     await enqueue(ground, *(NewJob("a.job", {}, lane=f"dead {n}") for n in range(40)))
     runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry, lane_places=30)
-    assert await runner.record_and_start_jobs() == 30
+    assert await runner.record_results_and_start_jobs() == 30
     await enqueue(ground, NewJob("a.job", {}))
-    await runner.record_and_start_jobs()
+    await runner.record_results_and_start_jobs()
     await eventually(lambda: len(seen) == 1)
     leave.set()
     await runner.wait_until_idle()
@@ -323,11 +323,11 @@ async def test_a_sweep_runs_when_its_moment_has_passed_until_nothing_is_left(gro
         assert await background.next_due_at(tx) == start + timedelta(hours=1)
     ground.clock.advance(hours=1)
     async with ground.db.read() as tx:
-        assert await background.count_outstanding(tx) == 1
+        assert await background.count_outstanding_work(tx) == 1
     await background.drain()
     assert len(records.swept_at) == 2
     async with ground.db.read() as tx:
-        assert await background.count_outstanding(tx) == 0
+        assert await background.count_outstanding_work(tx) == 0
         assert await background.next_due_at(tx) == start + timedelta(hours=3)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.jobs.background_tasks import merge_background_tasks
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.selfcheck import EXAMPLES, ConsistencyCheck
 from tests.worker.conftest import Ground
@@ -23,7 +23,7 @@ TIMES = ConsistencyCheck(
 
 def background(ground: Ground, *checks: ConsistencyCheck) -> BackgroundWorker:
     """What one process does at night."""
-    duties = join_tasks(
+    duties = merge_background_tasks(
         [selfcheck.tasks, selfcheck.run_tasks.bind(selfcheck.JobDependencies(checks, ground.telemetry))]
     )
     return BackgroundWorker(ground.db, duties, ground.telemetry)

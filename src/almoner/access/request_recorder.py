@@ -37,26 +37,26 @@ class ApiRequestRecorder:
             registry=telemetry.registry,
         )
 
-    def record_request(self, asgi_scope: Scope, request_line: RequestLogLine) -> None:
+    def record_request(self, asgi_scope: Scope, log_line: RequestLogLine) -> None:
         """Record one answered request, if it had an API key."""
-        if request_line.partner is None or request_line.key is None:
+        if log_line.partner is None or log_line.key is None:
             return
         if len(self._waiting) >= _MOST_WAITING:
             self._waiting.popleft()
             self._dropped.inc()
         self._waiting.append(
             ApiRequest(
-                request_line.partner,
-                UUID(request_line.request_id.removeprefix("req_")),
-                request_line.key,
-                request_line.method,
-                request_line.route.rpartition(" ")[2],
+                log_line.partner,
+                UUID(log_line.request_id.removeprefix("req_")),
+                log_line.key,
+                log_line.method,
+                log_line.route.rpartition(" ")[2],
                 asgi_scope.get("almoner.path"),
                 asgi_scope.get("almoner.parameters"),
-                request_line.status,
-                request_line.ms,
+                log_line.status,
+                log_line.ms,
                 asgi_scope.get("almoner.error"),
-                _cut_network(request_line.address),
+                _cut_network(log_line.address),
             )
         )
 

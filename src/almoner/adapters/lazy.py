@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from almoner.adapters.marks_folder import FolderDeploymentRecords
 from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.files.storage import Storage
-from almoner.validation.agents.ports import MailHosts
+from almoner.platform.files.storage import StorageBackend
+from almoner.validation.agents.ports import MailHostLookup
 
 if TYPE_CHECKING:
     from almoner.adapters.payments_stripe import StripeProvider
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def lazy_proxy(factory: Callable[[], _T], preset: object = None) -> _T:
-    """Return a proxy that calls ``factory`` when an attribute is first used that ``preset`` does not have."""
-    return cast("_T", _MadeOnFirstUse(factory, preset))
+def lazy_proxy(factory: Callable[[], _T], eager_object: object = None) -> _T:
+    """Return a proxy that calls ``factory`` when an attribute is first used that ``eager_object`` does not have."""
+    return cast("_T", _MadeOnFirstUse(factory, eager_object))
 
 
 class _MadeOnFirstUse:
@@ -55,10 +55,10 @@ def build_stripe_provider(
     )
 
 
-def build_storage(url: str | None, folder: Path, endpoint: str | None = None) -> Storage:
+def build_storage(url: str | None, folder: Path, endpoint: str | None = None) -> StorageBackend:
     """Build the storage that a setting names. Raises ValueError for an invalid object store URL."""
 
-    def make() -> Storage:
+    def make() -> StorageBackend:
         from almoner.adapters.storage_objects import open_storage  # on first use: 4 MB
 
         return open_storage(url, folder, endpoint)
@@ -69,12 +69,12 @@ def build_storage(url: str | None, folder: Path, endpoint: str | None = None) ->
     return lazy_proxy(make, FolderDeploymentRecords((Path(parts.path) if url else folder).absolute()))
 
 
-def build_mail_hosts() -> MailHosts:
+def build_mail_host_lookup() -> MailHostLookup:
     """Build the DNS lookup of mail hosts."""
 
-    def make() -> MailHosts:
-        from almoner.adapters.mail_hosts_dns import DnsMailHosts  # on first use: 2 MB
+    def make() -> MailHostLookup:
+        from almoner.adapters.mail_hosts_dns import DnsMailHostLookup  # on first use: 2 MB
 
-        return DnsMailHosts()
+        return DnsMailHostLookup()
 
     return lazy_proxy(make)

@@ -10,7 +10,7 @@ from dns.resolver import NXDOMAIN, NoAnswer
 _SECONDS: Final = 5.0
 
 
-class DnsMailHosts:
+class DnsMailHostLookup:
     """Queries the system's DNS resolvers, or the given ones."""
 
     def __init__(self, nameservers: list[str] | None = None, port: int = 53) -> None:

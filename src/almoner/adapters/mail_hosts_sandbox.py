@@ -6,7 +6,7 @@ _NEVER: Final = ".invalid"
 """RFC 6761 6.4: no domain below it exists; used to test the negative result."""
 
 
-class SandboxMailHosts:
+class SandboxMailHostLookup:
     """Makes no DNS queries."""
 
     async def accepts_mail(self, domain: str) -> bool | None:

@@ -12,7 +12,7 @@ from xml.parsers import expat  # nosec: documents with a DTD, where entities are
 
 from stdnum.nl import bsn
 
-from almoner.adapters.registers_rulings import select_latest_rulings
+from almoner.adapters.registers_rulings import select_current_or_latest_rulings
 from almoner.adapters.registers_values import (
     ValueReader,
     distinct_other_names,
@@ -58,7 +58,7 @@ class AnbiReader:
         """Read the records. Raises ImportRefused if the file is no such XML, or has a DTD."""
         for place, file in enumerate(files):
             seen: set[str] = set()
-            yield from select_latest_rulings(_read_rulings(file, place, seen))
+            yield from select_current_or_latest_rulings(_read_rulings(file, place, seen))
             if missing := [name for name in (NUMBER, _NAME) if name not in seen]:
                 raise ImportRefused(
                     f"{file.name} is not this register: it has no <{_RECORD}> with {', '.join(missing)}. Fetch it again"

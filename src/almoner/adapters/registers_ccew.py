@@ -31,7 +31,7 @@ from almoner.adapters.registers_ccew_tables import (
     parse_charity_number,
     read_rows,
 )
-from almoner.adapters.registers_values import ValueReader, format_date, parse_amount, parse_date, parse_websites
+from almoner.adapters.registers_values import ValueReader, format_date, parse_date, parse_websites, parse_whole_amount
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import (
@@ -176,7 +176,7 @@ def _day(column: str, text: str, reading: ValueReader) -> str:
 
 
 def _amount(column: str, text: str, reading: ValueReader) -> str:
-    found = reading.read_amount(column, text)
+    found = reading.read_whole_amount(column, text)
     return "" if found is None else str(found)
 
 
@@ -273,14 +273,14 @@ def _entry(charity: JoinedCharity) -> RegisterEntry:
     place = registers_uk.parse_address(
         (charity.values[line] for line in _ADDRESS), reported["charity_contact_postcode"]
     )
-    income = parse_amount(reported["latest_income"])
+    income = parse_whole_amount(reported["latest_income"])
     return RegisterEntry(
         number=_key(main, linked),
         part=_WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
         other_names=registers_uk.distinct_other_names(name, (further for kind in names.values() for further in kind)),
-        description=registers_uk.clean_free_text(reported["charity_activities"]),
+        description=registers_uk.clean_text_without_contact_details(reported["charity_activities"]),
         types=["nonprofit"],
         active=reported["charity_registration_status"] == "Registered",
         websites=parse_websites(reported["charity_contact_web"]),
@@ -320,7 +320,7 @@ def _charity_facts(reported: Mapping[str, str], income: int | None) -> dict[str,
         removed=_iso_date(reported["date_of_removal"]),
         cio_dissolution_notice=_iso_date(reported["date_cio_dissolution_notice"]),
         income=income,
-        expenditure=parse_amount(reported["latest_expenditure"]),
+        expenditure=parse_whole_amount(reported["latest_expenditure"]),
         financial_year_start=_iso_date(reported["latest_acc_fin_period_start_date"]),
         financial_year_end=_iso_date(reported["latest_acc_fin_period_end_date"]),
         **{fact: _SAYS.get(reported[column].lower()) for column, fact in _BOOLEANS.items()},
@@ -348,9 +348,9 @@ def _further_facts(
         classification=sorted({code for (code,) in stated.get(CLASSES.name, ())}),
         areas=areas,
         in_wales=True if any(welsh.lower() == "true" for _, _, welsh in stated.get(AREAS.name, ())) else None,
-        governing_document=registers_uk.clean_free_text(document),
-        objects=registers_uk.clean_free_text(objects),
-        area_of_benefit=registers_uk.clean_free_text(benefit),
+        governing_document=registers_uk.clean_text_without_contact_details(document),
+        objects=registers_uk.clean_text_without_contact_details(objects),
+        area_of_benefit=registers_uk.clean_text_without_contact_details(benefit),
         regulators=[name for name, _ in stated.get(REGULATORS.name, ())],
         reports=[registers_uk.non_empty_facts(name=name, published=day) for name, day in stated.get(REPORTS.name, ())],
         first_registered=registrations[0] if registrations and registrations[0] != registered else None,
@@ -374,8 +374,8 @@ def _returns(rows_of_it: Sequence[Sequence[str]]) -> list[dict[str, object]]:
             year_end=end,
             due=due,
             received=received,
-            income=parse_amount(income),
-            expenditure=parse_amount(spent),
+            income=parse_whole_amount(income),
+            expenditure=parse_whole_amount(spent),
             accounts_qualified=_SAYS.get(qualified.lower()),
         )
         for cycle, end, due, received, income, spent, qualified in newest

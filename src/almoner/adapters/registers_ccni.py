@@ -72,7 +72,7 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
             yield row
             continue
         reported = reading.clean_texts_in_place({name: row.fields[at] for name, at in columns.items()})
-        if reading.read_amount(_SUB, reported.get(_SUB, "")):
+        if reading.read_whole_amount(_SUB, reported.get(_SUB, "")):
             yield RowWithoutNumber(row.line, place)
             continue
         key = parse_number_key(_REGISTRY, reported["Reg charity number"])
@@ -94,7 +94,9 @@ def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> Regis
     if not name:
         raise ValueError("Charity name is empty or damaged")
     status, days = _status(reported["Status"])
-    income, spent = (reading.read_amount(column, reported[column]) for column in ("Total income", "Total spending"))
+    income, spent = (
+        reading.read_whole_amount(column, reported[column]) for column in ("Total income", "Total spending")
+    )
     pieces = [] if _NO_LONGER in reported["Public address"].lower() else reported["Public address"].split(",")
     place = registers_uk.parse_address(pieces)
     return RegisterEntry(
@@ -103,7 +105,7 @@ def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> Regis
         name=name,
         display_name=to_title_case(name),
         other_names=registers_uk.distinct_other_names(name, [reported["Other name"]]),
-        description=registers_uk.clean_free_text(reported["Charitable purposes"]),
+        description=registers_uk.clean_text_without_contact_details(reported["Charitable purposes"]),
         types=["nonprofit"],
         active=not status.lower().startswith(_GONE),
         websites=parse_websites(reported["Website"]),
@@ -152,7 +154,9 @@ def _finance(reported: Mapping[str, str], reading: ValueReader) -> dict[str, str
     """The figures of the accounts as text, where readable."""
     stated = {column: reported[column] for column in _FINANCE if reported.get(column, "0") not in ("", "0")}
     for column, text in list(stated.items()):
-        if (reading.read_date if column.startswith("Financial period") else reading.read_amount)(column, text) is None:
+        if (reading.read_date if column.startswith("Financial period") else reading.read_whole_amount)(
+            column, text
+        ) is None:
             del stated[column]
     return stated
 

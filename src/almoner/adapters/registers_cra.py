@@ -12,7 +12,7 @@ from typing import Final
 
 from stdnum import luhn
 
-from almoner.adapters.registers_rulings import select_latest_rulings
+from almoner.adapters.registers_rulings import select_current_or_latest_rulings
 from almoner.adapters.registers_tables import DelimitedTable, TableRow
 from almoner.adapters.registers_values import (
     ValueReader,
@@ -64,7 +64,7 @@ class CraReader:
             table = _open_table(file, place)
             needed = table.get_column_indexes(NUMBER, _NAME, _STATUS, _SINCE)
             optional = _optional_columns(table)
-            yield from select_latest_rulings(_read_list(table, needed, optional, place))
+            yield from select_current_or_latest_rulings(_read_list(table, needed, optional, place))
 
 
 class CraIdentificationReader:

@@ -14,19 +14,27 @@ _LONGEST_NAME: Final = 200
 _LONGEST_NUMBER: Final = 50
 
 
-def parse_registry_table(table: object, report_problem: Callable[[str], None]) -> DeclaredRegistry | None:
+def parse_registry_declaration(toml_table: object, report_problem: Callable[[str], None]) -> DeclaredRegistry | None:
     """The registry that the table declares; None after reporting its problems."""
-    if not isinstance(table, dict):
+    if not isinstance(toml_table, dict):
         report_problem("registry is not a table: write [registry] and its members below it")
         return None
-    problems = [*_problems(table)]
+    problems = [*_problems(toml_table)]
     for problem in problems:
         report_problem(problem)
     if problems:
         return None
-    name, english_name, country = table["name"].strip(), table["english_name"].strip(), table["country_code"]
-    rule = table.get("shortest", 1), table.get("longest", _LONGEST_NUMBER), table.get("characters") == _CHARACTERS[0]
-    return DeclaredRegistry(table["code"], name, english_name, country, *rule)
+    name, english_name, country = (
+        toml_table["name"].strip(),
+        toml_table["english_name"].strip(),
+        toml_table["country_code"],
+    )
+    rule = (
+        toml_table.get("shortest", 1),
+        toml_table.get("longest", _LONGEST_NUMBER),
+        toml_table.get("characters") == _CHARACTERS[0],
+    )
+    return DeclaredRegistry(toml_table["code"], name, english_name, country, *rule)
 
 
 def _problems(table: dict[str, Any]) -> Iterator[str]:

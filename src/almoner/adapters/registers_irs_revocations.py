@@ -58,7 +58,11 @@ class IrsRevocationsReader:
 
 
 def _without_street(fields: list[str]) -> list[str]:
-    return fields[:_STREET] + fields[_STREET + 1 :] if len(fields) == _FIELDS else irs.leading_number_fields(fields)
+    return (
+        fields[:_STREET] + fields[_STREET + 1 :]
+        if len(fields) == _FIELDS
+        else irs.leading_number_of_malformed_row(fields)
+    )
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:

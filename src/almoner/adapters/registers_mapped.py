@@ -37,7 +37,7 @@ _MOST_VALUES: Final = 1_000
 _ADDRESS: Final = ("address_line_1", "address_line_2")
 
 
-class MappedReader:
+class MappedRegisterReader:
     """The reader that a mapping file defines."""
 
     reads_files_together = False
@@ -236,14 +236,14 @@ def _text(record: Mapping[str, _Value], taking: ColumnMapping) -> str:
     parts = [
         ", ".join(value) if isinstance(value := record.get(column, ""), list) else value for column in taking.columns
     ]
-    return taking.join.join(part for part in parts if part)
+    return taking.join_text.join(part for part in parts if part)
 
 
 def _list(record: Mapping[str, _Value], taking: ColumnMapping) -> list[str]:
     found: list[str] = []
     for column in taking.columns:
         value = record.get(column, "")
-        texts = value if isinstance(value, list) else value.split(taking.separator) if taking.separator else [value]
+        texts = value if isinstance(value, list) else value.split(taking.split_text) if taking.split_text else [value]
         found += [text.strip() for text in texts if text.strip() and text.strip() not in found]
     return found
 
@@ -303,7 +303,7 @@ def _fact(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueRea
         return f"{day:%Y-%m-%d}" if day else None
     if taking.true_values:
         return _flag(record, taking, reading)
-    if taking.separator or any(isinstance(record.get(column), list) for column in taking.columns):
+    if taking.split_text or any(isinstance(record.get(column), list) for column in taking.columns):
         return _list(record, taking)
     return _text(record, taking)
 

@@ -90,19 +90,20 @@ class RegisterMapping:
         return tuple(dict.fromkeys(column for taking in takings for column in taking.columns))
 
 
-def load_mapping(path: Path, registry_by_other_source: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+def load_mapping(path: Path, registry_by_existing_source: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
     """Load the mapping of a file. Raises ImportRefused that names every problem.
 
-    ``registry_by_other_source``: the code of every other source, and the registry that it lists, None if it lists none.
+    ``registry_by_existing_source``: the code of every other source, and the registry that it lists, None if it lists
+    none.
     """
     try:
-        return parse_mapping(path.read_text("utf-8"), str(path), registry_by_other_source)
+        return parse_mapping(path.read_text("utf-8"), str(path), registry_by_existing_source)
     except (OSError, UnicodeDecodeError) as error:
         raise ImportRefused(f"the mapping {path} cannot be read: {error}") from error
 
 
 def parse_mapping(
-    text: str, name: str, registry_by_other_source: Mapping[str, str | None] = _NONE_TAKEN
+    text: str, name: str, registry_by_existing_source: Mapping[str, str | None] = _NONE_TAKEN
 ) -> RegisterMapping:
     """Parse the text of a mapping file. Raises ImportRefused."""
     try:
@@ -110,7 +111,7 @@ def parse_mapping(
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ImportRefused(f"the mapping {name} is not TOML: {error}") from error
     checking = _MappingParser(document)
-    mapping = checking.mapping(registry_by_other_source)
+    mapping = checking.mapping(registry_by_existing_source)
     if checking.problems:
         count = len(checking.problems)
         listed = "".join(f"\n- {problem}" for problem in checking.problems)
@@ -172,7 +173,7 @@ class _MappingParser(MappingParser):
     ) -> tuple[DeclaredRegistry | None, str]:
         if "registry" not in self.document:
             return None, self._known_registry(source, other_sources)
-        declares = registers_declaration.parse_registry_table(self.document["registry"], self.add_problem)
+        declares = registers_declaration.parse_registry_declaration(self.document["registry"], self.add_problem)
         code = declares.code if declares else ""
         if declares and source.get("registry", code) != code:
             self.add_problem(f"source.registry is not {code}, the code in [registry]: leave it out")

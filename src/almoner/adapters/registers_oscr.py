@@ -115,7 +115,7 @@ def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReade
     name = registers_uk.clean_name(reported["Charity Name"])
     ceased = reading.read_date(CEASED_DATE, reported.get(CEASED_DATE, ""))
     income, spent = (
-        reading.read_amount(column, reported[column])
+        reading.read_whole_amount(column, reported[column])
         for column in ("Most recent year income", "Most recent year expenditure")
     )
     place = _parse_place(reported)
@@ -125,7 +125,7 @@ def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReade
         name=name,
         display_name=to_title_case(name),
         other_names=registers_uk.distinct_other_names(name, [reported["Known As"]]),
-        description=registers_uk.clean_free_text(reported["Objectives"]),
+        description=registers_uk.clean_text_without_contact_details(reported["Objectives"]),
         types=["nonprofit"],
         active=part == LIVE and not reported["Charity Status"].lower().startswith(_GONE),
         websites=parse_websites(reported["Website"]),
@@ -145,7 +145,7 @@ def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReade
 def _facts(
     reported: Mapping[str, str], ceased: str | None, income: int | None, spent: int | None, reading: ValueReader
 ) -> dict[str, object]:
-    amounts = {column: reading.read_amount(column, reported.get(column, "")) for column in _FINANCE}
+    amounts = {column: reading.read_whole_amount(column, reported.get(column, "")) for column in _FINANCE}
     finance = {column: amount for column, amount in amounts.items() if amount is not None}
     return registers_uk.non_empty_facts(
         registration_status=reported["Charity Status"],

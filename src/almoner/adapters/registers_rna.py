@@ -86,7 +86,7 @@ class RnaReader:
             table = DelimitedTable(file, delimiter=";", number=_WALDEC, place=place)
             needed = table.get_column_indexes(*NEEDED)
             optional = [table.find_column_index(name) for name in _OPTIONAL]
-            part = find_register_part(file.name)
+            part = register_part_from_file_name(file.name)
             table.set_key_column(needed[0], partial(_number, old=part.startswith("import")))
             reading = ValueReader(place)
             for row in table:
@@ -97,7 +97,7 @@ class RnaReader:
                     yield from reading.pop_unreadable_values(row.line)
 
 
-def find_register_part(file_name: str) -> str:
+def register_part_from_file_name(file_name: str) -> str:
     """The part of the register that a file replaces: ``waldec``, ``import``, or ``waldec 75`` for a department."""
     kind = "import" if "import" in file_name.lower() else "waldec"
     department = _DEPARTMENT.search(file_name)

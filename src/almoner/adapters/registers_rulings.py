@@ -12,8 +12,8 @@ _MAX_ENDED: Final = 300_000
 _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
-def select_latest_rulings(
-    rows: Iterable[tuple[SourceRow, datetime | None]], max_ended_count: int = _MAX_ENDED
+def select_current_or_latest_rulings(
+    rows: Iterable[tuple[SourceRow, datetime | None]], max_ended_organisations: int = _MAX_ENDED
 ) -> Iterator[SourceRow]:
     """The latest ruling of each organisation. ``rows``: each with the date on which the ruling ended.
 
@@ -32,8 +32,10 @@ def select_latest_rulings(
             known = ended.get(row.number)
             if known is None or known[0] < (day or _NO_DAY):
                 ended[row.number] = (day or _NO_DAY, row)
-            if len(ended) > max_ended_count:
-                raise ImportRefused(f"more than {max_ended_count} organisations have ended: it is not this register")
+            if len(ended) > max_ended_organisations:
+                raise ImportRefused(
+                    f"more than {max_ended_organisations} organisations have ended: it is not this register"
+                )
     for number, (_, row) in ended.items():
         if number not in standing:
             yield row

@@ -95,7 +95,7 @@ def _is_county(line: str) -> bool:
     return folded in _COUNTIES or folded in _TWO_WORDED or folded.startswith(("co ", "co. ", "county "))
 
 
-def clean_free_text(text: str) -> str:
+def clean_text_without_contact_details(text: str) -> str:
     """Free text on one line, without email addresses and telephone numbers."""
     return registers_values.strip_contact_details(" ".join(text.replace("`", "'").split()))
 

@@ -64,7 +64,7 @@ def parse_iso_date(text: str) -> datetime | None:
 
 
 @lru_cache(maxsize=65536)
-def parse_slashed_date(text: str) -> datetime | None:
+def parse_day_month_year_date(text: str) -> datetime | None:
     """Parse ``17/06/2013`` or ``17.06.2013`` (day, month, year); None if it is neither."""
     return _date_of_match(_SLASHED.fullmatch(text.strip()), (4, 3, 1))
 
@@ -91,7 +91,12 @@ def parse_month_name_date(text: str) -> datetime | None:
 @lru_cache(maxsize=65536)
 def parse_date(text: str) -> datetime | None:
     """A date in any format that registers use; in numeric dates with slashes, the day comes first."""
-    return parse_iso_date(text) or parse_slashed_date(text) or parse_month_name_date(text) or parse_compact_date(text)
+    return (
+        parse_iso_date(text)
+        or parse_day_month_year_date(text)
+        or parse_month_name_date(text)
+        or parse_compact_date(text)
+    )
 
 
 def _date_of_match(found: re.Match[str] | None, order: tuple[int, int, int]) -> datetime | None:
@@ -116,7 +121,7 @@ def format_date(at: datetime | None) -> str | None:
 
 
 @lru_cache(maxsize=65536)
-def parse_amount(text: str) -> int | None:
+def parse_whole_amount(text: str) -> int | None:
     """A whole amount without its fraction: ``1234``, ``1,234``, ``£1 234.50``; None if it is not an amount."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None or (found.group(1) and found.group(2)):
@@ -175,11 +180,11 @@ class ValueReader:
             self.report_unreadable_value(column, text)
         return None
 
-    def read_amount(self, column: str, text: str) -> int | None:
+    def read_whole_amount(self, column: str, text: str) -> int | None:
         """Read a whole amount; None if it is empty or unreadable."""
         if not text:
             return None
-        if (found := parse_amount(text)) is None:
+        if (found := parse_whole_amount(text)) is None:
             self.report_unreadable_value(column, text)
         return found
 

@@ -41,7 +41,7 @@ class _Tried(msgspec.Struct, frozen=True):
     card: _Card | None = None
 
 
-class ChargeError(msgspec.Struct, frozen=True):
+class ChargeErrorDetails(msgspec.Struct, frozen=True):
     """The error of a PaymentIntent's last charge attempt."""
 
     code: str | None = None
@@ -52,13 +52,13 @@ class ChargeError(msgspec.Struct, frozen=True):
     payment_method: _Tried | None = None
 
 
-def classify_decline(error: ChargeError) -> Decline:
+def classify_decline(error: ChargeErrorDetails) -> Decline:
     """How to proceed after a decline. Unknown reasons are retried on another day."""
     code = error.decline_code or error.code or "declined"
     return Decline(_action(error, {code, error.code or ""}), code)
 
 
-def _action(error: ChargeError, codes: set[str]) -> DeclineAction:
+def _action(error: ChargeErrorDetails, codes: set[str]) -> DeclineAction:
     network, advice = error.network_decline_code or "", error.network_advice_code or ""
     if codes & _REVOKED or network in _NETWORK_STOPPED or advice == _ADVICE_STOPPED:
         return DeclineAction.REVOKED

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from almoner.adapters.stripe_declines import ChargeError
+from almoner.adapters.stripe_declines import ChargeErrorDetails
 
 Amount = Annotated[int, msgspec.Meta(ge=0)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
@@ -36,7 +36,7 @@ class PaymentIntent(msgspec.Struct, frozen=True):
     on_behalf_of: Any = None
     transfer_data: Any = None
     application: Any = None
-    last_payment_error: ChargeError | None = None
+    last_payment_error: ChargeErrorDetails | None = None
     payment_method: PaymentMethod | str | None = None
     setup_future_usage: str | None = None
 

@@ -13,7 +13,7 @@ from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_declines
 from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_stripe_errors
-from almoner.adapters.stripe_declines import ChargeError
+from almoner.adapters.stripe_declines import ChargeErrorDetails
 from almoner.adapters.stripe_responses import (
     DeletedObject,
     ObjectMetadata,
@@ -252,7 +252,7 @@ def to_provider_payment(intent: OffSessionIntent) -> ProviderPayment:
 def _decline(intent: OffSessionIntent) -> Decline:
     if intent.status == "requires_action":
         return Decline(DeclineAction.AUTHENTICATE, "authentication_required")
-    return stripe_declines.classify_decline(intent.last_payment_error or ChargeError())
+    return stripe_declines.classify_decline(intent.last_payment_error or ChargeErrorDetails())
 
 
 def _declined_intent(declined: stripe.CardError) -> OffSessionIntent:

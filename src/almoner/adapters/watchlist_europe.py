@@ -48,7 +48,7 @@ class UkSanctionsReader:
         return None
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
             for line, row in read_rows(file, _UK_NEEDED, lines_before_header=1, list_title=self.title):
@@ -98,7 +98,7 @@ class EuSanctionsReader:
         return None
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
             for line, row in read_rows(file, _EU_NEEDED, delimiter=";", list_title=self.title):

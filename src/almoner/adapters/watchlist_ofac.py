@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import parse_country_code, parse_years, publisher_note
+from almoner.adapters.watchlist_values import parse_country_code, parse_years, publisher_note_unless_person
 from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
@@ -23,7 +23,7 @@ from almoner.screening.watchlists.domain import (
     ListedName,
     NameKind,
     RejectedEntry,
-    WatchlistRefused,
+    WatchlistImportRefused,
 )
 
 _ENTRIES, _NAMES, _ADDRESSES, _COMMENTS = 12, 5, 6, 2
@@ -65,12 +65,14 @@ class OfacReader:
     unverified: bool = False
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         reported = _OfacFileSet()
         for file in files:
             _sort_rows(file, reported)
         if not reported.entries:
-            raise WatchlistRefused(f"none of the files has the entries of {self.title}: 12 columns, such as sdn.csv")
+            raise WatchlistImportRefused(
+                f"none of the files has the entries of {self.title}: 12 columns, such as sdn.csv"
+            )
         yield from reported.bad
         for row in reported.entries:
             yield _parse_entity(row, reported)
@@ -135,7 +137,7 @@ def _parse_entity(row: list[str], reported: _OfacFileSet) -> ListedEntity:
         identifiers=tuple(dict.fromkeys(value for value, _ in numbers)),
         birth_years=tuple(dict.fromkeys(_birth_years(remarks))),
         programmes=tuple(one.strip() for one in programmes.split("] [") if one.strip()),
-        note=publisher_note(kind, "; ".join(remarks)),
+        note=publisher_note_unless_person(kind, "; ".join(remarks)),
     )
 
 

@@ -44,7 +44,7 @@ class DeploymentWatchlistReader:
     min_entries = 1
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for line, row in read_rows(file, _OWN_NEEDED, list_title="an operator's own findings"):
                 problems = list(_row_problems(row))
@@ -106,7 +106,7 @@ class OpenSanctionsReader:
     min_entries = 100
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for line, row in read_rows(file, _TARGETS_NEEDED, list_title=self.title):
                 if not row["id"] or not row["name"]:

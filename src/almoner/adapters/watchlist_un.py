@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import ParseError, iterparse
 
-from almoner.adapters.watchlist_values import parse_country_code, parse_years, publisher_note
+from almoner.adapters.watchlist_values import parse_country_code, parse_years, publisher_note_unless_person
 from almoner.kit.text import clean_line
 from almoner.screening.watchlists.domain import (
     Category,
@@ -23,7 +23,7 @@ from almoner.screening.watchlists.domain import (
     ListedName,
     NameKind,
     RejectedEntry,
-    WatchlistRefused,
+    WatchlistImportRefused,
 )
 
 _ROOT: Final = "CONSOLIDATED_LIST"
@@ -44,7 +44,7 @@ class UnSanctionsReader:
     min_entries = 500
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:
-        """When the list was generated. Raises WatchlistRefused."""
+        """When the list was generated. Raises WatchlistImportRefused."""
         for file in files:
             for element in _read_elements(file, "start"):
                 stated = element.get("dateGenerated")
@@ -52,7 +52,7 @@ class UnSanctionsReader:
         return None
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for element in _read_elements(file, "end"):
                 if element.tag in _KINDS:
@@ -61,19 +61,19 @@ class UnSanctionsReader:
 
 
 def _read_elements(file: Path, event: str) -> Iterator[Element]:
-    """The elements of a list. Raises WatchlistRefused if it is another document, or truncated."""
+    """The elements of a list. Raises WatchlistImportRefused if it is another document, or truncated."""
     known = False
     try:
         for happened, element in iterparse(file, events=("start", "end"), forbid_dtd=True):
             if not known and element.tag != _ROOT:
-                raise WatchlistRefused(
+                raise WatchlistImportRefused(
                     f"{file.name} is not the consolidated list of the UN: it starts with {element.tag}"
                 )
             known = True
             if happened == event:
                 yield element
     except (ParseError, ValueError) as error:
-        raise WatchlistRefused(
+        raise WatchlistImportRefused(
             f"{file.name} is not an XML document, or is truncated: download it again ({error})"
         ) from error
 
@@ -99,7 +99,7 @@ def _parse_entity(element: Element) -> ListedEntity | RejectedEntry:
         birth_years=tuple(dict.fromkeys(_birth_years(element))),
         programmes=tuple(filter(None, [_text(element, "UN_LIST_TYPE")])),
         listed_on=_day(_text(element, "LISTED_ON")),
-        note=publisher_note(kind, _text(element, "COMMENTS1")),
+        note=publisher_note_unless_person(kind, _text(element, "COMMENTS1")),
     )
 
 

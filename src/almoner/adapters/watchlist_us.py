@@ -47,7 +47,7 @@ class DeniedPersonsReader:
     min_entries = 200
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
             for line, row in read_rows(file, _DENIED, delimiter="\t", list_title=self.title):
@@ -73,7 +73,7 @@ class ConsolidatedScreeningReader:
     min_entries = 5_000
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for line, row in read_rows(file, _SCREENING, list_title=self.title):
                 if row["_id"] and row["name"]:

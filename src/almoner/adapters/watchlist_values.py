@@ -17,7 +17,7 @@ from almoner.screening.watchlists.domain import (
     ListedAddress,
     ListedEntity,
     ListedName,
-    WatchlistRefused,
+    WatchlistImportRefused,
 )
 
 _LONGEST_NOTE: Final = 2000
@@ -120,7 +120,7 @@ def read_rows(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with a header, stripped, each with its line.
 
-    Raises WatchlistRefused without a required column.
+    Raises WatchlistImportRefused without a required column.
 
     ``lines_before_header``: lines before the header.
     """
@@ -132,7 +132,7 @@ def read_rows(
             header = [cell.strip() for cell in next(table, [])]
             missing = [name for name in required_columns if name not in header]
             if missing:
-                raise WatchlistRefused(
+                raise WatchlistImportRefused(
                     f"{file.name} is not a file of {list_title}: it has no column {', '.join(missing)}"
                 )
             for cells in table:
@@ -140,10 +140,10 @@ def read_rows(
                     filled = [*cells, *[""] * (len(header) - len(cells))]
                     yield table.line_num, dict(zip(header, (clean_line(cell) for cell in filled), strict=False))
         except csv.Error as error:
-            raise WatchlistRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
+            raise WatchlistImportRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
 
 
-def publisher_note(kind: Kind, text: str) -> str | None:
+def publisher_note_unless_person(kind: Kind, text: str) -> str | None:
     """The publisher's remarks about an entry; None for a person, of whom only what identifies them is stored."""
     return None if kind == "person" else text[:_LONGEST_NOTE].strip() or None
 
@@ -184,5 +184,5 @@ class EntityBuilder:
             programmes=tuple(dict.fromkeys(filter(None, self.programmes))),
             listed_on=self.listed_on,
             category=category,
-            note=publisher_note(self.kind, self.note),
+            note=publisher_note_unless_person(self.kind, self.note),
         )

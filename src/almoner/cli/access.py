@@ -17,7 +17,7 @@ from almoner.access.members.service import api_keys
 from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
-from almoner.cli.caller import Caller, administrator_command, transaction_requiring_administrator_for_changes
+from almoner.cli.caller import CommandCaller, administrator_command, transaction_requiring_administrator_for_changes
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import FieldList, Output, Table
 from almoner.giving.checkout.card_testing import service as card_testing
@@ -80,7 +80,7 @@ async def get_partner(tx: Tx, text: str) -> Partner:
 @partners.command("create")
 @administrator_command
 async def create_partner(
-    tx: Tx, caller: Caller, name: Annotated[str, typer.Argument(help="Name of the partner, as shown to donors.")]
+    tx: Tx, caller: CommandCaller, name: Annotated[str, typer.Argument(help="Name of the partner, as shown to donors.")]
 ) -> Output:
     """Create a partner, a secret key and a publishable key."""
     account = await partner_service.create(tx, name)
@@ -132,7 +132,7 @@ async def list_partners(tx: Tx) -> Table:
 @administrator_command
 async def brand_partner(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     colour: Annotated[
         str | None, typer.Option(help="Brand colour, such as #0d5c4a. Hosted pages adjust it for contrast.")
@@ -227,7 +227,7 @@ async def set_public_links(
 @administrator_command
 async def allow_scim(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     allowed: Annotated[bool, typer.Option("--on/--off", help="Turn the partner's SCIM keys on or off.")],
 ) -> str:
@@ -277,7 +277,7 @@ def _parse_own_rates(given: Mapping[keys_domain.Kind, str | None]) -> dict[keys_
     for kind, text in given.items():
         if text is not None:
             try:
-                found[kind] = keys_domain.parse_partner_rate(text.strip())
+                found[kind] = keys_domain.parse_partner_rate_limit(text.strip())
             except ValueError as error:
                 raise typer.BadParameter(f"--{kind} {error}") from error
     return found
@@ -287,7 +287,7 @@ def _parse_own_rates(given: Mapping[keys_domain.Kind, str | None]) -> dict[keys_
 @administrator_command
 async def pause_partner(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     reason: Annotated[str, typer.Option(help="Reason, shown to the partner (10 to 500 characters).")],
 ) -> str:
@@ -307,7 +307,7 @@ async def pause_partner(
 @administrator_command
 async def resume_partner(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
 ) -> str:
     """Resume a paused partner. The partner's owners are notified by email."""
@@ -373,7 +373,7 @@ async def set_donation_settings(
 
 
 async def _change_donation_settings(
-    tx: Tx, officer: Caller | None, partner: str, changed: dict[str, Any]
+    tx: Tx, officer: CommandCaller | None, partner: str, changed: dict[str, Any]
 ) -> PartnerAccount:
     scope = Partner(parse_id(tx, "partner", partner))
     if officer is None:
@@ -389,7 +389,7 @@ async def _change_donation_settings(
 @administrator_command
 async def create_key(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: PartnerId,
     name: Annotated[str, typer.Option(help="Name that describes the purpose of the key.")],
     kind: Annotated[KeyKind, typer.Option(help="Type of key.")] = KeyKind.SECRET,
@@ -426,7 +426,7 @@ async def list_keys(tx: Tx, partner: PartnerId) -> Table:
 @administrator_command
 async def rotate_key(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     key: KeyId,
     overlap_hours: Annotated[float, typer.Option(help="Hours until the old key expires (up to 168).")] = 24,
 ) -> Output:
@@ -443,7 +443,7 @@ async def rotate_key(
 
 @keys.command("revoke")
 @administrator_command
-async def revoke_key(tx: Tx, caller: Caller, key: KeyId) -> Output:
+async def revoke_key(tx: Tx, caller: CommandCaller, key: KeyId) -> Output:
     """Revoke a key. The key stops working within a second."""
     await api_keys.revoke(tx, caller.audit_context, await key_service.get(tx, parse_id(tx, "apikey", key)))
     return f"{key} has been revoked."

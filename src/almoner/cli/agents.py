@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, operator_command
+from almoner.cli.caller import CommandCaller, operator_command
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -25,7 +25,7 @@ def agents() -> None:
 @operator_command("reviewer")
 async def set_contact(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
     email: Annotated[
         str, typer.Argument(help="Shared email address of the nonprofit's office, not a personal address.")

@@ -80,7 +80,7 @@ def verify_log(
 
     proofs = run_with_database(prove)
     broken = sum(proof.broken is not None for proof in proofs)
-    entries = sum(proof.entries for proof in proofs)
+    entries = sum(proof.entry_count for proof in proofs)
     if gone and entries:
         broken += 1
         typer.echo(
@@ -108,7 +108,7 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
 
     proof = await audit_verification.verify_chain(db, scope, folder, report, fail_if_missing=started_at)
     line.clear()
-    seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
+    seen = f"{proof.entry_count:,} entries, {proof.signed_head_count:,} signed heads, head {proof.head.hex()[:16]}"
     waiting = f", {proof.unchained_entry_count:,} waiting" if proof.unchained_entry_count else ""
     typer.echo(f"{name}  {seen}{waiting}: " + (f"BROKEN ({proof.broken})" if proof.broken else "OK"))
     return proof
@@ -129,7 +129,7 @@ async def list_entries(
             f"{entry.actor.kind} {entry.actor.id}",
             entry.action,
             entry.subject,
-            entry.address,
+            entry.ip_address,
             ", ".join(f"{name} {value}" for name, value in (entry.details or {}).items()) or None,
         )
         for entry in await audit.list_entries(tx, scope, limit=limit)

@@ -10,7 +10,7 @@ import typer
 from almoner import settings
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_decimal
-from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import ErrorOutput, Output, Table
@@ -155,7 +155,7 @@ def _gap(tx: Tx, one: StatementGap) -> list[object]:
 @operator_command("finance")
 async def explain_discrepancy(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     discrepancy: Annotated[
         str,
         typer.Argument(
@@ -216,7 +216,7 @@ def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
 @operator_command("finance")
 async def match_line(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     line: LineId,
     request: Annotated[str | None, typer.Option(help="Reference or ID of the donation request that was paid.")] = None,
     donation: Annotated[str | None, typer.Option(help="ID of the donation that was paid or refunded.")] = None,
@@ -267,7 +267,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
 
 @commands.command("dismiss")
 @operator_command("finance", audit_action="bank_statement_line.dismissed")
-async def dismiss_line(tx: Tx, caller: Caller, line: LineId, note: Note) -> str:
+async def dismiss_line(tx: Tx, caller: CommandCaller, line: LineId, note: Note) -> str:
     """Dismiss a statement line, such as a bank fee.
 
     A dismissed line is not booked in the ledger.
@@ -281,7 +281,7 @@ async def dismiss_line(tx: Tx, caller: Caller, line: LineId, note: Note) -> str:
 
 @commands.command("reopen")
 @operator_command("finance", audit_action="bank_statement_line.reopened")
-async def reopen_line(tx: Tx, caller: Caller, line: LineId, note: Note) -> str:
+async def reopen_line(tx: Tx, caller: CommandCaller, line: LineId, note: Note) -> str:
     """Reopen a line that was dismissed or matched by mistake.
 
     You can only reopen dismissed lines and lines matched to a provider payout, because these are not booked in the

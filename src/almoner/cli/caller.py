@@ -37,7 +37,7 @@ _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class CommandCaller:
     """The caller of a command: an operator, or the operating system account if ``person`` is None."""
 
     actor: Actor
@@ -71,7 +71,7 @@ def os_account_name() -> str:
         return f"uid {os.getuid()}"
 
 
-MACHINE: Final = Caller(Actor("machine", os_account_name()))
+MACHINE: Final = CommandCaller(Actor("machine", os_account_name()))
 
 
 def operator_command(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
@@ -82,7 +82,7 @@ def operator_command(role: OperatorRole, *, audit_action: str | None = None) -> 
     """
 
     def declare(body: Body) -> Callable[..., None]:
-        async def audited(tx: Tx, officer: Caller, **typed: Any) -> Output:
+        async def audited(tx: Tx, officer: CommandCaller, **typed: Any) -> Output:
             if audit_action is not None:
                 await officer.record_audit_entry(tx, audit.DEPLOYMENT, audit_action, next(iter(typed.values())))
             return await body(tx, officer, **typed)
@@ -116,7 +116,7 @@ def administrator_command(function: Body) -> Callable[..., None]:
 
 
 @asynccontextmanager
-async def administrator_transaction(database: Database) -> AsyncIterator[tuple[Tx, Caller]]:
+async def administrator_transaction(database: Database) -> AsyncIterator[tuple[Tx, CommandCaller]]:
     """Open a transaction, with the administrator who runs the command. Raises OperatorActionDenied."""
     who = await build_administrator_check(database)
     async with database.write() as tx:
@@ -126,7 +126,7 @@ async def administrator_transaction(database: Database) -> AsyncIterator[tuple[T
 @asynccontextmanager
 async def transaction_requiring_administrator_for_changes(
     has_changes: bool, database: Database
-) -> AsyncIterator[tuple[Tx, Caller | None]]:
+) -> AsyncIterator[tuple[Tx, CommandCaller | None]]:
     """Open a transaction. If the command changes something, the caller must be an administrator."""
     if has_changes:
         async with administrator_transaction(database) as (tx, officer):
@@ -136,7 +136,7 @@ async def transaction_requiring_administrator_for_changes(
         yield tx, None
 
 
-async def build_administrator_check(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
+async def build_administrator_check(database: Database) -> Callable[[Tx], Awaitable[CommandCaller]]:
     """Ask for an administrator's token once, and return a function that checks it in each transaction.
 
     Until the first operator is added, the caller is the operating system account. Raises OperatorActionDenied if the
@@ -147,8 +147,8 @@ async def build_administrator_check(database: Database) -> Callable[[Tx], Awaita
     return await _operator_lookup(database, "administrator") if known else _machine
 
 
-async def _machine(tx: Tx) -> Caller:
-    if not await operators.lock_for_first_operator(tx):
+async def _machine(tx: Tx) -> CommandCaller:
+    if not await operators.lock_and_check_no_operator_exists(tx):
         raise InvalidOperatorToken(
             "The first operator was added while this command was running. Run the command again with an operator token."
         )
@@ -156,21 +156,21 @@ async def _machine(tx: Tx) -> Caller:
 
 
 @asynccontextmanager
-async def operator_transaction(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Caller]]:
+async def operator_transaction(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, CommandCaller]]:
     """Open a transaction, with the operator who runs the command. Raises OperatorActionDenied."""
     who = await _operator_lookup(database, *roles)
     async with database.write() as tx:
         yield tx, await who(tx)
 
 
-async def _operator_lookup(database: Database, *roles: OperatorRole) -> Callable[[Tx], Awaitable[Caller]]:
+async def _operator_lookup(database: Database, *roles: OperatorRole) -> Callable[[Tx], Awaitable[CommandCaller]]:
     token = _token()
 
-    async def who(tx: Tx) -> Caller:
+    async def who(tx: Tx) -> CommandCaller:
         person, _ = await operators.authenticate(tx, token)
         if roles:
             await operators.ensure_has_role(tx, person, *roles)
-        return Caller(Actor("operator", tx.ids.encode(operators.ID, person.id)), person)
+        return CommandCaller(Actor("operator", tx.ids.encode(operators.ID, person.id)), person)
 
     async with database.write() as tx:
         await operators.authenticate(tx, token)  # recorded even if the command is refused afterwards
@@ -192,7 +192,7 @@ def _token() -> str:
 
 async def require_two_person_approval_if_enabled(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     role: OperatorRole,
     action: str,
     subject: str,
@@ -217,7 +217,7 @@ async def require_two_person_approval_if_enabled(
 
 async def require_two_person_approval(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     role: OperatorRole,
     action: str,
     subject: str,
@@ -238,7 +238,7 @@ async def require_two_person_approval(
 
 async def _decision_or_notice(
     tx: Tx,
-    officer: Caller,
+    officer: CommandCaller,
     role: OperatorRole,
     action: str,
     subject: str,
@@ -254,7 +254,7 @@ async def _decision_or_notice(
     )
 
 
-async def ensure_independent_operator(tx: Tx, caller: Caller, *others: str | None) -> None:
+async def ensure_independent_operator(tx: Tx, caller: CommandCaller, *others: str | None) -> None:
     """Raise OperatorActionDenied unless the operator is independent of everybody who made an earlier decision."""
     if caller.person is not None:
         await operators.ensure_independent_operator(tx, caller.person, [other for other in others if other])

@@ -9,7 +9,7 @@ import typer
 
 from almoner import deployment_probes, migrations, providers, settings, sources
 from almoner.cli import failures, local
-from almoner.cli.database import run_with_copy_finding
+from almoner.cli.database import run_with_copy_detection
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.business_clock import BusinessClock
@@ -170,7 +170,7 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
     async def run_data_checks(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
         return await selfcheck.run_selfcheck(database, _DATA), found.verdict
 
-    outcome, verdict = run_with_copy_finding(run_data_checks)
+    outcome, verdict = run_with_copy_detection(run_data_checks)
     copies = []
     if verdict not in LIVE_VERDICTS:
         copies = [CheckResult("deployment", "warning", f"this database is treated as a copy: {verdict}", _COPY_ADVICE)]

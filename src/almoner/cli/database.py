@@ -72,10 +72,10 @@ def run_with_database(function: Callable[[Database], Awaitable[Result]]) -> Resu
     async def inside(database: Database, _: CopyFinding) -> Result:
         return await function(database)
 
-    return run_with_copy_finding(inside)
+    return run_with_copy_detection(inside)
 
 
-def run_with_copy_finding(function: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+def run_with_copy_detection(function: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
     """Like ``run_with_database``, but also passes to the function whether the database is a restored copy."""
     with local.settings_with_local_services(settings.read_settings()) as complete:
         return asyncio.run(run_with_open_database(complete, function))

@@ -15,7 +15,7 @@ from almoner.cli import outputs
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount, format_decimal
 from almoner.cli.caller import (
-    Caller,
+    CommandCaller,
     Note,
     build_display_name_lookup,
     operator_command,
@@ -212,13 +212,13 @@ async def write_remittance(
     statement again produces an identical document.
     """
     outputs.ensure_new_file(pdf)
-    papers = remittances.RemittanceDocuments(database.deployment)
+    papers = remittances.RemittanceRenderer(database.deployment)
     spoken = _check_language(papers, language)
     payout_id = _id(database, disbursement)
     async with operator_transaction(database, "finance") as (tx, officer):
         with _explain_unknown_disbursement(disbursement):
             made = await remittances.build_remittance(tx, payout_id, spoken)
-    document = await papers.render(made)
+    document = await papers.render_pdf(made)
     facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
     async with database.write() as tx:
         await officer.record_audit_entry(
@@ -235,7 +235,7 @@ async def write_remittance(
     return parts
 
 
-def _check_language(papers: remittances.RemittanceDocuments, language: str | None) -> str | None:
+def _check_language(papers: remittances.RemittanceRenderer, language: str | None) -> str | None:
     """Check the requested language. Raises BadParameter if it is not supported."""
     if language is None or nearest_offered_language(language, papers.languages) is not None:
         return language
@@ -284,7 +284,7 @@ async def confirm(
 
 
 async def _payment_confirmation(
-    tx: Tx, officer: Caller, payout_id: UUID, note: str | None
+    tx: Tx, officer: CommandCaller, payout_id: UUID, note: str | None
 ) -> PaymentConfirmation | str | None:
     """The confirmation to record, or None if the payment file is sufficient.
 
@@ -353,7 +353,7 @@ PartnerId = Annotated[
 @commands.command("hold")
 @operator_command("finance")
 async def place_hold(
-    tx: Tx, caller: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
+    tx: Tx, caller: CommandCaller, organisation: OrganisationId, note: Note, partner: PartnerId = None
 ) -> str:
     """Put an organisation's disbursements on hold."""
     reported = note.strip()
@@ -369,7 +369,7 @@ async def place_hold(
 @commands.command("release")
 @operator_command("finance")
 async def release_holds(
-    tx: Tx, caller: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
+    tx: Tx, caller: CommandCaller, organisation: OrganisationId, note: Note, partner: PartnerId = None
 ) -> str:
     """Release all holds on an organisation.
 

@@ -6,7 +6,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, Note, build_display_name_lookup, operator_command
+from almoner.cli.caller import CommandCaller, Note, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.disbursements import read_disbursement_rules
 from almoner.cli.tables import FieldList, Output, Table
@@ -91,7 +91,7 @@ def _subject(tx: Tx, one: Dispute) -> str | None:
 
 @commands.command("mark-won")
 @operator_command("finance", audit_action="dispute.won")
-async def mark_won(tx: Tx, caller: Caller, dispute: DisputeId, note: Note) -> str:
+async def mark_won(tx: Tx, caller: CommandCaller, dispute: DisputeId, note: Note) -> str:
     """Record that a dispute was won.
 
     Use this command if the payment provider does not report the outcome. The donation is disbursed as usual.
@@ -101,7 +101,7 @@ async def mark_won(tx: Tx, caller: Caller, dispute: DisputeId, note: Note) -> st
 
 @commands.command("mark-lost")
 @operator_command("finance", audit_action="dispute.lost")
-async def mark_lost(tx: Tx, caller: Caller, dispute: DisputeId, note: Note) -> str:
+async def mark_lost(tx: Tx, caller: CommandCaller, dispute: DisputeId, note: Note) -> str:
     """Record that a dispute was lost.
 
     Use this command if the payment provider does not report the outcome. The donation is treated as refunded.
@@ -109,7 +109,7 @@ async def mark_lost(tx: Tx, caller: Caller, dispute: DisputeId, note: Note) -> s
     return await _record_outcome(tx, caller, dispute, "lost", note)
 
 
-async def _record_outcome(tx: Tx, officer: Caller, dispute: str, outcome: Outcome, note: str) -> str:
+async def _record_outcome(tx: Tx, officer: CommandCaller, dispute: str, outcome: Outcome, note: str) -> str:
     decided = DisputeOutcome(outcome, officer.id, note.strip())
     try:
         ended = await disputes.record_outcome(tx, parse_id(tx, _TYPE, dispute), decided, read_disbursement_rules())
@@ -120,7 +120,7 @@ async def _record_outcome(tx: Tx, officer: Caller, dispute: str, outcome: Outcom
 
 @commands.command("refresh")
 @operator_command("finance", audit_action="dispute.refreshed")
-async def refresh(tx: Tx, _officer: Caller, dispute: DisputeId) -> str:
+async def refresh(tx: Tx, _officer: CommandCaller, dispute: DisputeId) -> str:
     """Fetch a dispute's status from the payment provider. A background worker also does this every day."""
     found = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
     await disputes.enqueue_refresh(tx, found.provider_payment_id)

@@ -7,7 +7,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount, format_decimal, parse_amount
-from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
@@ -205,7 +205,7 @@ def _applied(part: DonationRequestPayment) -> Money:
 @operator_command("finance")
 async def return_overpayment(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
     note: Note,
 ) -> Output:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, operator_command
+from almoner.cli.caller import CommandCaller, operator_command
 from almoner.cli.disbursements import read_disbursement_rules
 from almoner.cli.tables import Output
 from almoner.giving.accounting.reassignments import service as reassignments
@@ -21,7 +21,7 @@ commands = typer.Typer(help="Reassign donations to another organisation.", no_ar
 @operator_command("finance")
 async def reassign(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     donation: Annotated[str, typer.Argument(help="ID of a donation with the status RECEIVED_PAYMENT.")],
     organisation: Annotated[str, typer.Argument(help="ID of the organisation that receives the donation instead.")],
     reason: Annotated[ReassignmentGround, typer.Option(help="Reason given to the donor.")],

@@ -7,7 +7,7 @@ import typer
 from almoner.access.notifications import service as notifications
 from almoner.access.notifications.domain import NoSuchUndeliverableEmail
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, administrator_command
+from almoner.cli.caller import CommandCaller, administrator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.kit.time import iso_timestamp
@@ -48,7 +48,7 @@ async def list_undeliverable(
 @commands.command("resend")
 @administrator_command
 async def resend(
-    tx: Tx, caller: Caller, email: Annotated[str, typer.Argument(help="Email ID, from `almoner emails list`.")]
+    tx: Tx, caller: CommandCaller, email: Annotated[str, typer.Argument(help="Email ID, from `almoner emails list`.")]
 ) -> str:
     """Send an email again.
 

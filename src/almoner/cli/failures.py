@@ -39,7 +39,7 @@ from almoner.platform.database.key_check import WrongMasterKey
 from almoner.platform.database.pooler_check import PoolerNotSupported
 from almoner.platform.database.programs import DatabaseUnavailable
 from almoner.platform.outbound.remote_files import FetchRefused
-from almoner.screening.watchlists.domain import WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImportRefused
 from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 _PRINTED_AS_IS = (
@@ -68,7 +68,7 @@ _PRINTED_AS_IS = (
     DonationRequestError,
     ReviewRefused,
     StatementError,
-    WatchlistRefused,
+    WatchlistImportRefused,
     WrongMasterKey,
 )
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, operator_command
+from almoner.cli.caller import CommandCaller, operator_command
 from almoner.cli.gift_aid_claims import claims
 from almoner.cli.tables import Output
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
@@ -23,7 +23,7 @@ commands.add_typer(claims, name="claims")
 @operator_command("finance")
 async def cancel_declaration(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     declaration: Annotated[str, typer.Argument(help="Declaration ID.")],
     since: Annotated[
         str | None,

@@ -10,7 +10,7 @@ import typer
 from almoner.cli import outputs
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import parse_amount
-from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
@@ -46,7 +46,7 @@ Charity = Annotated[
 @operator_command("finance")
 async def draft_claim(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     organisation: Annotated[str, typer.Option(help="Organisation ID of the charity.")],
     before: Annotated[
         str | None, typer.Option(help="Include only donations made before this date or time (UTC). Default: now.")
@@ -192,7 +192,7 @@ async def export_schedule(
 @operator_command("finance", audit_action="gift_aid_claim.submitted")
 async def mark_submitted(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     claim: ClaimId,
     reference: Annotated[str, typer.Option(help="HMRC's reference for the claim.")],
 ) -> str:
@@ -208,7 +208,7 @@ async def mark_submitted(
 @operator_command("finance", audit_action="gift_aid_claim.paid")
 async def mark_paid(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     claim: ClaimId,
     amount: Annotated[
         str | None, typer.Option(help="Amount paid in GBP. Required only if it is not the full amount due.")
@@ -224,7 +224,7 @@ async def mark_paid(
 
 @claims.command("mark-rejected")
 @operator_command("finance", audit_action="gift_aid_claim.rejected")
-async def mark_rejected(tx: Tx, caller: Caller, claim: ClaimId, note: Note) -> str:
+async def mark_rejected(tx: Tx, caller: CommandCaller, claim: ClaimId, note: Note) -> str:
     """Record that HMRC rejected a claim.
 
     The donations in the claim can be claimed again.
@@ -235,7 +235,7 @@ async def mark_rejected(tx: Tx, caller: Caller, claim: ClaimId, note: Note) -> s
 
 @claims.command("withdraw")
 @operator_command("finance", audit_action="gift_aid_claim.withdrawn")
-async def withdraw_claim(tx: Tx, caller: Caller, claim: ClaimId, note: Note) -> str:
+async def withdraw_claim(tx: Tx, caller: CommandCaller, claim: ClaimId, note: Note) -> str:
     """Withdraw a draft claim.
 
     The donations in the claim can be claimed again.

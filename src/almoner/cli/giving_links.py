@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, build_display_name_lookup, operator_command
+from almoner.cli.caller import CommandCaller, Note, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.giving.checkout.giving_links import service as giving_links
@@ -43,7 +43,7 @@ async def list_refusals(
 
 @commands.command("refuse")
 @operator_command("reviewer", audit_action="giving_link.refused")
-async def block_nonprofit(tx: Tx, caller: Caller, organisation: OrganisationId, note: Note) -> str:
+async def block_nonprofit(tx: Tx, caller: CommandCaller, organisation: OrganisationId, note: Note) -> str:
     """Stop donations to a nonprofit through giving links.
 
     No new giving links can be created for the nonprofit, and existing giving links no longer offer it. Donation
@@ -57,7 +57,7 @@ async def block_nonprofit(tx: Tx, caller: Caller, organisation: OrganisationId, 
 
 @commands.command("allow")
 @operator_command("reviewer", audit_action="giving_link.allowed")
-async def allow_nonprofit(tx: Tx, _officer: Caller, organisation: OrganisationId) -> str:
+async def allow_nonprofit(tx: Tx, _officer: CommandCaller, organisation: OrganisationId) -> str:
     """Allow donations to a nonprofit through giving links again."""
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.withdraw_opt_out(tx, found):

@@ -62,12 +62,12 @@ def write_private_json(file: Path, content: dict[str, Any]) -> None:
     unfinished.replace(file)
 
 
-def ensure_folders(settings: Settings, role: Role) -> None:
+def ensure_folders(settings: Settings, process_role: Role) -> None:
     """Create the folders that this process writes to. Raises InvalidSettings if a folder cannot be used."""
     folders = {"DATA_DIR": settings.data_dir}
     if settings.audit_heads is not None:
         folders["AUDIT_HEADS"] = settings.audit_heads
-    if settings.status_dir is not None and role != "server":
+    if settings.status_dir is not None and process_role != "server":
         folders["STATUS_DIR"] = settings.status_dir
     if (documents := documents_folder_from_url(settings.documents_url)) is not None:
         folders["DOCUMENTS_URL"] = documents
@@ -103,8 +103,8 @@ def settings_with_local_services(settings: Settings) -> Iterator[Settings]:
         yield settings.model_copy(update={"master_key": master_key})
     else:
         with postgres.running_server(settings.data_dir, settings.pg_bin) as server:
-            with postgres.folder_lock(server.home):
-                own = SandboxSecrets.load_or_create(server.home)
+            with postgres.folder_lock(server.cluster_folder):
+                own = SandboxSecrets.load_or_create(server.cluster_folder)
                 asyncio.run(_create_database_and_roles(server, own))
             yield settings.model_copy(
                 update={

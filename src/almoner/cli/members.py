@@ -10,7 +10,7 @@ from almoner.access.members.service import member_details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sso
 from almoner.cli.access import get_partner, parse_id
-from almoner.cli.caller import Caller, administrator_command
+from almoner.cli.caller import CommandCaller, administrator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.named_members import Member, get_member_id
 from almoner.cli.tables import FieldList, Output, Table
@@ -35,7 +35,7 @@ _MOST: Final = 1000
 @administrator_command
 async def add_member(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: PartnerId,
     email: Annotated[str, typer.Argument(help="Email address to send the invitation to.")],
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
@@ -73,7 +73,7 @@ async def list_members(tx: Tx, partner: PartnerId) -> Table:
 @administrator_command
 async def update(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: PartnerId,
     member: Member,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
@@ -97,7 +97,7 @@ async def update(
 @administrator_command
 async def set_roles(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: PartnerId,
     member: Member,
     role: Roles = None,
@@ -115,7 +115,7 @@ async def set_roles(
 
 @commands.command("resend-invitation")
 @administrator_command
-async def resend_invitation(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> Output:
+async def resend_invitation(tx: Tx, caller: CommandCaller, partner: PartnerId, member: Member) -> Output:
     """Send a member a new invitation.
 
     The link in the old invitation stops working.
@@ -129,7 +129,7 @@ async def resend_invitation(tx: Tx, caller: Caller, partner: PartnerId, member: 
 
 @commands.command("deactivate")
 @administrator_command
-async def deactivate(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
+async def deactivate(tx: Tx, caller: CommandCaller, partner: PartnerId, member: Member) -> str:
     """Deactivate a member and end their sessions."""
     scope = await get_partner(tx, partner)
     person = await members.deactivate_member(tx, scope, caller.audit_context, await get_member_id(tx, scope, member))
@@ -138,7 +138,7 @@ async def deactivate(tx: Tx, caller: Caller, partner: PartnerId, member: Member)
 
 @commands.command("activate")
 @administrator_command
-async def activate(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
+async def activate(tx: Tx, caller: CommandCaller, partner: PartnerId, member: Member) -> str:
     """Activate a deactivated member."""
     scope = await get_partner(tx, partner)
     person = await members.activate_member(tx, scope, caller.audit_context, await get_member_id(tx, scope, member))
@@ -147,7 +147,7 @@ async def activate(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -
 
 @commands.command("remove")
 @administrator_command
-async def remove(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
+async def remove(tx: Tx, caller: CommandCaller, partner: PartnerId, member: Member) -> str:
     """Remove a member and their credentials.
 
     The member's past actions are kept in the audit log.
@@ -159,7 +159,7 @@ async def remove(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> 
 
 @commands.command("reset-second-factor")
 @administrator_command
-async def reset_second_factor(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> Output:
+async def reset_second_factor(tx: Tx, caller: CommandCaller, partner: PartnerId, member: Member) -> Output:
     """Reset a member's password and second factor.
 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
@@ -195,7 +195,7 @@ async def list_groups(tx: Tx, partner: PartnerId) -> Table:
 @administrator_command
 async def map_group(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: PartnerId,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="Group ID, from `almoner members groups`.")],
     role: Annotated[
@@ -216,7 +216,7 @@ def _roles(typed: list[str] | None) -> list[MemberRole]:
     return [role for role in MEMBER_ROLES if role in (typed or ())]
 
 
-async def _invitation_message(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
+async def _invitation_message(tx: Tx, partner: Partner, officer: CommandCaller, person: Person) -> str:
     """The message about a new invitation, with the link if it may be shown."""
     member = tx.ids.encode("member", person.id)
     await officer.record_audit_entry(tx, partner.id, "invitation.viewed", member)

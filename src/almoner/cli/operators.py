@@ -11,7 +11,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.cli.access import parse_id
 from almoner.cli.caller import (
-    Caller,
+    CommandCaller,
     administrator_command,
     administrator_transaction,
     operator_transaction,
@@ -57,7 +57,7 @@ _ROLES: dict[RoleName, OperatorRole] = {
 @administrator_command
 async def add_operator(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     email: Annotated[str, typer.Argument(help="Email address for signing in.")],
     role: Roles,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
@@ -67,7 +67,7 @@ async def add_operator(
     The first operator must be an administrator. For the first operator, the command also shows a personal token, which
     is shown only once.
     """
-    first = await operators.lock_for_first_operator(tx)
+    first = await operators.lock_and_check_no_operator_exists(tx)
     if first and RoleName.ADMINISTRATOR not in role:
         raise typer.BadParameter("the first operator must have --role administrator")
     person = await operators.add_operator(tx, caller.audit_context, email, name, [_ROLES[one] for one in role])
@@ -81,7 +81,7 @@ async def add_operator(
 
 @commands.command("resend-invitation")
 @administrator_command
-async def resend_invitation(tx: Tx, caller: Caller, operator: OperatorId) -> str:
+async def resend_invitation(tx: Tx, caller: CommandCaller, operator: OperatorId) -> str:
     """Send an operator a new invitation.
 
     The link in the old invitation stops working.
@@ -113,7 +113,7 @@ async def list_operators(tx: Tx) -> Table:
 
 @commands.command("set-roles")
 @administrator_command
-async def set_roles(tx: Tx, caller: Caller, operator: OperatorId, role: Roles) -> str:
+async def set_roles(tx: Tx, caller: CommandCaller, operator: OperatorId, role: Roles) -> str:
     """Replace another operator's roles.
 
     You cannot change your own roles.
@@ -124,7 +124,7 @@ async def set_roles(tx: Tx, caller: Caller, operator: OperatorId, role: Roles) -
 
 @commands.command("deactivate")
 @administrator_command
-async def deactivate(tx: Tx, caller: Caller, operator: OperatorId) -> str:
+async def deactivate(tx: Tx, caller: CommandCaller, operator: OperatorId) -> str:
     """Deactivate an operator.
 
     The operator's sessions, tokens and pending approvals end immediately. Decisions that the operator has made remain
@@ -137,7 +137,7 @@ async def deactivate(tx: Tx, caller: Caller, operator: OperatorId) -> str:
 
 @commands.command("activate")
 @administrator_command
-async def activate(tx: Tx, caller: Caller, operator: OperatorId) -> str:
+async def activate(tx: Tx, caller: CommandCaller, operator: OperatorId) -> str:
     """Reactivate a deactivated operator. The operator's previous tokens stay revoked."""
     return _operator_message(
         tx, await operators.activate(tx, caller.audit_context, await _id(tx, operator)), "is active"
@@ -152,7 +152,7 @@ def _operator_message(tx: Tx, person: Person, what: str) -> str:
 @administrator_command
 async def update(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     operator: OperatorId,
     email: Annotated[str | None, typer.Option(help="New email address for signing in.")] = None,
     name: Annotated[str | None, typer.Option(help="New full name.")] = None,
@@ -166,7 +166,7 @@ async def update(
 
 @commands.command("reset-second-factor")
 @administrator_command
-async def reset_second_factor(tx: Tx, caller: Caller, operator: OperatorId) -> str:
+async def reset_second_factor(tx: Tx, caller: CommandCaller, operator: OperatorId) -> str:
     """Reset an operator's password and second factor.
 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.

@@ -7,7 +7,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.caller import (
-    Caller,
+    CommandCaller,
     Note,
     administrator_command,
     build_administrator_check,
@@ -57,7 +57,7 @@ def organisations() -> None:
 @administrator_command
 async def brand_organisation(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
     name: Annotated[str | None, typer.Option(help='Display name. Use "" to show the name in the register.')] = None,
     description: Annotated[
@@ -141,7 +141,7 @@ def reindex() -> None:
 @operator_command(_REVIEWER)
 async def publish_organisation(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID, from an accepted validation request.")],
     note: Note,
     website: Annotated[
@@ -179,7 +179,7 @@ async def publish_organisation(
 
 @commands.command("merge")
 @administrator_command
-async def merge_organisations(tx: Tx, caller: Caller, one: Record, other: Record, note: Note) -> str:
+async def merge_organisations(tx: Tx, caller: CommandCaller, one: Record, other: Record, note: Note) -> str:
     """Merge two records of the same organisation.
 
     Both registration numbers then lead to one record. Past donations and verifications stay with their original record.
@@ -190,7 +190,7 @@ async def merge_organisations(tx: Tx, caller: Caller, one: Record, other: Record
 
 @commands.command("separate")
 @administrator_command
-async def separate_organisations(tx: Tx, caller: Caller, one: Record, other: Record, note: Note) -> str:
+async def separate_organisations(tx: Tx, caller: CommandCaller, one: Record, other: Record, note: Note) -> str:
     """Separate two records that operators merged.
 
     Each registration number then leads to its own record again. If a register also links the records, they stay merged.
@@ -199,7 +199,9 @@ async def separate_organisations(tx: Tx, caller: Caller, one: Record, other: Rec
     return await _decide_pair(tx, caller, "separate", (one, other), note)
 
 
-async def _decide_pair(tx: Tx, officer: Caller, decision: PairDecision, names: tuple[str, str], note: str) -> str:
+async def _decide_pair(
+    tx: Tx, officer: CommandCaller, decision: PairDecision, names: tuple[str, str], note: str
+) -> str:
     reported = _checked_note(note)
     ids = [parse_id(tx, "organisation", name) for name in names]
     try:

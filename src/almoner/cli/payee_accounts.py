@@ -8,7 +8,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.caller import (
-    Caller,
+    CommandCaller,
     Note,
     build_display_name_lookup,
     ensure_independent_operator,
@@ -138,7 +138,7 @@ async def show(tx: Tx, account: AccountId) -> Output:
 @operator_command("finance")
 async def propose(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID of the nonprofit.")],
     currency: Annotated[str, typer.Option(help="Currency of the account, such as EUR.")],
     holder: Annotated[str, typer.Option(help="Name of the account holder, as registered with the bank.")],
@@ -194,7 +194,7 @@ async def propose(
 @operator_command("finance")
 async def approve(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     account: AccountId,
     number: Annotated[str, typer.Option(help="IBAN, or bank code and account number, exactly as in your evidence.")],
     note: Note,
@@ -219,7 +219,7 @@ async def approve(
 
 @commands.command("reject")
 @operator_command("finance")
-async def reject(tx: Tx, caller: Caller, account: AccountId, note: Note) -> Output:
+async def reject(tx: Tx, caller: CommandCaller, account: AccountId, note: Note) -> Output:
     """Reject a proposed bank account. Nothing is ever paid to a rejected account."""
     refused = await payee_bank_accounts.refuse(
         tx, (await _find(tx, account)).id, note=note.strip(), refused_by=caller.id
@@ -235,7 +235,7 @@ async def _find(tx: Tx, account: str) -> PayeeAccount:
         raise PayeeAccountError(f"There is no account {account}: see `almoner payee-accounts list`.") from None
 
 
-async def _record(tx: Tx, officer: Caller, action: str, account: PayeeAccount) -> None:
+async def _record(tx: Tx, officer: CommandCaller, action: str, account: PayeeAccount) -> None:
     named_so = tx.ids.encode(_TYPE, account.id)
     organisation = tx.ids.encode("organisation", account.organisation_id)
     await officer.record_audit_entry(

@@ -11,7 +11,7 @@ from almoner.cli import outputs
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
 from almoner.cli.caller import (
-    Caller,
+    CommandCaller,
     Note,
     build_display_name_lookup,
     ensure_independent_operator,
@@ -84,7 +84,7 @@ async def list_files(
 @operator_command("finance")
 async def create(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     currency: Annotated[str, typer.Argument(help="Currency, such as EUR.")],
     execution_date: Annotated[
         datetime | None,
@@ -98,7 +98,7 @@ async def create(
     payment-files release`.
     """
     own = _own(currency.strip().upper())
-    day = execution_date.date() if execution_date else tx.deployment.issuer_day_at(tx.now)
+    day = execution_date.date() if execution_date else tx.deployment.date_in_issuer_time_zone(tx.now)
     created = await payment_files.create_file(tx, own, day, created_by=caller.id)
     if created.file is not None:
         await _record(tx, caller, "payment_file.created", created.file)
@@ -217,7 +217,7 @@ async def export(database: Database, file: FileId, out: Out) -> str:
 
 @commands.command("withdraw")
 @operator_command("finance")
-async def withdraw(tx: Tx, caller: Caller, file: FileId, note: Note) -> Output:
+async def withdraw(tx: Tx, caller: CommandCaller, file: FileId, note: Note) -> Output:
     """Withdraw a payment file that has not been released.
 
     The disbursements in it can then be added to another payment file.
@@ -288,7 +288,7 @@ async def _find(tx: Tx, file: str) -> PaymentFile:
         raise PaymentFileError(f"There is no file {file}: see `almoner payment-files list`.") from None
 
 
-async def _record(tx: Tx, officer: Caller, action: str, file: PaymentFile) -> None:
+async def _record(tx: Tx, officer: CommandCaller, action: str, file: PaymentFile) -> None:
     facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, file.id), **facts)
 

@@ -5,7 +5,13 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, build_display_name_lookup, ensure_independent_operator, operator_command
+from almoner.cli.caller import (
+    CommandCaller,
+    Note,
+    build_display_name_lookup,
+    ensure_independent_operator,
+    operator_command,
+)
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.giving.receipts import service as receipts
@@ -52,7 +58,7 @@ async def list_donees(tx: Tx) -> Table:
 @operator_command("finance")
 async def propose(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     legal_name: Annotated[str, typer.Option(help="Legal name of the organisation, as registered with the IRS.")],
     ein: Annotated[str, typer.Option(help="EIN of the organisation, such as 12-3456789.")],
@@ -77,7 +83,7 @@ async def propose(
 @operator_command("finance")
 async def approve(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     donee: DoneeId,
     ein: Annotated[str, typer.Option(help="EIN of the donee, exactly as in your evidence.")],
     note: Note,
@@ -92,7 +98,7 @@ async def approve(
 
 @commands.command("end")
 @operator_command("finance")
-async def end(tx: Tx, caller: Caller, donee: DoneeId) -> str:
+async def end(tx: Tx, caller: CommandCaller, donee: DoneeId) -> str:
     """Remove a donee, or reject a proposed donee. New receipts no longer name the donee."""
     ended = await receipts.end_or_withdraw_donee(
         tx, await receipts.get_donee_for_update(tx, parse_id(tx, _TYPE, donee)), ended_by=caller.id
@@ -101,6 +107,6 @@ async def end(tx: Tx, caller: Caller, donee: DoneeId) -> str:
     return f"{donee} has been removed."
 
 
-async def _record(tx: Tx, officer: Caller, action: str, donee: Donee) -> None:
+async def _record(tx: Tx, officer: CommandCaller, action: str, donee: Donee) -> None:
     named_so = tx.ids.encode(_TYPE, donee.id)
     await officer.record_audit_entry(tx, donee.partner_id, action, named_so, ein=donee.ein)

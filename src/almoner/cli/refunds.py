@@ -7,7 +7,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, build_display_name_lookup, operator_command
+from almoner.cli.caller import CommandCaller, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.disbursements import read_disbursement_rules
 from almoner.cli.tables import Output, Table
@@ -100,7 +100,7 @@ async def show(tx: Tx, donation: DonationId) -> Output:
 @operator_command("finance")
 async def create(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     donation: DonationId,
     note: Note,
     amount_minor: Annotated[
@@ -151,7 +151,7 @@ async def create(
 @operator_command("finance")
 async def mark_sent(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     refund: RefundId,
     note: Note,
     reference: Annotated[
@@ -170,7 +170,7 @@ async def mark_sent(
 
 @commands.command("mark-failed")
 @operator_command("finance", audit_action="refund.marked_failed")
-async def mark_failed(tx: Tx, caller: Caller, refund: RefundId, note: Note) -> Output:
+async def mark_failed(tx: Tx, caller: CommandCaller, refund: RefundId, note: Note) -> Output:
     """Record that a refund will not be sent.
 
     The amount is owed to the nonprofit again.
@@ -181,7 +181,7 @@ async def mark_failed(tx: Tx, caller: Caller, refund: RefundId, note: Note) -> O
 
 @commands.command("resolve")
 @operator_command("finance", audit_action="refund.resolved")
-async def resolve(tx: Tx, caller: Caller, refund: RefundId, note: Note) -> Output:
+async def resolve(tx: Tx, caller: CommandCaller, refund: RefundId, note: Note) -> Output:
     """Mark a failed or returned refund as resolved.
 
     The refund is removed from the list of failed refunds and is not retried.
@@ -192,7 +192,7 @@ async def resolve(tx: Tx, caller: Caller, refund: RefundId, note: Note) -> Outpu
 
 @commands.command("retry")
 @operator_command("finance", audit_action="refund.retried")
-async def retry(tx: Tx, _officer: Caller, refund: RefundId) -> Output:
+async def retry(tx: Tx, _officer: CommandCaller, refund: RefundId) -> Output:
     """Retry a refund that is no longer retried automatically."""
     refund_id = parse_id(tx, _TYPE, refund)
     return _state(tx, await refunds.retry_refund(tx, refund_id))

@@ -82,7 +82,7 @@ def import_register(
         who = await build_administrator_check(database)
         async with database.write() as tx:
             officer = await who(tx)  # check the operator before the minutes of work, and again at the end
-            if (entered := await registers_flows.declare_registry(tx, reader)) is not None:
+            if (entered := await registers_flows.create_declared_registry(tx, reader)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
                 await officer.record_audit_entry(tx, DEPLOYMENT, "registry.added", entered.code, **named)
         paths, fetched = await fetching.resolve_files(database, folder, places, _fetching(line))
@@ -347,7 +347,7 @@ def _loading(line: ProgressLine) -> Callable[[ImportProgress], None]:
 
 def _fetching(line: ProgressLine) -> Callable[[FetchProgress], None]:
     def report(progress: FetchProgress) -> None:
-        of = f" of {progress.total / 1e6:,.0f}" if progress.total else ""
+        of = f" of {progress.total_bytes / 1e6:,.0f}" if progress.total_bytes else ""
         line.show(f"fetching {progress.name}: {progress.received_bytes / 1e6:,.0f}{of} MB")
 
     return report

@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, Note, build_display_name_lookup, operator_command, operator_transaction
+from almoner.cli.caller import CommandCaller, Note, build_display_name_lookup, operator_command, operator_transaction
 from almoner.cli.database import database_command
 from almoner.cli.tables import Output, Table
 from almoner.kit.errors import NotFound
@@ -90,7 +90,7 @@ def _age(age: timedelta) -> str:
 
 @commands.command("show")
 @operator_command(_ROLE)
-async def show_review(tx: Tx, caller: Caller, subject: SubjectId) -> Output:
+async def show_review(tx: Tx, caller: CommandCaller, subject: SubjectId) -> Output:
     """Claim a review case for 15 minutes and show its evidence.
 
     During this time, nobody else can decide the case. To renew the claim, run this command again.
@@ -106,7 +106,7 @@ async def show_review(tx: Tx, caller: Caller, subject: SubjectId) -> Output:
 Section = tuple[tuple[str, ...], list[list[object]]]
 
 
-async def _sections(tx: Tx, officer: Caller, looked: ReviewDetails) -> list[Section]:
+async def _sections(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> list[Section]:
     """Tables that describe a case."""
     shown, history = looked.shown, looked.history
     steps = [row for step in shown.steps for row in _step(step)]
@@ -139,7 +139,7 @@ def _link(tx: Tx, document: Document) -> str | None:
     return documents.download_url(tx, document) if readable else None
 
 
-async def _facts_of(tx: Tx, officer: Caller, looked: ReviewDetails) -> list[list[object]]:
+async def _facts_of(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> list[list[object]]:
     subject, shown, waits = looked.subject, looked.shown, looked.history.current_open_review
     by = await build_display_name_lookup(tx, [looked.claimed_by])
     holder = "you" if looked.claimed_by == officer.id else by(looked.claimed_by)
@@ -178,7 +178,7 @@ async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
 
 @commands.command("accept")
 @operator_command(_ROLE)
-async def accept_review(tx: Tx, caller: Caller, subject: SubjectId, note: Note) -> str:
+async def accept_review(tx: Tx, caller: CommandCaller, subject: SubjectId, note: Note) -> str:
     """Accept a case that you have claimed."""
     partner_id = await _decide(tx, subject, ReviewDecision("accepted", None, caller.id, _reported(note)))
     await caller.record_audit_entry(tx, partner_id, "review.accepted", subject)
@@ -187,7 +187,7 @@ async def accept_review(tx: Tx, caller: Caller, subject: SubjectId, note: Note) 
 
 @commands.command("reject")
 @operator_command(_ROLE)
-async def reject_review(tx: Tx, caller: Caller, subject: SubjectId, reason: Reason, note: Note) -> str:
+async def reject_review(tx: Tx, caller: CommandCaller, subject: SubjectId, reason: Reason, note: Note) -> str:
     """Reject a case that you have claimed."""
     partner_id = await _decide(tx, subject, ReviewDecision("rejected", reason, caller.id, _reported(note)))
     await caller.record_audit_entry(tx, partner_id, "review.rejected", subject, reason=reason)
@@ -205,7 +205,7 @@ async def _decide(tx: Tx, text: str, decision: ReviewDecision) -> UUID:
 @operator_command(_ROLE)
 async def request_evidence(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     subject: SubjectId,
     evidence: Annotated[
         str | None,
@@ -232,7 +232,7 @@ async def request_evidence(
 
 @commands.command("reopen")
 @operator_command(_ROLE)
-async def reopen_review(tx: Tx, caller: Caller, subject: SubjectId, note: Note) -> str:
+async def reopen_review(tx: Tx, caller: CommandCaller, subject: SubjectId, note: Note) -> str:
     """Reopen a watch list match that was already decided."""
     reported = _reported(note)
     kind, subject_id = _read(tx, subject)
@@ -244,7 +244,7 @@ async def reopen_review(tx: Tx, caller: Caller, subject: SubjectId, note: Note) 
 
 @commands.command("release")
 @operator_command(_ROLE)
-async def release_review(tx: Tx, caller: Caller, subject: SubjectId) -> str:
+async def release_review(tx: Tx, caller: CommandCaller, subject: SubjectId) -> str:
     """Release your claim to a case, so that other reviewers can claim it."""
     kind, subject_id = _read(tx, subject)
     with _there(subject):

@@ -17,7 +17,7 @@ from almoner import migrations
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
 from almoner.cli.allocation import limit_memory_arenas
 from almoner.cli.database import run_with_open_database
-from almoner.cli.serve import create_stop_events, open_server_sockets, prepare_settings, run_process
+from almoner.cli.serve import create_stop_and_skip_drain_events, open_server_sockets, prepare_settings, run_process
 from almoner.cli.terminal import exit_with_reason
 from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database, advisory_lock
@@ -133,7 +133,7 @@ async def _live(
     log: Path,
     start: float,
 ) -> None:
-    stop, _ = create_stop_events()
+    stop, _ = create_stop_and_skip_drain_events()
     services = await build_services(complete, telemetry=telemetry)
     try:
         async with asyncio.TaskGroup() as group:
@@ -161,7 +161,7 @@ def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: P
     typer.echo(_BANNER.format(**sandbox, file=_short(file), log=_short(log)))
     if (copy := services.db.deployment.identity.copy) is not None:
         typer.echo(copy.message)
-    if (notice := services.disk_watch.low_space_warning) is not None:
+    if (notice := services.disk_space_monitor.low_space_warning) is not None:
         typer.echo(notice)
     typer.echo(f"Ready after {seconds:.1f} s.")
 

@@ -23,7 +23,7 @@ def selfcheck() -> None:
         typer.echo("\r" + " " * (_WIDTH + 2) + "\r", nl=False)
     for finding in outcome.findings:
         _print_finding(finding)
-    asked = f"{outcome.checks} checks in {outcome.seconds:.1f} s"
+    asked = f"{outcome.check_count} checks in {outcome.seconds:.1f} s"
     if outcome.findings:
         typer.echo(f"{asked}: {len(outcome.findings)} failed.")
         raise typer.Exit(1)

@@ -20,7 +20,7 @@ from almoner.cli import local, logs, outputs
 from almoner.cli.allocation import limit_memory_arenas, return_freed_memory
 from almoner.cli.connection_limits import ConnectionLimitedHttpProtocol, OpenConnections
 from almoner.cli.ports import open_listening_sockets
-from almoner.cli.service_manager import inherited_sockets, notify
+from almoner.cli.service_manager import inherited_sockets, notify_service_manager
 from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.platform.database import pooler_check
 from almoner.platform.jobs.processes import Role
@@ -63,11 +63,11 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do not install uvicorn's signal handlers, because ``create_stop_events`` handles signals."""
+        """Do not install uvicorn's signal handlers, because ``create_stop_and_skip_drain_events`` handles signals."""
         yield
 
 
-def create_stop_events() -> tuple[asyncio.Event, asyncio.Event]:
+def create_stop_and_skip_drain_events() -> tuple[asyncio.Event, asyncio.Event]:
     """Two events.
 
     The first is set by Ctrl-C, SIGTERM or SIGHUP. The second is set if another of these signals arrives.
@@ -141,10 +141,10 @@ def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[s
     )
 
 
-def prepare_settings(role: Role) -> Settings:
+def prepare_settings(process_role: Role) -> Settings:
     """Read the settings, and warn about unknown environment variables on stderr."""
     given = settings.read_settings()
-    local.ensure_folders(given, role)
+    local.ensure_folders(given, process_role)
     for sentence in settings.unknown_setting_warnings():
         typer.echo(sentence, err=True)
     return given
@@ -173,7 +173,7 @@ async def _serve(
     await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
-    (stop_requested, cut_short), stop = create_stop_events(), asyncio.Event()
+    (stop_requested, cut_short), stop = create_stop_and_skip_drain_events(), asyncio.Event()
     services = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
@@ -187,12 +187,12 @@ async def _serve(
 
 async def _notify_of_the_end(stop_requested: asyncio.Event) -> None:
     await stop_requested.wait()
-    notify("STOPPING=1")
+    notify_service_manager("STOPPING=1")
 
 
 async def run_process(
     services: Services,
-    role: Role,
+    process_role: Role,
     stop: asyncio.Event,
     sockets: list[socket.socket],
     test_provider_sockets: list[socket.socket],
@@ -202,15 +202,15 @@ async def run_process(
     In the sandbox, a server includes the test payment provider.
     """
     app = create_app(services)
-    if role != "worker":
+    if process_role != "worker":
         await organisations_flows.warm_search_cache(services.db)
     reduce_garbage_collection()
     connections = OpenConnections(trusted_proxies=services.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run_worker(services, role, stop))
+        group.create_task(worker.run_worker(services, process_role, stop))
         group.create_task(return_freed_memory(stop))
         group.create_task(serve_application(app, sockets, stop, connections))
-        notify("READY=1")
+        notify_service_manager("READY=1")
         if services.provider_app is not None:
             group.create_task(serve_application(services.provider_app, test_provider_sockets, stop, connections))
             group.create_task(services.provider_app.run(stop))
@@ -239,7 +239,7 @@ async def _work(settings: Settings, complete: Settings, sockets: list[socket.soc
     await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
-    stop, _ = create_stop_events()
+    stop, _ = create_stop_and_skip_drain_events()
     services = await build_services(complete, telemetry=Telemetry(lines), serves_pages=False)
     reduce_garbage_collection()
     try:
@@ -251,6 +251,6 @@ async def _work(settings: Settings, complete: Settings, sockets: list[socket.soc
             group.create_task(return_freed_memory(stop))
             if sockets:
                 group.create_task(serve_application(create_worker_app(services), sockets, stop))
-            notify("READY=1")
+            notify_service_manager("READY=1")
     finally:
         await services.close()

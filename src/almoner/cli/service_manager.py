@@ -22,7 +22,7 @@ def inherited_sockets() -> list[socket.socket]:
     return passed
 
 
-def notify(state: str) -> None:
+def notify_service_manager(state: str) -> None:
     """Send ``READY=1`` or ``STOPPING=1`` to the service manager, if there is one (see sd_notify)."""
     if (address := settings.systemd_notify_socket()) is None:
         return

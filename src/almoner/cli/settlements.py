@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli.amounts import format_amount, format_decimal
-from almoner.cli.caller import Caller, Note, operator_command, operator_transaction
+from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
 from almoner.cli.tables import Output, Part, Table
@@ -132,7 +132,7 @@ async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
 @operator_command("finance")
 async def dismiss_line(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     provider: Annotated[str, typer.Argument(help="Payment provider, from `almoner settlements unmatched`.")],
     reference: Annotated[str, typer.Argument(help="Reference of the settlement report.")],
     payment: Annotated[str, typer.Argument(help="Payment provider's ID for the payment.")],

@@ -12,7 +12,7 @@ from almoner.access.sso.domain import DEFAULT_SCOPES, IdentityProvider, Identity
 from almoner.access.sso.service import identities
 from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.cli.access import get_partner
-from almoner.cli.caller import Caller, administrator_command, administrator_transaction
+from almoner.cli.caller import CommandCaller, administrator_command, administrator_transaction
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.named_members import Member, get_member_id
 from almoner.cli.tables import ErrorOutput, FieldList, Output
@@ -113,7 +113,7 @@ async def test_provider(database: Database, partner: PartnerId) -> Output:
 
 @commands.command("remove")
 @administrator_command
-async def remove_provider(tx: Tx, caller: Caller, partner: PartnerId) -> str:
+async def remove_provider(tx: Tx, caller: CommandCaller, partner: PartnerId) -> str:
     """Remove SSO for a partner.
 
     Members can no longer sign in with SSO, and roles granted by SSO are removed.
@@ -124,7 +124,7 @@ async def remove_provider(tx: Tx, caller: Caller, partner: PartnerId) -> str:
 
 @commands.command("unlink")
 @administrator_command
-async def unlink_member(tx: Tx, caller: Caller, partner: PartnerId, member: Member) -> str:
+async def unlink_member(tx: Tx, caller: CommandCaller, partner: PartnerId, member: Member) -> str:
     """Unlink a member from their account at the identity provider.
 
     The member can no longer sign in with SSO, and roles granted by SSO are removed.

@@ -6,7 +6,7 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, build_display_name_lookup, operator_command
+from almoner.cli.caller import CommandCaller, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.tables import Output, Table
 from almoner.giving.accounting.suspense import service as suspense
@@ -80,7 +80,7 @@ def _decision(tx: Tx, one: OperatorDecision) -> list[object]:
 @operator_command("finance")
 async def refund(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     payment: PaymentId,
     note: Note,
     provider_refund: Annotated[
@@ -106,7 +106,7 @@ async def refund(
 
 @commands.command("apply")
 @operator_command("finance", audit_action="unallocated_payment.applied")
-async def apply_to_donation(tx: Tx, caller: Caller, payment: PaymentId, note: Note) -> Output:
+async def apply_to_donation(tx: Tx, caller: CommandCaller, payment: PaymentId, note: Note) -> Output:
     """Apply a donor's bank transfer to the donation that it pays for.
 
     Use this command for a transfer that arrived late or with a different amount. The amount of the donation is changed
@@ -120,7 +120,7 @@ async def apply_to_donation(tx: Tx, caller: Caller, payment: PaymentId, note: No
 
 @commands.command("write-off")
 @operator_command("finance", audit_action="unallocated_payment.written_off")
-async def write_off(tx: Tx, caller: Caller, payment: PaymentId, note: Note) -> Output:
+async def write_off(tx: Tx, caller: CommandCaller, payment: PaymentId, note: Note) -> Output:
     """Write off a payment that was not intended for us. Nothing is refunded."""
     noted = _checked(note)
     unallocated_payment_id = parse_id(tx, _TYPE, payment)

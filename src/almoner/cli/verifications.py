@@ -8,7 +8,7 @@ import typer
 from almoner.access.operators.domain import ApprovedDecision
 from almoner.cli.access import parse_id
 from almoner.cli.caller import (
-    Caller,
+    CommandCaller,
     Note,
     build_display_name_lookup,
     ensure_independent_operator,
@@ -177,7 +177,7 @@ async def _flagged(tx: Tx, flags: Sequence[VerificationFlag]) -> Rows:
 @operator_command("reviewer")
 async def request_confirmation(
     tx: Tx,
-    caller: Caller,
+    caller: CommandCaller,
     verification: VerificationId,
     language: Annotated[
         str | None,
@@ -256,7 +256,7 @@ async def list_flags(
 
 @commands.command("clear-flag")
 @operator_command("reviewer")
-async def clear_flag(tx: Tx, caller: Caller, flag: FlagId, note: Note) -> Output:
+async def clear_flag(tx: Tx, caller: CommandCaller, flag: FlagId, note: Note) -> Output:
     """Clear a flag that blocks disbursements.
 
     Two reviewers must each run this command and provide evidence.
@@ -293,7 +293,7 @@ async def _decision_rows(tx: Tx, history: list[RecordedDecision]) -> list[list[o
 
 @commands.command("approve")
 @operator_command("reviewer")
-async def approve_verification(tx: Tx, caller: Caller, verification: VerificationId, note: Note) -> str:
+async def approve_verification(tx: Tx, caller: CommandCaller, verification: VerificationId, note: Note) -> str:
     """Confirm all open checks and approve a verification.
 
     If two-person approval is on, as it is by default in production, two reviewers must each run this command.
@@ -314,7 +314,9 @@ async def approve_verification(tx: Tx, caller: Caller, verification: Verificatio
 
 @commands.command("reject")
 @operator_command("reviewer")
-async def reject_verification(tx: Tx, caller: Caller, verification: VerificationId, reason: Reason, note: Note) -> str:
+async def reject_verification(
+    tx: Tx, caller: CommandCaller, verification: VerificationId, reason: Reason, note: Note
+) -> str:
     """Reject a verification. The partner is notified of the reason."""
     reported = _checked(note)
     one = await _find(tx, verification)
@@ -324,7 +326,7 @@ async def reject_verification(tx: Tx, caller: Caller, verification: Verification
 
 @commands.command("reopen")
 @operator_command("reviewer")
-async def reopen_verification(tx: Tx, caller: Caller, verification: VerificationId, note: Note) -> str:
+async def reopen_verification(tx: Tx, caller: CommandCaller, verification: VerificationId, note: Note) -> str:
     """Reopen a rejected or expired verification.
 
     All checks run again, and the verification expires after 30 days.
@@ -349,7 +351,9 @@ def _checked(note: str) -> str:
     return reported
 
 
-async def _decided(tx: Tx, officer: Caller, one: MonetaryDonationVerification, action: str, **details: int) -> str:
+async def _decided(
+    tx: Tx, officer: CommandCaller, one: MonetaryDonationVerification, action: str, **details: int
+) -> str:
     named_so = tx.ids.encode(ID, one.id)
     await officer.record_audit_entry(tx, one.partner_id, action, named_so, **details)
     return f"{named_so} is {one.status}."

@@ -84,7 +84,7 @@ def import_list(
             )
 
         return await watchlists_flows.import_watchlist(
-            database, reader, places, published_at=day, force=force, report_progress=reading, record_audit=record
+            database, reader, places, published_at=day, force=force, on_progress=reading, record_audit=record
         )
 
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")

@@ -43,11 +43,11 @@ class OrganisationActivityPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, actions: ActionPages) -> list[Route]:
+    def routes(self, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         return [
             self._context.route(PATH, self.show, *sorted(DATA_READERS), methods=["GET"]),
-            *actions.routes(self._apply()),
+            *action_pages.routes(self._apply()),
         ]
 
     async def show(self, visitor: SignedInRequest) -> Response:

@@ -194,7 +194,7 @@ class MergePages:
 
     async def _record(self, tx: Tx, name: str) -> Organisation:
         """The published record with this ID, even if it has been merged. Raises NotFound."""
-        found = await organisations.find_exact_record(tx, ALL_PARTNERS, self._context.parse_id(ID, name))
+        found = await organisations.find_record_even_if_merged(tx, ALL_PARTNERS, self._context.parse_id(ID, name))
         if found is None:
             raise NotFound
         return found
@@ -217,7 +217,7 @@ def _decision_of(approval: Approval) -> PairDecision | None:
 
 async def _name(tx: Tx, text: str) -> str:
     found = tx.ids.decode(ID, text)
-    record = await organisations.find_exact_record(tx, ALL_PARTNERS, found) if found else None
+    record = await organisations.find_record_even_if_merged(tx, ALL_PARTNERS, found) if found else None
     return f"{record.full_name} ({record.registry_code} {record.registry_number})" if record else text
 
 

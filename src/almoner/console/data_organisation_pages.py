@@ -20,7 +20,7 @@ from almoner.nonprofits.branding.domain import OwnBranding
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange
 from almoner.nonprofits.organisations.service import OrganisationFilters
-from almoner.nonprofits.registries.domain import record_page_url
+from almoner.nonprofits.registries.domain import register_page_url
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import RequestedPage
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, humanise_field_name
@@ -189,7 +189,7 @@ class OrganisationPages:
             LabelledValue(
                 "Registry number",
                 one.registry_number,
-                href=record_page_url(one.registry_code, one.registry_number) or None,
+                href=register_page_url(one.registry_code, one.registry_number) or None,
             ),
             LabelledValue("Country", one.country_code),
             LabelledValue("Address", one.address),

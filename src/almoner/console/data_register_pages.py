@@ -30,7 +30,7 @@ class RegisterPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder) -> list[Route]:
+    def routes(self, list_route_builder: ListRouteBuilder) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         declared = ConsoleList(
@@ -61,7 +61,7 @@ class RegisterPages:
         )
         return [
             context.route(REGISTERS, self.registers, *roles, methods=["GET"]),
-            *lists.routes(declared),
+            *list_route_builder.routes(declared),
             context.route(f"{LOADS}/{{id}}", self.show, *roles, methods=["GET"]),
         ]
 

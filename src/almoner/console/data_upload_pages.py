@@ -26,7 +26,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.files import import_uploads
 from almoner.platform.files.import_uploads import ID, MAX_UPLOAD, ImportUpload, Kind, NewUpload
 from almoner.platform.files.storage import StorageUnavailable
-from almoner.platform.files.uploads.problems import MaxFileSize
+from almoner.platform.files.uploads.problems import FileTooLarge
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.pages.record_tables import LabelledValue
 from almoner.screening.watchlists import jobs as watchlists_jobs
@@ -210,7 +210,7 @@ def _problems(visitor: SignedInRequest, imports: _Imports, typed: dict[str, str]
     except ValueError:
         found["day"] = "Enter a date such as 2026-04-30."
     received = visitor.upload
-    if received is not None and isinstance(received.problem, MaxFileSize):
+    if received is not None and isinstance(received.problem, FileTooLarge):
         found["file"] = f"The file is too large. The limit is {_MEGABYTES} MB. For larger files, use the command line."
     elif received is None or received.uploaded_file is None:
         found["file"] = "Choose a file."

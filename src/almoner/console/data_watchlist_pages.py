@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import jobs as watchlists_jobs
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import WatchlistRefused, WatchlistVersion
+from almoner.screening.watchlists.domain import WatchlistImportRefused, WatchlistVersion
 
 PATH: Final = "/watch-lists"
 _LOADS: Final = 20
@@ -29,12 +29,12 @@ class WatchlistPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, actions: ActionPages) -> list[Route]:
+    def routes(self, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
             context.route(PATH, self.list, *roles, methods=["GET"]),
-            *actions.routes(self._refresh_action(), self._retire_action()),
+            *action_pages.routes(self._refresh_action(), self._retire_action()),
             context.route(f"{PATH}/{{code}}", self.show, *roles, methods=["GET"]),
         ]
 
@@ -94,13 +94,13 @@ class WatchlistPages:
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
             if not await watchlists_jobs.is_refresh_scheduled(tx, version.code):
-                raise WatchlistRefused("This watch list has no refresh schedule.")
+                raise WatchlistImportRefused("This watch list has no refresh schedule.")
             await watchlists_jobs.enqueue_refresh(tx, version.code)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.refresh_started", version.code)
             return f"{PATH}?done=started"
 
         path = f"{PATH}/{{code}}/refresh"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,))
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistImportRefused,))
 
     def _retire_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -128,7 +128,7 @@ class WatchlistPages:
             return PATH
 
         path = f"{PATH}/{{code}}/retire"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,), fresh=True)
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistImportRefused,), fresh=True)
 
 
 def _code(visitor: SignedInRequest) -> str:

@@ -35,7 +35,7 @@ class AuditPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
+    def routes(self, list_route_builder: ListRouteBuilder, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         declared = ConsoleList(
@@ -64,11 +64,11 @@ class AuditPages:
             "belong to a partner.",
         )
         return [
-            *lists.routes(declared),
-            *actions.routes(self._prove_action()),
+            *list_route_builder.routes(declared),
+            *action_pages.routes(self._prove_action()),
             context.route(f"{PATH}/{{scope}}/{{id}}", self.show, *roles, methods=["GET"]),
-            context.route(f"{CHAINS}/{{scope}}", self.show_chain, *roles, methods=["GET"]),
-            context.route(CHAINS, self.redirect_to_deployment_chain, *roles, methods=["GET"]),
+            context.route(f"{CHAINS}/{{scope}}", self.show_audit_chain, *roles, methods=["GET"]),
+            context.route(CHAINS, self.redirect_to_deployment_audit_chain, *roles, methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -96,7 +96,7 @@ class AuditPages:
                     self._action_words(_visitor, one.action),
                     one.action,
                     one.subject,
-                    one.address,
+                    one.ip_address,
                 ),
             )
             for one in found[: query.limit]
@@ -122,7 +122,7 @@ class AuditPages:
             LabelledValue("Action", self._action_words(visitor, found.action)),
             LabelledValue("Code", found.action),
             self._linked(visitor, "Subject", found.subject, _with_name(found.subject, names)),
-            LabelledValue("Network address", found.address),
+            LabelledValue("Network address", found.ip_address),
             LabelledValue("Request", found.request_id),
             *(
                 self._linked(visitor, humanise_field_name(name), str(value))
@@ -148,11 +148,11 @@ class AuditPages:
     def _linked(self, visitor: SignedInRequest, label: str, identifier: str, text: str | None = None) -> LabelledValue:
         return LabelledValue(label, text or identifier, href=self._context.record_path(visitor, identifier))
 
-    async def redirect_to_deployment_chain(self, visitor: SignedInRequest) -> Response:
+    async def redirect_to_deployment_audit_chain(self, visitor: SignedInRequest) -> Response:
         """Show the hash chain of the deployment's audit log."""
         return redirect_to(f"{visitor.place.home}{CHAINS}/deployment")
 
-    async def show_chain(self, visitor: SignedInRequest) -> Response:
+    async def show_audit_chain(self, visitor: SignedInRequest) -> Response:
         """Show the length of a hash chain, its newest signed head and the result of the last verification."""
         name = visitor.path.rpartition("/")[2]
         async with self._context.db.read() as tx:

@@ -30,7 +30,7 @@ class UndeliveredEmailPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
+    def routes(self, list_route_builder: ListRouteBuilder, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -51,8 +51,8 @@ class UndeliveredEmailPages:
             order="newest first",
         )
         return [
-            *lists.routes(declared),
-            *actions.routes(self._resend_action()),
+            *list_route_builder.routes(declared),
+            *action_pages.routes(self._resend_action()),
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
 

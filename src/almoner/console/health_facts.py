@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import dead_jobs, processes
 from almoner.platform.jobs.dead_jobs import JobKindStatus
-from almoner.platform.jobs.processes import LiveProcess
+from almoner.platform.jobs.processes import RegisteredProcess
 from almoner.platform.observability import backups, selfcheck
 from almoner.platform.observability.backups import BackupReport
 from almoner.platform.observability.selfcheck import StoredCheckResult
@@ -74,7 +74,7 @@ async def load_health_check_results(tx: Tx) -> list[HealthCheckResult]:
     ]
 
 
-def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[HealthCheckResult]:
+def _process_lines(live: Sequence[RegisteredProcess], real_now: datetime) -> list[HealthCheckResult]:
     alive = [one for one in live if one.is_alive(real_now)]
     servers = sum(one.role != "worker" for one in alive)
     workers = sum(one.role != "server" for one in alive)
@@ -101,7 +101,7 @@ def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[Heal
     return lines
 
 
-def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthCheckResult]:
+def _outside_lines(live: Sequence[RegisteredProcess]) -> list[HealthCheckResult]:
     """The results of the workers' latest checks of external services.
 
     A problem that several workers report is listed once.
@@ -210,7 +210,7 @@ def _selfcheck_line(records: Sequence[StoredCheckResult], now: datetime) -> Heal
     if not records:
         return HealthCheckResult(name, "attention", "The self-check has not run yet", "Run the self-check now.", path)
     checked_at = max(one.checked_at for one in records)
-    broken = sum(one.found > 0 for one in records)
+    broken = sum(one.violation_count > 0 for one in records)
     found = f"{broken:,} of {len(records):,} checks found problems" if broken else f"{len(records):,} checks passed"
     if broken:
         return HealthCheckResult(name, "failing", found, "Open the self-check to see how to fix each problem.", path)

@@ -43,7 +43,7 @@ class IncidentPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
+    def routes(self, list_route_builder: ListRouteBuilder, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -63,8 +63,8 @@ class IncidentPages:
             actions=[(f"{PATH}/new", "Report an incident")],
         )
         return [
-            *lists.routes(declared),
-            *actions.routes(self._create_action(), self._update_action(), self._resolve_action()),
+            *list_route_builder.routes(declared),
+            *action_pages.routes(self._create_action(), self._update_action(), self._resolve_action()),
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
         ]
 

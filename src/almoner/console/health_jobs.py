@@ -29,7 +29,7 @@ class FailedJobPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
+    def routes(self, list_route_builder: ListRouteBuilder, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -44,8 +44,8 @@ class FailedJobPages:
             actions=[(f"{PATH}/retry", "Retry all jobs of one kind")],
         )
         return [
-            *lists.routes(declared),
-            *actions.routes(self._retry_kind_action(), self._retry_action(), self._drop_action()),
+            *list_route_builder.routes(declared),
+            *action_pages.routes(self._retry_kind_action(), self._retry_action(), self._drop_action()),
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
         ]
 

@@ -44,7 +44,7 @@ async def _count_receivers(tx: Tx) -> int:
 
 
 async def _count_findings(tx: Tx) -> int:
-    return sum(one.found > 0 for one in await selfcheck.list_stored_check_results(tx))
+    return sum(one.violation_count > 0 for one in await selfcheck.list_stored_check_results(tx))
 
 
 _COUNTS: Final[dict[str, Callable[[Tx], Awaitable[int]]]] = {
@@ -123,8 +123,8 @@ class _HealthPages:
         return await self._context.render_console_page(
             visitor,
             "health_findings.html",
-            broken=[one for one in records if one.found],
-            passed=[one for one in records if not one.found],
+            broken=[one for one in records if one.violation_count],
+            passed=[one for one in records if not one.violation_count],
             checked_at=checked_at.isoformat() if checked_at else None,
             may_run=visitor.person.has_role(*ADMINISTRATORS),
             started=visitor.query.get("done") == "started",

@@ -28,10 +28,10 @@ class PeriodicJobPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, actions: ActionPages) -> list[Route]:
+    def routes(self, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         return [
-            *actions.routes(self._run_action()),
+            *action_pages.routes(self._run_action()),
             self._context.route(PATH, self.list, *sorted(EVERYBODY), methods=["GET"]),
         ]
 

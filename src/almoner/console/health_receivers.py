@@ -28,7 +28,7 @@ class WebhookReceiverPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder) -> list[Route]:
+    def routes(self, list_route_builder: ListRouteBuilder) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -49,7 +49,7 @@ class WebhookReceiverPages:
             order="oldest subscription first",
         )
         page = self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"])
-        return [*lists.routes(declared), page]
+        return [*list_route_builder.routes(declared), page]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         after = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
@@ -72,7 +72,7 @@ class WebhookReceiverPages:
         text = self._context.format_id(_ID, one.id)
         status = "suspended" if one.status == "suspended" else "failing"
         since = one.health.failing_since
-        return ListRow(f"{PATH}/{text}", (text, one.partner, one.url, status, since, waiting, oldest))
+        return ListRow(f"{PATH}/{text}", (text, one.partner_name, one.url, status, since, waiting, oldest))
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show a failing or suspended webhook endpoint: when it started to fail, and what happens next."""
@@ -84,7 +84,7 @@ class WebhookReceiverPages:
             waiting = await dead_jobs.list_lane_backlogs(tx, domain.delivery_lanes(one.id))
         health = one.health
         facts = [
-            LabelledValue("Partner", f"{one.partner} ({self._context.format_id('partner', one.partner_id)})"),
+            LabelledValue("Partner", f"{one.partner_name} ({self._context.format_id('partner', one.partner_id)})"),
             LabelledValue("Address", one.url),
             LabelledValue("Status", "suspended" if one.status == "suspended" else "failing", "status"),
             *(

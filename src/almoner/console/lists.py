@@ -115,9 +115,9 @@ class ConsoleList:
         return self.choice_words.get(value) or humanise_field_name(value)
 
 
-def build_success_message_lookup(messages_by_done_value: Mapping[str, str]) -> Callable[[SignedInRequest], str]:
-    """Choose the message above a list by the value of ``messages_by_done_value`` in its URL, which an action sets."""
-    return lambda visitor: messages_by_done_value.get(visitor.query.get("done", ""), "")
+def build_success_message_lookup(messages_by_done_parameter: Mapping[str, str]) -> Callable[[SignedInRequest], str]:
+    """Choose the message above a list by the value of ``done`` in its URL, which an action sets."""
+    return lambda visitor: messages_by_done_parameter.get(visitor.query.get("done", ""), "")
 
 
 def encode_time_cursor(at: datetime, record_id: UUID) -> str:

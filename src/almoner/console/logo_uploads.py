@@ -34,7 +34,7 @@ async def handle_logo_upload(
         problems = {"file": "Choose an image of at most 5 MB."}
     elif visitor.form and uploaded is not None:
         try:
-            checked = await context.services.intake.render_picture(uploaded.content, longest_side)
+            checked = await context.services.intake.reencode_image(uploaded.content, longest_side)
             with checked.content:
                 logo = read_checked_image(checked)
             return redirect_to(visitor.place.home + await save_logo(logo))

@@ -397,11 +397,11 @@ class DisbursementPages:
         )
 
     async def _write_remittance(self, visitor: SignedInRequest) -> DownloadedFile:
-        papers = remittances.RemittanceDocuments(self._context.db.deployment)
+        papers = remittances.RemittanceRenderer(self._context.db.deployment)
         async with self._context.db.read() as tx:
             one = await self._kind.get_from_url(self._context, tx, visitor)
             made = await remittances.build_remittance(tx, one.id)
-        document = await papers.render(made)
+        document = await papers.render_pdf(made)
         name, digest = self._context.format_id(_TYPE, one.id), sha256_digest(document).hex()
         async with self._context.db.write() as tx:
             await ActingOperator(self._context, visitor).record_audit_entry(

@@ -26,7 +26,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.files import images
 from almoner.platform.files.storage import BlobMissing
 from almoner.platform.files.uploads.files import StoredFile
-from almoner.platform.files.uploads.problems import FiletypeNotSupported, MaxFileSize
+from almoner.platform.files.uploads.problems import FileTooLarge, FiletypeNotSupported
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.record_tables import Column, LabelledValue
@@ -99,8 +99,8 @@ def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[LabelledValue]:
     ]
 
 
-def evidence_table(tx: Tx, evidence: Evidence, names: Mapping[str, str]) -> RecordTable:
-    """A table of the files of the evidence. ``names``: the display names of operators, by ID."""
+def evidence_table(tx: Tx, evidence: Evidence, operator_names: Mapping[str, str]) -> RecordTable:
+    """A table of the files of the evidence. ``operator_names``: the display names of operators, by ID."""
     dispute = tx.ids.encode(_TYPE, evidence.id)
     columns = (Column("File"), Column("Kind"), Column("Size"), Column("Uploaded by"), Column("Uploaded", "moment"))
     rows = [
@@ -110,7 +110,7 @@ def evidence_table(tx: Tx, evidence: Evidence, names: Mapping[str, str]) -> Reco
                 one.file_name,
                 _KIND_WORDS[one.kind],
                 f"{one.size_bytes:,} bytes",
-                names.get(one.uploaded_by, one.uploaded_by),
+                operator_names.get(one.uploaded_by, one.uploaded_by),
                 one.uploaded_at,
             ),
         )
@@ -131,7 +131,7 @@ def _version(evidence: Evidence) -> ActionField:
     return ActionField("version", "", "hidden", value=evidence.version)
 
 
-class EvidencePages:
+class DisputeEvidencePages:
     """Pages that edit and submit the evidence for a dispute."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -377,7 +377,7 @@ async def _parts(content: BinaryIO) -> AsyncIterator[bytes]:
 def _upload_problems(visitor: SignedInRequest, kind: DisputeEvidenceKind | None) -> dict[str, str]:
     found = {} if kind else {"kind": "Choose the type of the file."}
     received = visitor.upload
-    if received is not None and isinstance(received.problem, MaxFileSize):
+    if received is not None and isinstance(received.problem, FileTooLarge):
         found["file"] = "The file is too large. The limit is 25 MB."
     elif received is None or received.uploaded_file is None:
         found["file"] = "Choose a file."

@@ -13,7 +13,7 @@ from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_dispute_evidence import (
-    EvidencePages,
+    DisputeEvidencePages,
     evidence_actions,
     evidence_facts,
     evidence_success_message,
@@ -191,7 +191,7 @@ class DisputePages:
         """Starlette routes."""
         actions = ActionPages(self._context).routes(*self._kind.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        evidence = EvidencePages(self._context).routes()
+        evidence = DisputeEvidencePages(self._context).routes()
         return [*ListRouteBuilder(self._context).routes(self._list), *evidence, *actions, record]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:

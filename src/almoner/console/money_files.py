@@ -334,7 +334,7 @@ class PaymentFilePages:
                     "Execution date",
                     hint="For example, 2026-11-30. Leave empty for today.",
                     required=False,
-                    value=tx.deployment.issuer_day_at(tx.now).isoformat(),
+                    value=tx.deployment.date_in_issuer_time_zone(tx.now).isoformat(),
                     maxlength=10,
                 ),
             ),
@@ -346,7 +346,7 @@ class PaymentFilePages:
     async def _create(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         own = (self._context.services.own_accounts or {})[entered_values["currency"]]
         try:
-            today = tx.deployment.issuer_day_at(tx.now)
+            today = tx.deployment.date_in_issuer_time_zone(tx.now)
             day = date.fromisoformat(entered_values["date"]) if entered_values["date"] else today
         except ValueError:
             raise IncorrectParams("date: enter a date such as 2026-11-30") from None

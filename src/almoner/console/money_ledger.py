@@ -144,8 +144,8 @@ class LedgerPages:
         problem = ""
         if asked:
             async with self._context.db.read() as tx:
-                owners = await store.find_transfer_owner_ids(tx, asked)
-                found = await ledger.list_transfers_of_owners(tx, owners) if owners else []
+                owners = await store.find_ids_of_records_with_transfers(tx, asked)
+                found = await ledger.list_transfers_caused_by(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
             problem = "" if lines else "There are no transfers with this reference."

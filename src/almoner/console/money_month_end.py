@@ -14,7 +14,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_overview import list_open_items, list_pending_second_approvals
+from almoner.console.money_overview import count_open_items_by_kind, list_pending_second_approvals
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import AccountKind
 from almoner.giving.banking.bank_statements import service as bank_statements
@@ -75,7 +75,7 @@ class MonthEndPages:
             sums[one.currency] = sums.get(one.currency, 0) + one.balance_minor
         banked = {one.currency for one in totals if one.kind is AccountKind.BANK}
         uneven = [currency for currency, minor in sums.items() if minor]
-        work = [_counted(line.words, line.path, line.count) for line in await list_open_items(tx)]
+        work = [_counted(line.words, line.path, line.count) for line in await count_open_items_by_kind(tx)]
         return [
             await self._statements(tx, last, banked),
             *work,

@@ -60,7 +60,7 @@ class MoneyOverviewPage:
         """Show all open items for finance operators."""
         async with self._context.db.read() as tx:
             looks = await list_pending_second_approvals(tx, self._context.operator_id(visitor))
-            lines = await list_open_items(tx)
+            lines = await count_open_items_by_kind(tx)
             held = [
                 (reason.description, reason.value, count, oldest)
                 for reason, count, oldest in await disbursements.waiting_reasons_with_count_and_oldest(tx)
@@ -139,7 +139,7 @@ def _address_of(one: Approval) -> tuple[str, str] | None:
             return None
 
 
-async def list_open_items(tx: Tx) -> list[StartPageLine]:
+async def count_open_items_by_kind(tx: Tx) -> list[StartPageLine]:
     """The number of open items of each kind, and the age of the oldest item."""
     return [*await _banking_work(tx), *await _payment_work(tx), *await _disbursing_work(tx)]
 

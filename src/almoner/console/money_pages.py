@@ -16,11 +16,11 @@ from almoner.console.money_holds import HoldPages
 from almoner.console.money_ledger import LedgerPages
 from almoner.console.money_lines import BankStatementLinePages
 from almoner.console.money_month_end import MonthEndPages
-from almoner.console.money_overview import MoneyOverviewPage, list_open_items, list_pending_second_approvals
+from almoner.console.money_overview import MoneyOverviewPage, count_open_items_by_kind, list_pending_second_approvals
 from almoner.console.money_payees import PayeeAccountPages
 from almoner.console.money_refunds import RefundPages
 from almoner.console.money_settlements import SettlementPages
-from almoner.console.money_statements import StatementPages
+from almoner.console.money_statements import BankStatementPages
 from almoner.console.money_unallocated import UnallocatedPaymentPages
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.giving.accounting.disputes import service as disputes
@@ -62,7 +62,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     return [
         *MoneyOverviewPage(context).routes(),
-        *StatementPages(context).routes(),
+        *BankStatementPages(context).routes(),
         *BankStatementLinePages(context).routes(),
         *SettlementPages(context).routes(),
         *UnallocatedPaymentPages(context).routes(),
@@ -84,6 +84,6 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
         looks = [one for one in await list_pending_second_approvals(tx, context.operator_id(visitor)) if not one.mine]
         second = StartPageLine("Waiting for a second approval", "/money", len(looks), looks[0].since if looks else None)
-        return [second, *await list_open_items(tx)]
+        return [second, *await count_open_items_by_kind(tx)]
 
     return [StartPageSection("Money", FINANCE, waiting)]

@@ -288,14 +288,14 @@ def timestamp_fact(label: str, at: Any) -> LabelledValue:
 
 
 async def find_organisation_names(
-    tx: Tx, partner_organisation_ids: Iterable[tuple[UUID | None, UUID]]
+    tx: Tx, partner_and_organisation_ids: Iterable[tuple[UUID | None, UUID]]
 ) -> dict[UUID, str]:
     """The display names of nonprofits, by ID.
 
     Each argument is a pair of a partner and a nonprofit, because partners can add nonprofits of their own.
     """
     by_partner: dict[UUID | None, set[UUID]] = {}
-    for partner_id, organisation_id in partner_organisation_ids:
+    for partner_id, organisation_id in partner_and_organisation_ids:
         by_partner.setdefault(partner_id, set()).add(organisation_id)
     found: dict[UUID, str] = {}
     for partner_id, ids in by_partner.items():
@@ -310,9 +310,9 @@ def donor_name(donation: Donation | None) -> str | None:
     return " ".join(name for name in names if name) or None
 
 
-async def build_decider_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def build_decider_name_lookup(tx: Tx, decider_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """A function that returns who made a decision: an operator's display name, or the stored text, such as a rule."""
-    names = await operators.find_display_names(tx, deciders)
+    names = await operators.find_display_names(tx, decider_ids)
     return lambda by: names.get(by, by) if by else None
 
 

@@ -74,7 +74,7 @@ async def _facts(tx: Tx, shown: _Shown) -> Sequence[LabelledValue]:
         amount_fact("Amount", one.money),
         amount_fact("Part of the refund taken from the amount owed to the nonprofit", one.nonprofit_share),
         LabelledValue("Donation", tx.ids.encode("donation", one.donation_id)),
-        LabelledValue("Sent by", "us, by bank transfer" if one.is_sent_by_bank else one.provider),
+        LabelledValue("Sent by", "us, by bank transfer" if one.is_sent_by_bank_transfer else one.provider),
         LabelledValue("Reference", one.provider_refund),
         timestamp_fact("Started", one.started_at),
         timestamp_fact("Ended", one.ended_at),
@@ -86,7 +86,7 @@ def _pending(shown: _Shown) -> str:
 
 
 def _retryable(shown: _Shown) -> str:
-    if shown.refund.is_sent_by_bank:
+    if shown.refund.is_sent_by_bank_transfer:
         return "This refund is a bank transfer. Send the money through your bank, and then record the refund here."
     return _pending(shown)
 
@@ -258,7 +258,7 @@ class RefundPages:
             else:
                 waits = (
                     "send it through your bank, then record it here"
-                    if one.is_sent_by_bank
+                    if one.is_sent_by_bank_transfer
                     else (f"{one.provider} has not sent it yet")
                 )
                 steps.append(TimelineStep("Sent", "waiting", None, waits))

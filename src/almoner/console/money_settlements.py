@@ -239,7 +239,7 @@ class SettlementPages:
                 LabelledValue("Report", one.reference),
                 LabelledValue("Payment ID at the provider", line.payment),
                 LabelledValue("Kind", [line.kind.value], "values"),
-                LabelledValue("Gross", line.signed_gross, "amount", currency=line.gross.currency),
+                LabelledValue("Gross", line.signed_gross_minor, "amount", currency=line.gross.currency),
                 LabelledValue("Why it is unmatched", one.stored.reason.explanation if one.stored.reason else None),
                 LabelledValue("Booked in", one.booked_in),
             ),
@@ -311,7 +311,7 @@ def _row(one: Settlement) -> ListRow:
 def _unmatched_row(tx: Tx, one: UnmatchedSettlementLine) -> ListRow:
     line, stored = one.stored.line, one.stored
     why = stored.reason.explanation if stored.reason else None
-    gross = SignedAmount(line.signed_gross, line.gross.currency)
+    gross = SignedAmount(line.signed_gross_minor, line.gross.currency)
     values = (line.payment, line.kind.value, gross, line.fee, stored.provider, one.reference)
     return ListRow(
         f"{_PATH}/unmatched/{tx.ids.encode(_LINE, stored.id)}/dismiss", (*values, stored.since, why, one.booked_in)

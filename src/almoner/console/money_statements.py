@@ -50,7 +50,7 @@ _PREVIEWED: Final = 200
 _WAITING: Final = 50
 
 
-class StatementPages:
+class BankStatementPages:
     """Pages about bank statements."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -103,8 +103,12 @@ class StatementPages:
         )
         return [
             *ListRouteBuilder(context).routes(self._gap_list, self._list),
-            context.route(f"{_PATH}/upload", self.upload, *FINANCE, requires_reauthentication=True, upload=BANK_FILE),
-            context.route(f"{_PATH}/uploads/{{id}}", self.preview, *FINANCE, requires_reauthentication=True),
+            context.route(
+                f"{_PATH}/upload", self.upload_statement, *FINANCE, requires_reauthentication=True, upload=BANK_FILE
+            ),
+            context.route(
+                f"{_PATH}/uploads/{{id}}", self.preview_statement_upload, *FINANCE, requires_reauthentication=True
+            ),
             *ActionPages(context).routes(explain),
         ]
 
@@ -122,7 +126,7 @@ class StatementPages:
             found = await bank_statements.statement_gaps(tx, query.limit + 1, parse_time_cursor(query.cursor))
             return build_time_sorted_page([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
-    async def upload(self, visitor: SignedInRequest) -> Response:
+    async def upload_statement(self, visitor: SignedInRequest) -> Response:
         """Upload a bank statement. Nothing is booked yet."""
         problems: dict[str, str] = {}
         mapping = visitor.form_value("mapping").strip()
@@ -160,7 +164,7 @@ class StatementPages:
             waiting=waiting,
         )
 
-    async def preview(self, visitor: SignedInRequest) -> Response:
+    async def preview_statement_upload(self, visitor: SignedInRequest) -> Response:
         """Preview the effects of an uploaded bank statement.
 
         On this page, an operator books or discards the statement.

@@ -104,7 +104,7 @@ def _undecided(unallocated_payment: UnallocatedPayment) -> str:
 
 
 def _refundable(unallocated_payment: UnallocatedPayment) -> str:
-    if not unallocated_payment.is_posted:
+    if not unallocated_payment.is_posted_to_ledger:
         return "The payment is not in our ledger, so the only available action is to write it off."
     by_provider = unallocated_payment.status == "refunding" and not unallocated_payment.is_bank_transfer
     return (
@@ -115,7 +115,7 @@ def _refundable(unallocated_payment: UnallocatedPayment) -> str:
 
 
 def _refunded_by_hand(unallocated_payment: UnallocatedPayment) -> str:
-    if not unallocated_payment.is_posted:
+    if not unallocated_payment.is_posted_to_ledger:
         return "The payment is not in our ledger, so the only available action is to write it off."
     return (
         ""

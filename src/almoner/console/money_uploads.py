@@ -4,7 +4,7 @@ from typing import Final
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.giving.banking.bank_statements.domain import MAX_UPLOAD
-from almoner.platform.files.uploads.problems import MaxFileSize
+from almoner.platform.files.uploads.problems import FileTooLarge
 from almoner.platform.http.uploads import UploadDeclaration
 
 BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
@@ -13,7 +13,7 @@ BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
 
 def upload_problem_message(visitor: SignedInRequest) -> str:
     """The error message to show if the form contains no valid file."""
-    if visitor.upload is not None and isinstance(visitor.upload.problem, MaxFileSize):
+    if visitor.upload is not None and isinstance(visitor.upload.problem, FileTooLarge):
         return (
             f"The file is too large. The limit is {MAX_UPLOAD // 1024 // 1024} MB. For larger files, use the command "
             "line."

@@ -14,7 +14,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import (
     PATH,
-    describe_owner_recipients,
+    describe_partner_owners,
     get_group_from_url,
     get_partner_from_url,
     partner_page_path,
@@ -101,7 +101,7 @@ def _remove_provider(context: ConsoleContext) -> ConsoleAction:
                     "Members who signed in with SSO are signed out. Members with a password or a passkey can still "
                     "sign in."
                 ),
-                f"{await describe_owner_recipients(tx, account)} can set SSO up again, with a new client secret.",
+                f"{await describe_partner_owners(tx, account)} can set SSO up again, with a new client secret.",
             ],
             facts=identity_provider_facts(provider, sso.redirect_uri(tx, Partner(account.id))) if provider else [],
             closed="" if provider else "SSO is not set up for this partner.",

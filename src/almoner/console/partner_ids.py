@@ -40,7 +40,7 @@ async def get_partner_from_url(tx: Tx, visitor: SignedInRequest) -> PartnerAccou
         raise NotFound from None
 
 
-async def describe_owner_recipients(tx: Tx, account: PartnerAccount) -> str:
+async def describe_partner_owners(tx: Tx, account: PartnerAccount) -> str:
     """The recipients of an email to the partner's owners, as the start of a sentence."""
     owners = len(await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner"))
     if not owners:

@@ -40,13 +40,13 @@ class PartnerKeyPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, actions: ActionPages) -> list[Route]:
+    def routes(self, action_pages: ActionPages) -> list[Route]:
         """Starlette routes. Pages that show a secret require a recent reauthentication."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
             context.route(f"{PATH}/{{id}}/keys/new", self.create, *roles, requires_reauthentication=True),
             context.route(f"{PATH}/{{id}}/keys/{{key}}/rotate", self.rotate, *roles, requires_reauthentication=True),
-            *actions.routes(self._revoke_action()),
+            *action_pages.routes(self._revoke_action()),
         ]
 
     async def create(self, visitor: SignedInRequest) -> Response:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import Kind, parse_partner_rate
+from almoner.access.keys.domain import Kind, parse_partner_rate_limit
 from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
@@ -15,7 +15,7 @@ from almoner.access.security_emails.domain import Kind as MailKind
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction, build_security_email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, describe_owner_recipients, get_partner_from_url, partner_page_path
+from almoner.console.partner_ids import PATH, describe_partner_owners, get_partner_from_url, partner_page_path
 from almoner.console.partner_key_pages import KEY_KINDS, default_rate_limit
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams
@@ -69,7 +69,7 @@ class _Acts:
             asked = await fields(tx, account)
             path, told, mails = partner_page_path(tx, account), sentences, []
             if mail is not None:
-                told = [*sentences, f"{await describe_owner_recipients(tx, account)} will get this email immediately."]
+                told = [*sentences, f"{await describe_partner_owners(tx, account)} will get this email immediately."]
                 mails = [build_security_email_preview(mail, account.name)]
             return ActionPage(title, button, path, account.name, told, asked, mails=mails)
 
@@ -285,7 +285,7 @@ class _Acts:
             reasons = []
             for kind, label in KEY_KINDS.items():
                 try:
-                    wanted[kind] = parse_partner_rate(entered_values[kind])
+                    wanted[kind] = parse_partner_rate_limit(entered_values[kind])
                 except ValueError as error:
                     reasons.append(f"{kind}: {label}: {error}")
             if reasons:

@@ -16,7 +16,7 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, build_security_email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.partner_ids import PATH, describe_owner_recipients, get_partner_from_url, partner_page_path
+from almoner.console.partner_ids import PATH, describe_partner_owners, get_partner_from_url, partner_page_path
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -27,11 +27,11 @@ class PartnerViewPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, actions: ActionPages) -> list[Route]:
+    def routes(self, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         path = f"{PATH}/{{id}}/view"
         begin = self._context.route(path, self.start_view, *sorted(ADMINISTRATORS), requires_reauthentication=True)
-        return [*actions.routes(self._end_action()), begin]
+        return [*action_pages.routes(self._end_action()), begin]
 
     async def start_view(self, visitor: SignedInRequest) -> Response:
         """Show what the view includes and who is notified, then open the partner's dashboard."""
@@ -49,7 +49,7 @@ class PartnerViewPages:
                 problems = problems_by_field(error, "reason")
         async with self._context.db.read() as tx:
             account = await get_partner_from_url(tx, visitor)
-            owners = await describe_owner_recipients(tx, account)
+            owners = await describe_partner_owners(tx, account)
             path = partner_page_path(tx, account)
         return await self._context.render_console_page(
             visitor,

@@ -32,11 +32,11 @@ _EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
 }
 
 
-async def describe_decision_effects(tx: Tx, subject: ReviewSubject, verdict: Verdict, partner: str) -> list[str]:
-    """What the decision does to the record, and to what waits for it. ``partner``: the name of the partner."""
+async def describe_decision_effects(tx: Tx, subject: ReviewSubject, verdict: Verdict, partner_name: str) -> list[str]:
+    """What the decision does to the record, and to what waits for it. ``partner_name``: the name of the partner."""
     match subject.kind:
         case "validation_request":
-            return [await _request_effect(tx, subject.id, verdict, partner), *await _waiting(tx, subject, verdict)]
+            return [await _request_effect(tx, subject.id, verdict, partner_name), *await _waiting(tx, subject, verdict)]
         case "agent_verification":
             found = await agents.get(tx, ALL_PARTNERS, subject.id)
             effect = "The applicant is rejected for the reason that you choose."

@@ -20,7 +20,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 
-class EvidencePages:
+class EvidenceRequestPages:
     """The page for requesting evidence from an applicant."""
 
     def __init__(self, context: ConsoleContext, cases: CasePages) -> None:

@@ -28,9 +28,15 @@ from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
 from almoner.console.review_documents import DocumentPages
 from almoner.console.review_dossiers import DossierPages
-from almoner.console.review_evidence import EvidencePages
+from almoner.console.review_evidence import EvidenceRequestPages
 from almoner.console.review_second_looks import SecondLookPages
-from almoner.console.review_verifications import FLAG_TYPE, FLAGS, TYPE, VERIFICATIONS, VerificationPages
+from almoner.console.review_verifications import (
+    FLAG_TYPE,
+    FLAGS,
+    TYPE,
+    VERIFICATIONS,
+    MonetaryDonationVerificationPages,
+)
 from almoner.console.review_words import (
     EVIDENCE_WORDS,
     KIND_WORDS,
@@ -93,10 +99,10 @@ def routes(context: ConsoleContext) -> list[Route]:
         *ListRouteBuilder(context).routes(_ReviewQueue(context).declared()),
         *SecondLookPages(context).routes(),
         *DossierPages(context).routes(),
-        *VerificationPages(context).routes(),
+        *MonetaryDonationVerificationPages(context).routes(),
         *DecisionPages(context, cases).routes(),
         *DocumentPages(context, cases).routes(),
-        *EvidencePages(context, cases).routes(),
+        *EvidenceRequestPages(context, cases).routes(),
         *cases.routes(),
     ]
 

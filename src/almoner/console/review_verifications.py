@@ -61,7 +61,7 @@ class _Flagged:
     verification: MonetaryDonationVerification
 
 
-class VerificationPages:
+class MonetaryDonationVerificationPages:
     """Pages about verifications and flags."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -74,7 +74,7 @@ class VerificationPages:
         return [
             *ActionPages(self._context).routes(*actions),
             self._context.route(f"{VERIFICATIONS}/{{id}}", self.show, *roles, methods=["GET"]),
-            self._context.route(f"{FLAGS}/{{id}}", self.show_flag, *roles, methods=["GET"]),
+            self._context.route(f"{FLAGS}/{{id}}", self.show_verification_flag, *roles, methods=["GET"]),
         ]
 
     async def show(self, visitor: SignedInRequest) -> Response:
@@ -98,7 +98,7 @@ class VerificationPages:
             )
         return await show_record(self._context, visitor, page, _VERIFICATIONS.success_message(visitor))
 
-    async def show_flag(self, visitor: SignedInRequest) -> Response:
+    async def show_verification_flag(self, visitor: SignedInRequest) -> Response:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
         async with self._context.db.read() as tx:
             one = await _FLAGS.get_from_url(self._context, tx, visitor)

@@ -12,7 +12,7 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     parse_request_id,
 )
-from almoner.dashboard.member_api_client import ApiCallRejected, Member, Record, RecordPage
+from almoner.dashboard.member_api_client import ActingMember, ApiCallRejected, Record, RecordPage
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -25,7 +25,7 @@ class ApiRequestSource:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def list_page(self, member: Member, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: ActingMember, parameters: Sequence[tuple[str, str]]) -> RecordPage:
         """One page, newest first. Raises ApiCallRejected."""
         given = dict(parameters)
         partner = Partner(member.realm.id)
@@ -38,7 +38,7 @@ class ApiRequestSource:
         onward = None if found.next is None else found.next.hex
         return RecordPage(records, len(records), onward, None)
 
-    async def get(self, member: Member, record_id: str) -> Record:
+    async def get(self, member: ActingMember, record_id: str) -> Record:
         """One request. Raises NotFound."""
         partner, request_id = Partner(member.realm.id), parse_request_id(record_id)
         if request_id is None:

@@ -37,7 +37,7 @@ class FormPreviewRenderer(Protocol):
         ...
 
 
-class ConfigurationPages:
+class SubmissionConfigurationPages:
     """The preview page, shown in a frame."""
 
     def __init__(self, context: PageContext, render: FormPreviewRenderer) -> None:
@@ -48,9 +48,9 @@ class ConfigurationPages:
         """Starlette routes."""
         assert CONFIGURATIONS.form is not None
         roles = sorted(roles_with_scope(CONFIGURATIONS.form.scope))
-        return [self._context.route(f"{CONFIGURATIONS.path}/{{id}}/preview", self.preview, *roles)]
+        return [self._context.route(f"{CONFIGURATIONS.path}/{{id}}/preview", self.preview_application_form, *roles)]
 
-    async def preview(self, visitor: SignedInRequest) -> Response:
+    async def preview_application_form(self, visitor: SignedInRequest) -> Response:
         """Preview the hosted form, as stored or as entered. Nothing is saved."""
         partner = partner_from_request(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]

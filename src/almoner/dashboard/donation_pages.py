@@ -89,7 +89,7 @@ class DonationPages:
         if visitor.form:
             minor = parse_amount(visitor.form_value("amount"), currency, locale)
             if not isinstance(minor, int):
-                example = formats.format_plain_amount(donation["amount"], currency, locale)
+                example = formats.format_amount_without_currency(donation["amount"], currency, locale)
                 problems = {"amount": texts.text("dashboard.refund.problem", example=example)}
             else:
                 try:
@@ -111,7 +111,7 @@ class DonationPages:
             donation=donation,
             left=most,
             limited=most < _refundable_minor(donation),
-            typed=visitor.form_value("amount") or formats.format_plain_amount(most, currency, locale),
+            typed=visitor.form_value("amount") or formats.format_amount_without_currency(most, currency, locale),
             form_key=new_idempotency_key(),
             problems=problems,
         )

@@ -17,7 +17,7 @@ from almoner.access.people.domain import NoSuchPerson, Person, member_realm
 from almoner.dashboard import store_exports
 from almoner.dashboard.domain import EXPORT_RETENTION, EXPORTERS, CsvExport, RecordList, has_scope
 from almoner.dashboard.list_files import RecordListReader, may_see_donors
-from almoner.dashboard.member_api_client import ApiCallRejected, JobMember, Member
+from almoner.dashboard.member_api_client import ActingMember, ApiCallRejected, JobMember
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.store_exports import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.platform.database.transactions import Partner, Tx
@@ -45,7 +45,7 @@ class ExportJobDetails(msgspec.Struct, frozen=True):
     export: UUID
 
 
-class RemoveFile(msgspec.Struct, frozen=True):
+class RemoveExportFileJob(msgspec.Struct, frozen=True):
     """The details of the job that deletes an expired file. ``key``: its storage key."""
 
     key: str
@@ -53,7 +53,7 @@ class RemoveFile(msgspec.Struct, frozen=True):
 
 PREPARE: Final = JobKind("csv_exports.prepare", ExportJobDetails)
 NOTIFY: Final = JobKind("csv_exports.notify", ExportJobDetails)
-REMOVE: Final = JobKind("csv_exports.remove", RemoveFile)
+REMOVE: Final = JobKind("csv_exports.remove", RemoveExportFileJob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def may_export(person: Person, record_list: RecordList) -> bool:
     return person.has_role(*EXPORTERS[record_list.area]) and has_scope(person.roles, record_list.scope)
 
 
-def may_download(member: Member, export: CsvExport) -> bool:
+def may_download(member: ActingMember, export: CsvExport) -> bool:
     """Whether the member requested the file and may still see its content."""
     declared = _LISTS[export.list]
     return (
@@ -84,7 +84,7 @@ def may_download(member: Member, export: CsvExport) -> bool:
     )
 
 
-async def request_export(tx: Tx, member: Member, record_list: RecordList, query: str) -> CsvExport | None:
+async def request_export(tx: Tx, member: ActingMember, record_list: RecordList, query: str) -> CsvExport | None:
     """Enqueue the export of a list; None if the partner has reached the limit."""
     partner = Partner(member.realm.id)
     created = CsvExport(
@@ -128,7 +128,7 @@ async def build_export_file(
         if recorded and key is not None:
             await NOTIFY.enqueue(tx, job.details)
         elif key is not None:
-            await REMOVE.enqueue(tx, RemoveFile(key))
+            await REMOVE.enqueue(tx, RemoveExportFileJob(key))
     return JobDone()
 
 
@@ -146,7 +146,9 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
 
 
 @file_tasks.job(REMOVE)
-async def remove_file(dependencies: JobDependencies, _context: JobContext, job: DecodedJob[RemoveFile]) -> Result:
+async def remove_export_file(
+    dependencies: JobDependencies, _context: JobContext, job: DecodedJob[RemoveExportFileJob]
+) -> Result:
     """Delete a file whose download period has expired."""
     try:
         await dependencies.blobs.remove(job.details.key)
@@ -160,7 +162,7 @@ async def delete_expired(tx: Tx) -> int:
     keys = await store_exports.delete_expired_and_return_storage_keys(tx, _BATCH)
     for key in keys:
         if key is not None:
-            await REMOVE.enqueue(tx, RemoveFile(key))
+            await REMOVE.enqueue(tx, RemoveExportFileJob(key))
     return len(keys)
 
 

@@ -35,7 +35,7 @@ Problems = dict[str, str]
 Choices = list[tuple[str, str]]
 
 
-class FormPages:
+class RecordFormPages:
     """The pages of the forms and actions that lists declare."""
 
     def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages) -> None:

@@ -21,7 +21,7 @@ from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 _MAX_BYTES: Final = 5 * 1024 * 1024
 
 
-class ImagePages:
+class RecordImagePages:
     """The image pages of each list whose records have an image."""
 
     def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages) -> None:

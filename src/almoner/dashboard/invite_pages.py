@@ -14,7 +14,7 @@ from almoner.kit.time import parse_timestamp
 from almoner.platform.pages import formats
 
 
-class InvitePages:
+class NonprofitInvitePages:
     """The page."""
 
     def __init__(self, context: PageContext, records: RecordPages) -> None:

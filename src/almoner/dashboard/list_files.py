@@ -10,8 +10,8 @@ from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RecordList, SortOrder, has_scope
 from almoner.dashboard.facts import value_at_path
 from almoner.dashboard.member_api_client import (
+    ActingMember,
     ApiCallRejected,
-    Member,
     MemberApiClient,
     Record,
     RecordPage,
@@ -29,11 +29,11 @@ _MOST_TYPED: Final = 500
 class RecordSource(Protocol):
     """The source of a list's records that no API call returns."""
 
-    async def list_page(self, member: Member, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: ActingMember, parameters: Sequence[tuple[str, str]]) -> RecordPage:
         """One page, filtered. Raises ApiCallRejected."""
         ...
 
-    async def get(self, member: Member, record_id: str) -> Record:
+    async def get(self, member: ActingMember, record_id: str) -> Record:
         """One record. Raises NotFound."""
         ...
 
@@ -48,7 +48,7 @@ class RecordListReader:
         self.sources = sources
 
     async def list_page(
-        self, member: Member, record_list: RecordList, parameters: Sequence[tuple[str, str]]
+        self, member: ActingMember, record_list: RecordList, parameters: Sequence[tuple[str, str]]
     ) -> RecordPage:
         """One page of a list. Raises ApiCallRejected."""
         parameters = self._with_moments(member, record_list, parameters)
@@ -61,7 +61,7 @@ class RecordListReader:
         return await self._calls.list_page(member, record_list.call, parameters)
 
     def _with_moments(
-        self, member: Member, record_list: RecordList, parameters: Sequence[tuple[str, str]]
+        self, member: ActingMember, record_list: RecordList, parameters: Sequence[tuple[str, str]]
     ) -> list[tuple[str, str]]:
         """The parameters with days as their start in the member's time zone, in which the list shows moments."""
         days = {one.parameter for one in record_list.filters if one.kind == "day"}
@@ -70,7 +70,7 @@ class RecordListReader:
             (name, day_text_to_start_timestamp(value, zone) if name in days else value) for name, value in parameters
         ]
 
-    async def _list_by_status(self, member: Member, record_list: RecordList, given: dict[str, str]) -> RecordPage:
+    async def _list_by_status(self, member: ActingMember, record_list: RecordList, given: dict[str, str]) -> RecordPage:
         """One page of the list filtered by each status in turn; a cursor contains the status to continue with."""
         statuses = record_list.statuses if given.pop("direction") == "ASC" else record_list.statuses[::-1]
         first, _, cursor = given.pop("cursor", statuses[0]).partition("~")
@@ -93,13 +93,13 @@ class RecordListReader:
             cursor = ""
         return RecordPage(records, total, None, None)
 
-    async def count_records(self, member: Member, record_list: RecordList, query: Mapping[str, str]) -> int:
+    async def count_records(self, member: ActingMember, record_list: RecordList, query: Mapping[str, str]) -> int:
         """The number of matching records. Raises ApiCallRejected."""
         page = await self.list_page(member, record_list, [*filter_parameters(record_list, query), ("pageSize", "1")])
         return page.total
 
     async def stream_csv_lines(
-        self, member: Member, record_list: RecordList, query: Mapping[str, str], max_count: int, notice: str
+        self, member: ActingMember, record_list: RecordList, query: Mapping[str, str], max_count: int, notice: str
     ) -> AsyncIterator[bytes]:
         """The lines of the file, for at most ``max_count`` records; ``notice``: a last line if there are more.
 
@@ -118,7 +118,7 @@ class RecordListReader:
             yield b"".join(csv_line(_text(value_at_path(record, name)) for name in members) for record in records)
 
     async def record_donor_data_access(
-        self, member: Member, record_list: RecordList, records: Sequence[Record]
+        self, member: ActingMember, record_list: RecordList, records: Sequence[Record]
     ) -> None:
         """Record which member viewed which donors' data."""
         if not may_see_donors(member, record_list):
@@ -130,7 +130,7 @@ class RecordListReader:
                 await store.insert_donor_data_accesses(tx, Partner(member.realm.id), member.person.id, found)
 
 
-def may_see_donors(member: Member, record_list: RecordList) -> bool:
+def may_see_donors(member: ActingMember, record_list: RecordList) -> bool:
     """Whether the list shows the member donors' personal data."""
     return record_list.contains_donor_data and has_scope(member.person.roles, PERSONAL)
 

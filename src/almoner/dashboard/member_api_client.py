@@ -41,7 +41,7 @@ class RecordPage:
     prev: str | None
 
 
-class Member(Protocol):
+class ActingMember(Protocol):
     """The person who makes a call: a visitor, or the person a job works for."""
 
     @property
@@ -79,26 +79,37 @@ class MemberApiClient:
     def __init__(self, api: ApiApplication) -> None:
         self._api = api
 
-    async def get(self, member: Member, path: str) -> Record:
+    async def get(self, member: ActingMember, path: str) -> Record:
         """One record. Raises ApiCallRejected."""
         found: Record = (await self._call(member, "GET", path))["data"]
         return found
 
-    async def list_page(self, member: Member, path: str, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: ActingMember, path: str, parameters: Sequence[tuple[str, str]]) -> RecordPage:
         """One page of a list. Raises ApiCallRejected."""
         answer = await self._call(member, "GET", path, parameters)
         links = answer["_links"]
         return RecordPage(answer["data"], answer["totalResults"], _cursor(links["next"]), _cursor(links["prev"]))
 
     async def post(
-        self, member: Member, path: str, body: Mapping[str, object] | None = None, *, idempotency_key: str | None = None
+        self,
+        member: ActingMember,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        idempotency_key: str | None = None,
     ) -> Record:
         """Make a POST call. ``idempotency_key``: sends the same form only once. Raises ApiCallRejected."""
         answer: Record = (await self._call(member, "POST", path, body=body or {}, key=idempotency_key)).get("data", {})
         return answer
 
     async def upload_file(
-        self, member: Member, path: str, content: bytes, form_field_name: str, *, idempotency_key: str | None = None
+        self,
+        member: ActingMember,
+        path: str,
+        content: bytes,
+        form_field_name: str,
+        *,
+        idempotency_key: str | None = None,
     ) -> Record:
         """Send one file. Raises ApiCallRejected."""
         edge = token_hex(16)
@@ -110,7 +121,7 @@ class MemberApiClient:
 
     async def patch(
         self,
-        member: Member,
+        member: ActingMember,
         path: str,
         body: Mapping[str, object],
         *,
@@ -126,13 +137,13 @@ class MemberApiClient:
         changed: Record = answer["data"]
         return changed
 
-    async def delete(self, member: Member, path: str) -> None:
+    async def delete(self, member: ActingMember, path: str) -> None:
         """Delete a record. Raises ApiCallRejected."""
         await self._call(member, "DELETE", path)
 
     async def _call(
         self,
-        member: Member,
+        member: ActingMember,
         method: Method,
         path: str,
         parameters: Sequence[tuple[str, str]] = (),
@@ -144,7 +155,7 @@ class MemberApiClient:
 
     async def _send(
         self,
-        member: Member,
+        member: ActingMember,
         method: Method,
         path: str,
         sent: bytes,

@@ -11,18 +11,18 @@ from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.guard import RateLimits
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.api_request_source import ApiRequestSource
-from almoner.dashboard.configuration_pages import ConfigurationPages, FormPreviewRenderer
+from almoner.dashboard.configuration_pages import FormPreviewRenderer, SubmissionConfigurationPages
 from almoner.dashboard.disbursement_pages import DisbursementPages
 from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with_scope
 from almoner.dashboard.donation_pages import DonationPages
 from almoner.dashboard.export_pages import ExportPages
-from almoner.dashboard.form_pages import FormPages
+from almoner.dashboard.form_pages import RecordFormPages
 from almoner.dashboard.gallery_pages import PATH as GALLERY
 from almoner.dashboard.gallery_pages import ROLES as GALLERY_ROLES
 from almoner.dashboard.gallery_pages import ComponentGalleryPages
 from almoner.dashboard.home_pages import HomePages
-from almoner.dashboard.image_pages import ImagePages
-from almoner.dashboard.invite_pages import InvitePages
+from almoner.dashboard.image_pages import RecordImagePages
+from almoner.dashboard.invite_pages import NonprofitInvitePages
 from almoner.dashboard.limit_pages import PATH as LIMITS
 from almoner.dashboard.limit_pages import SCOPE as LIMITS_SCOPE
 from almoner.dashboard.limit_pages import UsageLimitPages
@@ -48,7 +48,7 @@ from almoner.dashboard.report_pages import PATH as REPORTS
 from almoner.dashboard.report_pages import ReportPages
 from almoner.dashboard.search_pages import SearchPages
 from almoner.dashboard.settings_pages import PATH as BRAND
-from almoner.dashboard.settings_pages import SettingsPages
+from almoner.dashboard.settings_pages import BrandingPages
 from almoner.dashboard.submission_pages import SubmissionPages
 from almoner.dashboard.view_pages import SavedViewPages
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
@@ -118,14 +118,14 @@ def routes(
         *DisbursementPages(context, records).routes(),
         *SubmissionPages(context, calls, records).routes(),
         *ReportPages(context).routes(),
-        *SettingsPages(context, form_preview).routes(),
+        *BrandingPages(context, form_preview).routes(),
         *PreferencePages(context).routes(),
         *ComponentGalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),
-        *ConfigurationPages(context, form_preview).routes(),
+        *SubmissionConfigurationPages(context, form_preview).routes(),
         *QuestionPages(context, calls, records, form_preview).routes(),
-        *FormPages(context, calls, records).routes(),
-        *ImagePages(context, calls, records).routes(),
-        *InvitePages(context, records).routes(),
+        *RecordFormPages(context, calls, records).routes(),
+        *RecordImagePages(context, calls, records).routes(),
+        *NonprofitInvitePages(context, records).routes(),
         *records.routes(lists_with_custom_pages=(DISBURSEMENTS, DONATIONS, INVITES, SUBMISSIONS)),
     ]

@@ -88,7 +88,7 @@ class QuestionPages:
             route(f"{path}/new", self.add, *roles),
             route(f"{path}/edit", self.edit, *roles),
             route(f"{path}/remove", self.remove, *roles),
-            route(f"{path}/preview", self.preview, *roles),
+            route(f"{path}/preview", self.preview_questions, *roles),
         ]
 
     async def list_questions(self, visitor: SignedInRequest) -> Response:
@@ -210,7 +210,7 @@ class QuestionPages:
             label_text=label,
         )
 
-    async def preview(self, visitor: SignedInRequest) -> Response:
+    async def preview_questions(self, visitor: SignedInRequest) -> Response:
         """Preview the questions, as stored or with the entered one. Nothing is saved."""
         partner = partner_from_request(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]

@@ -58,9 +58,9 @@ def _typed_value(field: FormField, value: Any, currency: str, texts: PageTexts) 
     locale = texts.language.locale
     match field.kind:
         case "amount":
-            return formats.format_plain_amount(value, currency, locale)
+            return formats.format_amount_without_currency(value, currency, locale)
         case "amounts":
-            return "\n".join(formats.format_plain_amount(one, currency, locale) for one in value)
+            return "\n".join(formats.format_amount_without_currency(one, currency, locale) for one in value)
         case "lines":
             return "\n".join(value)
         case "codes":
@@ -97,7 +97,7 @@ def parse_form(
             inner: Any = body.setdefault(around, {}) if around else body
             inner[member] = _member_value(field, text, currency, texts)
         except _NoAmountError:
-            example = formats.format_plain_amount(2500, currency, texts.language.locale)
+            example = formats.format_amount_without_currency(2500, currency, texts.language.locale)
             key = "dashboard.amounts.problem" if field.kind == "amounts" else "dashboard.refund.problem"
             problems[field.member] = texts.text(key, example=example)
     return body, problems

@@ -44,7 +44,9 @@ class RefundLimitPages:
             if minor is None or (isinstance(minor, int) and minor > 0):
                 wanted[currency] = minor
             else:
-                example = formats.format_plain_amount(50 * 10 ** currency_exponent(currency), currency, locale)
+                example = formats.format_amount_without_currency(
+                    50 * 10 ** currency_exponent(currency), currency, locale
+                )
                 problems[currency] = texts.text("dashboard.support_refunds.problem", example=example)
         if visitor.form and not problems:
             async with self._context.db.write() as tx:
@@ -58,7 +60,7 @@ class RefundLimitPages:
             values={
                 currency: visitor.form_value(currency)
                 if visitor.form
-                else formats.format_plain_amount(limits[currency], currency, locale)
+                else formats.format_amount_without_currency(limits[currency], currency, locale)
                 if currency in limits
                 else ""
                 for currency in currencies

@@ -47,7 +47,7 @@ def _member(name: str) -> str:
 
 
 async def render_pdf(
-    report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow], texts: PageTexts, partner: str
+    report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow], texts: PageTexts, partner_name: str
 ) -> bytes:
     """Render a report as PDF, in the language of the member."""
     assert report.made_at is not None
@@ -68,7 +68,7 @@ async def render_pdf(
         "plain": language.text("page.rewritten"),
         "title": texts.text(f"reports.name.{layout.name}"),
         "month": formats.format_month(report.month, locale),
-        "partner": text_with_direction(partner, document_is_rtl=rtl),
+        "partner": text_with_direction(partner_name, document_is_rtl=rtl),
         "date": [report.made_at.year, report.made_at.month, report.made_at.day],
         "about": report_header_lines(report, layout, texts),
         "columns": [texts.text("reports.nonprofit"), *(texts.text(f"reports.column.{name}") for name in names)],

@@ -28,7 +28,7 @@ class _Refused(Exception):
         self.problems = problems
 
 
-class SettingsPages:
+class BrandingPages:
     """The page with the partner's settings."""
 
     def __init__(self, context: PageContext, render: FormPreviewRenderer) -> None:
@@ -38,11 +38,11 @@ class SettingsPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route(PATH, self.change, "owner"),
-            self._context.route(f"{PATH}/preview", self.preview, "owner"),
+            self._context.route(PATH, self.change_branding, "owner"),
+            self._context.route(f"{PATH}/preview", self.preview_application_form, "owner"),
         ]
 
-    async def change(self, visitor: SignedInRequest) -> Response:
+    async def change_branding(self, visitor: SignedInRequest) -> Response:
         """Show or change the settings; an emptied field is removed."""
         partner = partner_from_request(visitor)
         problems: dict[str, str] = {}
@@ -69,7 +69,7 @@ class SettingsPages:
             problems=problems,
         )
 
-    async def preview(self, visitor: SignedInRequest) -> Response:
+    async def preview_application_form(self, visitor: SignedInRequest) -> Response:
         """Preview the hosted form of applications with the colour as stored or as entered. Nothing is saved."""
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner_from_request(visitor))

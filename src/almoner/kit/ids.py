@@ -83,7 +83,7 @@ class RecordIdCodec:
         return self.encode(record_type, _EXAMPLE)
 
 
-class Uuid7:
+class Uuid7Generator:
     """Makes UUIDv7 values that never go backwards within the process (RFC 9562, method 2: random counter start)."""
 
     __slots__ = ("_last_ms", "_lock", "_random", "_tail")
@@ -109,7 +109,7 @@ class Uuid7:
         return UUID(int=value)
 
 
-new_id = Uuid7()
+new_id = Uuid7Generator()
 
 
 def created_at_of_id(id_: UUID) -> datetime:

@@ -19,7 +19,7 @@ class PublicLinks:
     contact: str | None = None
 
     @property
-    def notices(self) -> list[tuple[str, str]]:
+    def notice_links(self) -> list[tuple[str, str]]:
         """The label key and URL of each notice."""
         labelled = (("page.privacy", self.privacy), ("page.terms", self.terms), ("page.imprint", self.imprint))
         return [(label, address) for label, address in labelled if address]

@@ -27,10 +27,10 @@ class Deployment:
     """This installation of Almoner: its environment, clocks, identifiers, base URLs and secrets.
 
     ``outbound_address_policy``: the addresses that webhooks may be sent to. ``webhook_source_addresses``: the addresses
-    that they are sent from. ``max_age``: older published data is shown as stale; None: never. ``second_look_percent``:
-    the share of reviews that a second reviewer also decides, for comparison. ``time_zone``: the receipt issuer's, for
-    dates on documents, statements and pages. ``public_links``: the operator's links, shown on all pages and in all
-    emails. ``identity``: which deployment this is, and whether it may act outside its database.
+    that they are sent from. ``max_data_age``: older published data is shown as stale; None: never.
+    ``second_look_percent``: the share of reviews that a second reviewer also decides, for comparison. ``time_zone``:
+    the receipt issuer's, for dates on documents, statements and pages. ``public_links``: the operator's links, shown on
+    all pages and in all emails. ``identity``: which deployment this is, and whether it may act outside its database.
     """
 
     environment: Environment
@@ -40,13 +40,13 @@ class Deployment:
     vault: Vault
     outbound_address_policy: AddressPolicy = PUBLIC_ONLY
     webhook_source_addresses: tuple[str, ...] = ()
-    max_age: timedelta | None = None
+    max_data_age: timedelta | None = None
     second_look_percent: int = 0
     public_links: PublicLinks = NO_LINKS
     time_zone: tzinfo = UTC
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
 
-    def issuer_day_at(self, moment: datetime) -> date:
+    def date_in_issuer_time_zone(self, moment: datetime) -> date:
         """The calendar day of a timestamp in the issuer's time zone."""
         return moment.astimezone(self.time_zone).date()
 

@@ -76,7 +76,7 @@ class IdempotencyClaim:
     key_hash: bytes | None
     advisory_lock_key: int | None
 
-    def statement_parameters(self, tx: Tx, response_body: bytes) -> dict[str, object]:
+    def claim_sql_parameters(self, tx: Tx, response_body: bytes) -> dict[str, object]:
         """The parameters of a statement that claims the key and stores ``response_body`` as the response."""
         return {
             "partner_id": self.partner.id,
@@ -183,7 +183,7 @@ async def complete_claim(
     if claim.key_hash is None:
         await audit.insert_entry(tx, audit_entry)
         return
-    values = claim.statement_parameters(tx, response_body) | audit.entry_sql_parameters(audit_entry)
+    values = claim.claim_sql_parameters(tx, response_body) | audit.entry_sql_parameters(audit_entry)
     await tx.execute(_COMPLETE.sql, *_COMPLETE.ordered_arguments(values))
 
 

@@ -31,7 +31,7 @@ class ClockReading:
 
     now: datetime
     offset: timedelta
-    remaining: int
+    outstanding_work_count: int
 
 
 class SandboxClock:
@@ -48,7 +48,7 @@ class SandboxClock:
     async def read(self) -> ClockReading:
         """The clock's state."""
         async with self._background.db.read() as tx:
-            remaining = await self._background.count_outstanding(tx)
+            remaining = await self._background.count_outstanding_work(tx)
         return ClockReading(self._clock.now(), self._clock.offset, remaining)
 
     async def advance_to(self, tx: Tx, target_time: datetime) -> ClockReading:
@@ -94,7 +94,11 @@ class SandboxClock:
         await self._set(reached)
         await self._wait_until_idle(deadline)
         reading = await self.read()
-        return replace(reading, remaining=max(reading.remaining, 1)) if reached < ahead else reading
+        return (
+            replace(reading, outstanding_work_count=max(reading.outstanding_work_count, 1))
+            if reached < ahead
+            else reading
+        )
 
     async def _reachable(self, ahead: timedelta) -> timedelta:
         """As far as the clock may go now; the moment before what it has to wait for."""
@@ -132,6 +136,6 @@ class SandboxClock:
             if done:
                 self._draining.result()
             async with self._background.db.read() as tx:
-                if await self._background.count_outstanding(tx) == 0:
+                if await self._background.count_outstanding_work(tx) == 0:
                     return
             await asyncio.sleep(_LOOK_SECONDS)

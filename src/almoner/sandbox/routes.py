@@ -119,7 +119,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailResponse]:
         """List the sandbox's emails, newest first: all that it would have sent."""
         page = call.requested_page(query)
-        rows, total = await store.list_page(call.tx, call.partner, page, query.to, query.subject)
+        rows, total = await store.list_mail_page(call.tx, call.partner, page, query.to, query.subject)
         return call.list_response(
             page, rows, total, partial(mail_response, call.db.deployment), lambda mail: (mail.id.bytes,)
         )

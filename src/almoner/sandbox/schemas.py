@@ -51,7 +51,7 @@ def clock_response(reading: ClockReading) -> SandboxClockResponse:
     return SandboxClockResponse(
         now=iso_timestamp(reading.now),
         offset_seconds=round(reading.offset.total_seconds()),
-        remaining=reading.remaining,
+        remaining=reading.outstanding_work_count,
     )
 
 

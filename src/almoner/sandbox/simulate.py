@@ -57,7 +57,7 @@ class Simulation:
         raise SandboxRecordNotFound(f"body.id '{body.id}' names nothing that {body.action} can be done to")
 
 
-def ensure_fields(**given: object) -> None:
+def ensure_required_fields(**given: object) -> None:
     """Raises IncorrectParams naming everything that the action needs and the body lacks."""
     missing = [f"body.{name} is required for this action" for name, value in given.items() if value is None]
     if missing:

@@ -32,7 +32,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateBody
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_required_fields
 
 _FALLBACK_CURRENCY: Final = "USD"
 _BY: Final = "sandbox"
@@ -75,7 +75,7 @@ class _Donors:
         Raises NotFound, SessionCompleted, PaymentDeclined, and what ``flows.start_payment`` raises.
         """
         named = body.first_name or body.last_name  # one of them is enough
-        ensure_fields(amount=body.amount, firstName=named, email=body.email)
+        ensure_required_fields(amount=body.amount, firstName=named, email=body.email)
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
         gift = await self._gift(partner, session, body)
@@ -105,7 +105,7 @@ class _Donors:
             raise IncorrectParams("body.way must be card: regular donations are paid by card")
         async with self._db.read() as tx:
             name = (await organisations.get(tx, partner, session.organisation_id)).effective_display_name
-            today = tx.deployment.issuer_day_at(tx.now)
+            today = tx.deployment.date_in_issuer_time_zone(tx.now)
         language = self._catalogues.language(session.language)
         return replace(
             gift,

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields, parse_simulated_results
+from almoner.sandbox.simulate import SimulatedActions, ensure_required_fields, parse_simulated_results
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
 
@@ -40,7 +40,7 @@ def simulated_eligibility_actions(db: Database) -> SimulatedActions:
     """Simulated actions on an eligibility subscription."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateBody) -> ResponseRecord:
-        ensure_fields(results=body.results)
+        ensure_required_fields(results=body.results)
         results = parse_simulated_results(
             EligibilityResultsBody, body.results or {}, eligibility.EligibilityResultsResponse
         )

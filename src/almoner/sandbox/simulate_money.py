@@ -18,7 +18,7 @@ from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_required_fields
 
 ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
 _WHY: Final = "Simulated by the partner."
@@ -103,7 +103,7 @@ class _Money:
 
         Raises NotFound, InvalidState, CannotAcceptDonations, WrongTargetCurrency.
         """
-        ensure_fields(organisationId=body.organisation_id)
+        ensure_required_fields(organisationId=body.organisation_id)
         async with self._db.write() as tx:
             target = tx.ids.decode("organisation", body.organisation_id or "")
             if target is None:

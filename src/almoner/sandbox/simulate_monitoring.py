@@ -7,7 +7,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields, parse_simulated_results
+from almoner.sandbox.simulate import SimulatedActions, ensure_required_fields, parse_simulated_results
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import (
@@ -75,7 +75,7 @@ def simulated_monitoring_actions(db: Database) -> SimulatedActions:
     """Simulated actions on a monitoring subscription."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateBody) -> ResponseRecord:
-        ensure_fields(results=body.results)
+        ensure_required_fields(results=body.results)
         chosen = _read_results(body.results or {})
         async with db.write() as tx:
             return monitoring.serialise_for_api(

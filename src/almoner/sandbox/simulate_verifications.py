@@ -16,7 +16,7 @@ from almoner.giving.disbursing.verifications.domain import (
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateBody
-from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, ensure_fields, parse_reason_code
+from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, ensure_required_fields, parse_reason_code
 
 ERRORS: Final = (InvalidState,)
 _EVIDENCE: Final = DecisionGrounds("sandbox", "Simulated by the partner.")
@@ -67,7 +67,7 @@ async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: Simula
 async def _end_check(
     outcome: Outcome, tx: Tx, partner: Partner, verification_id: UUID, body: SimulateBody
 ) -> MonetaryDonationVerification:
-    ensure_fields(type=body.type)
+    ensure_required_fields(type=body.type)
     assert body.type is not None, "needed says so"
     return await verifications.record_check_outcome(
         tx, partner, verification_id, body.type, outcome, decided_by=_EVIDENCE.decided_by

@@ -39,7 +39,7 @@ class ScalarSql:
     case_exact: bool = True
     is_indexed_column: bool = False
     required: bool = False
-    ids: str = ""
+    id_prefix: str = ""
     is_false_sql: str = ""
 
     @property
@@ -49,7 +49,9 @@ class ScalarSql:
             return self.sql
         bits = f"(B'00' || ('x' || replace({self.sql}::text, '-', ''))::bit(128))"
         letter = f"substr('{_ALPHABET}', substring({bits} from five * 5 + 1 for 5)::int + 1, 1)"
-        return f"('{self.ids}' || (select string_agg({letter}, '' order by five) from generate_series(0, 25) five))"
+        return (
+            f"('{self.id_prefix}' || (select string_agg({letter}, '' order by five) from generate_series(0, 25) five))"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class MultiValuedSql:
     ``order_sql``: the place of a row. ``is_primary_sql``: whether a row is the primary one, null when it does not say.
     """
 
-    rows: str
+    rows_sql: str
     item_sql: Callable[[AttributeBinding | None], "ScalarSql | ComplexAttributeSql"]
     order_sql: str
     is_primary_sql: str = "null::boolean"
@@ -136,7 +138,7 @@ class AttributeMap:
             "uuid",
             is_indexed_column=True,
             required=True,
-            ids=self._prefixes[id_type_of_resource(self.kind)],
+            id_prefix=self._prefixes[id_type_of_resource(self.kind)],
         )
 
     def resolve(self, binding: AttributeBinding) -> AttributeSql:
@@ -220,7 +222,7 @@ class AttributeMap:
         else:
             rows = "member_group_member m where m.group_id = g.id"
             linked, type_, path, of, name = "m.person_id", "member", "Users", "User", "null::text"
-        link = ScalarSql(linked, "uuid", ids=self._prefixes[type_])
+        link = ScalarSql(linked, "uuid", id_prefix=self._prefixes[type_])
         parts = {
             "value": link,
             "ref": ScalarSql(f"('{path}/' || {link.text_sql})"),

@@ -56,7 +56,7 @@ class SqlParameters:
         self.values.append(value)
         return f"${len(self.values)}::{type_}"
 
-    def count_comparison(self) -> None:
+    def add_comparison(self) -> None:
         """Count a comparison. Raises InvalidFilterException above the maximum."""
         self.conditions += 1
         if self.conditions > MOST_CONDITIONS:
@@ -93,7 +93,7 @@ class _ResourceVisitor(_LogicalVisitor):
         self._parameters = parameters
 
     def visit_comparison(self, node: Comparison) -> str:
-        self._parameters.count_comparison()
+        self._parameters.add_comparison()
         binding = self._filter.resolve_comparison(node.attr_path, strict=False)
         if binding is None:
             return "false"
@@ -109,7 +109,7 @@ class _ResourceVisitor(_LogicalVisitor):
         return _exists_sql(place, comparison_sql(item, node.op, value, self._parameters))
 
     def visit_present(self, node: Present) -> str:
-        self._parameters.count_comparison()
+        self._parameters.add_comparison()
         binding = self._filter.resolve(node.attr_path, strict=False)
         if binding is None:
             return "false"
@@ -145,7 +145,7 @@ class _ValueVisitor(_LogicalVisitor):
         self._parameters = parameters
 
     def visit_comparison(self, node: Comparison) -> str:
-        self._parameters.count_comparison()
+        self._parameters.add_comparison()
         return (
             comparison_sql(self._value, node.op, node.value, self._parameters)
             if _is_value_path(node.attr_path)
@@ -153,7 +153,7 @@ class _ValueVisitor(_LogicalVisitor):
         )
 
     def visit_present(self, node: Present) -> str:
-        self._parameters.count_comparison()
+        self._parameters.add_comparison()
         return _presence_sql(self._value) if _is_value_path(node.attr_path) else "false"
 
 
@@ -162,12 +162,12 @@ def _is_value_path(path: AttrPath) -> bool:
 
 
 def _exists_sql(place: MultiValuedSql, condition: str) -> str:
-    return f"exists (select from {place.rows} and {condition})"
+    return f"exists (select from {place.rows_sql} and {condition})"
 
 
 def _missing_value_sql(place: MultiValuedSql, item: ScalarSql | ComplexAttributeSql, op: CompareOperator) -> str:
     """Compare a multi-valued attribute with null."""
-    missing = f"(not exists (select from {place.rows}) or {_exists_sql(place, f'{item.sql} is null')})"
+    missing = f"(not exists (select from {place.rows_sql}) or {_exists_sql(place, f'{item.sql} is null')})"
     if op == CompareOperator.eq:
         return missing
     return f"not {missing}" if op == CompareOperator.ne else "false"
@@ -218,7 +218,7 @@ def _id_comparison_sql(place: ScalarSql, op: CompareOperator, value: Any, parame
         return _type_mismatch_sql(op)
     if op not in {CompareOperator.eq, CompareOperator.ne}:
         return _text_comparison_sql(ScalarSql(place.text_sql), op, value, parameters)
-    known = ids.decode_uuid(value.removeprefix(place.ids)) if value.startswith(place.ids) else None
+    known = ids.decode_uuid(value.removeprefix(place.id_prefix)) if value.startswith(place.id_prefix) else None
     return _type_mismatch_sql(op) if known is None else f"{place.sql} {_SIGNS[op]} {parameters.add(known, 'uuid')}"
 
 

@@ -31,12 +31,12 @@ def sort_value_sql(
         assert isinstance(item, ScalarSql)
         first = f"order by coalesce({place.is_primary_sql}, false) desc, {place.order_sql} limit 1"
         return ScalarSql(
-            f"(select {item.text_sql} from {place.rows} {first})", "text" if item.type == "uuid" else item.type
+            f"(select {item.text_sql} from {place.rows_sql} {first})", "text" if item.type == "uuid" else item.type
         )
     assert not isinstance(place, ComplexAttributeSql)
     if place.type != "uuid":
         return place
-    return ScalarSql(f"'{place.ids}'::text") if searches_several_kinds else None
+    return ScalarSql(f"'{place.id_prefix}'::text") if searches_several_kinds else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _KEPT: Final = ScimPolicy(unknown=ScimPolicy.Unknown.ignore)
 
 @dataclass(frozen=True, slots=True)
 class StoredResource:
-    """A stored user or group. ``links``: their groups or members; None: not read."""
+    """A stored user or group. ``memberships``: their groups or members; None: not read."""
 
     kind: Kind
     id: UUID
@@ -40,7 +40,7 @@ class StoredResource:
     version: int
     created_at: datetime
     updated_at: datetime
-    links: Sequence[tuple[UUID, str | None]] | None = None
+    memberships: Sequence[tuple[UUID, str | None]] | None = None
 
 
 def id_type_of_resource(kind: Kind) -> str:
@@ -94,17 +94,17 @@ def resource_json(ids: RecordIdCodec, model: type[Resource[Any]], row: StoredRes
             "version": entity_tag(row.version),
         },
     }
-    if row.links:
+    if row.memberships:
         value[membership_attribute(row.kind)] = _links(ids, row)
     return value
 
 
 def _links(ids: RecordIdCodec, row: StoredResource) -> list[dict[str, str | None]]:
-    assert row.links is not None
+    assert row.memberships is not None
     if row.kind == "User":
-        texts = ((ids.encode("group", id_), name) for id_, name in row.links)
+        texts = ((ids.encode("group", id_), name) for id_, name in row.memberships)
         return [{"value": text, "$ref": f"Groups/{text}", "display": name, "type": "direct"} for text, name in texts]
-    people = (ids.encode("member", id_) for id_, _ in row.links)
+    people = (ids.encode("member", id_) for id_, _ in row.memberships)
     return [{"value": text, "$ref": f"Users/{text}", "type": "User"} for text in people]
 
 

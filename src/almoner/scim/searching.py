@@ -52,7 +52,7 @@ class Search:
                 condition = filters.filter_to_sql(bound, places, self._parameters)
             value = ordering.sort_value_sql(places, request.sort_binding(model), searches_several_kinds=len(models) > 1)
             self._searched.append(SearchTarget(kind, condition, value))
-        self._order = ordering.build_sort_order(request, [one.value for one in self._searched])
+        self._order = ordering.build_sort_order(request, [one.sort_value for one in self._searched])
 
     async def fetch_page(self, tx: Tx, position: PagePosition | None) -> SearchResult:
         """One page; ``position``: of its beginning or end, for cursors. Raises InvalidCursorException."""

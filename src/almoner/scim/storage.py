@@ -98,7 +98,7 @@ class PostgresStorage(AsyncScimStorage):
         if row is None:
             raise self._unknown(kind, resource_id)
         if self._plain and response_parameters is not None and not resources.is_partial_response(response_parameters):
-            long = offload.has_many_entries(row.links)
+            long = offload.has_many_entries(row.memberships)
             document = await offload.run_maybe_in_thread(
                 long, resources.resource_json, self._tx.ids, self._model(kind), row
             )
@@ -137,7 +137,7 @@ class PostgresStorage(AsyncScimStorage):
             return [make(self._tx.ids, self._model(row.kind), row) for row in found]
 
         # Building a model takes as long as the documents of some ten people.
-        entries = sum(len(row.links or ()) for row in found)
+        entries = sum(len(row.memberships or ()) for row in found)
         return await offload.run_maybe_in_thread(
             entries > offload.MANY or (not plain and len(found) > offload.FEW), made
         )
@@ -152,7 +152,7 @@ class PostgresStorage(AsyncScimStorage):
             who = resources.member_ids(self._tx.ids, resource)
             made = (await members.create_group(self._tx, self._partner, profile, who)).id
             row = await self._read(kind, made)
-            came = [id_ for id_, _ in row.links or ()]
+            came = [id_ for id_, _ in row.memberships or ()]
             await self._record(kind, made, "created", scim_audit.group_audit_details(self._tx.ids, added=came))
             return await self._build(row)
 
@@ -270,7 +270,11 @@ class PostgresStorage(AsyncScimStorage):
 
     async def _build(self, row: StoredResource) -> Resource[Any]:
         return await offload.run_maybe_in_thread(
-            offload.has_many_entries(row.links), resources.build_resource, self._tx.ids, self._model(row.kind), row
+            offload.has_many_entries(row.memberships),
+            resources.build_resource,
+            self._tx.ids,
+            self._model(row.kind),
+            row,
         )
 
     def _model(self, kind: Kind) -> type[Resource[Any]]:

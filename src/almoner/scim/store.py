@@ -46,7 +46,7 @@ class SearchTarget:
 
     kind: Kind
     condition: str
-    value: ScalarSql | None
+    sort_value: ScalarSql | None
 
 
 def _row(kind: Kind, row: Record, *, links: bool) -> StoredResource:
@@ -101,7 +101,7 @@ async def list_matches(
 
 
 def _match_sql(one: SearchTarget, type_: str | None) -> str:
-    value = one.value.sql if one.value else f"null::{type_ or 'text'}"
+    value = one.sort_value.sql if one.sort_value else f"null::{type_ or 'text'}"
     return (
         f"select '{one.kind}' as kind, {_ALIAS[one.kind]}.id, {value} as v from {_TABLES[one.kind]} "
         f"where {_SCOPES[one.kind]} and {one.condition}"

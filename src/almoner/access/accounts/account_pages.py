@@ -37,7 +37,7 @@ from almoner.access.credentials.service.authenticators import AuthenticatorSetup
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.service import account
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import LinkedAccount
+from almoner.access.sso.domain import LinkedAccountSummary
 from almoner.access.sso.service import identities
 from almoner.platform.audit import log as audit
 from almoner.platform.pages import formats
@@ -94,7 +94,7 @@ class AccountPages:
                 tx, visitor.realm.id, visitor.audit_context(self._ids).actor.id
             )
         events = [
-            AccountEvent(EVENT_LABELS[one.action], one.at, one.address) for one in done if one.action in EVENT_LABELS
+            AccountEvent(EVENT_LABELS[one.action], one.at, one.ip_address) for one in done if one.action in EVENT_LABELS
         ][:_SHOWN_EVENTS]
         language = self._pages.language_for_tag(visitor.language)
         roles = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in visitor.person.roles]
@@ -312,7 +312,7 @@ def password_error_text(error: PasswordTooWeak | SignInOverloaded, language: Lan
     return " ".join(language.text(f"account.password.{one}", count=_LENGTHS.get(one, 0)) for one in error.problems)
 
 
-def _provider_setting(bound: Sequence[LinkedAccount], language: Language, zone: tzinfo) -> AccountSetting:
+def _provider_setting(bound: Sequence[LinkedAccountSummary], language: Language, zone: tzinfo) -> AccountSetting:
     days = [formats.format_day(one.bound_at.astimezone(zone).date(), language.locale) for one in bound]
     summary = "; ".join(
         language.text("account.state.connected", issuer=one.issuer, day=day)

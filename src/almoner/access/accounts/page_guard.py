@@ -424,7 +424,7 @@ class PageGuard:
 
     def render_page(
         self,
-        pages: PageRenderer,
+        page_renderer: PageRenderer,
         visitor: SignedInRequest,
         template: str,
         *,
@@ -437,8 +437,8 @@ class PageGuard:
 
         Without a language it is in English.
         """
-        problems, reader = context.pop("problems", {}), language or pages.language_for_tag(None)
-        return pages.render_page(
+        problems, reader = context.pop("problems", {}), language or page_renderer.language_for_tag(None)
+        return page_renderer.render_page(
             template,
             reader,
             status=status,
@@ -482,7 +482,7 @@ class PageGuard:
 
     def render_public_page(
         self,
-        pages: PageRenderer,
+        page_renderer: PageRenderer,
         portal: AccountPortal,
         template: str,
         *,
@@ -493,9 +493,9 @@ class PageGuard:
     ) -> HTMLResponse:
         """Render a page in a portal's layout for somebody who is not signed in."""
         frame, problems = PageLayout(portal.title, portal.home), context.pop("problems", {})
-        return pages.render_page(
+        return page_renderer.render_page(
             template,
-            language or pages.language_for_tag(None),
+            language or page_renderer.language_for_tag(None),
             status=status,
             passkeys=passkeys,
             desk=frame,

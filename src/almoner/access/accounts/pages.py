@@ -16,10 +16,10 @@ from almoner.platform.ratelimit import RateLimiter
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-def routes(guard: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> Sequence[Route]:
-    """Starlette routes for both realms. ``pages`` renders ``TEMPLATES``."""
+def routes(guard: PageGuard, page_renderer: PageRenderer, limiter: RateLimiter) -> Sequence[Route]:
+    """Starlette routes for both realms. ``page_renderer`` renders ``TEMPLATES``."""
     return [
-        *EmailLinkPages(guard, pages, limiter).routes(),
-        *SignInPages(guard, pages).routes(),
-        *AccountPages(guard, pages).routes(),
+        *EmailLinkPages(guard, page_renderer, limiter).routes(),
+        *SignInPages(guard, page_renderer).routes(),
+        *AccountPages(guard, page_renderer).routes(),
     ]

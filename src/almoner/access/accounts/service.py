@@ -13,13 +13,13 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class SendSignInUrls(msgspec.Struct, frozen=True):
+class SendSignInUrlsJob(msgspec.Struct, frozen=True):
     """The email address, encrypted."""
 
     email: str
 
 
-SEND_ADDRESSES: Final = JobKind("accounts.send_addresses", SendSignInUrls)
+SEND_ADDRESSES: Final = JobKind("accounts.send_addresses", SendSignInUrlsJob)
 _CONTEXT: Final = "accounts-addresses"
 
 
@@ -35,7 +35,7 @@ async def request_sign_in_urls(tx: Tx, email: str) -> None:
     """Enqueue an email with the sign-in pages of this email address; takes equally long if nobody has it."""
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
     unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
-    await SEND_ADDRESSES.enqueue(tx, SendSignInUrls(sealed.hex()), unique_key=unique)
+    await SEND_ADDRESSES.enqueue(tx, SendSignInUrlsJob(sealed.hex()), unique_key=unique)
 
 
 async def decrypt_email_and_find_sign_in_urls(tx: Tx, encrypted_email: str) -> tuple[str, list[SignInUrl]]:

@@ -75,12 +75,12 @@ async def hash_secret(secret: bytes) -> str:
     return await _queue.do(lambda: _queue.hasher.hash(secret), known=True)
 
 
-async def verify_hash(hash_: str, secret: bytes, *, is_known_source: bool) -> bool:
-    """Whether the secret matches the hash. ``is_known_source`` gives priority to returning visitors.
+async def verify_hash(hash_: str, secret: bytes, *, has_priority: bool) -> bool:
+    """Whether the secret matches the hash. ``has_priority`` gives priority to returning visitors.
 
     Raises SignInOverloaded.
     """
-    return await _queue.do(lambda: _verify(hash_, secret), known=is_known_source)
+    return await _queue.do(lambda: _verify(hash_, secret), known=has_priority)
 
 
 def dummy_hash() -> str:

@@ -246,7 +246,7 @@ async def save_failure_counts(tx: Tx, slots: Sequence[AttemptSlot], failure_coun
     )
 
 
-async def clear_successful_attempt(
+async def uncount_successful_attempt(
     tx: Tx, source_slots: Sequence[AttemptSlot], shared_slots: Sequence[AttemptSlot]
 ) -> None:
     """Reset the counters of ``source_slots`` slots and take one attempt off those of ``shared_slots`` slots."""
@@ -268,14 +268,14 @@ async def clear_successful_attempt(
     )
 
 
-async def delete_attempts(tx: Tx, realm: UUID, user_name_hashes: Sequence[bytes]) -> None:
+async def delete_attempts(tx: Tx, realm_id: UUID, user_name_hashes: Sequence[bytes]) -> None:
     """Delete all attempts for some names in a realm, from any source."""
     await tx.execute(
-        "delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, user_name_hashes
+        "delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm_id, user_name_hashes
     )
 
 
-async def claim_refused_attempt_audit(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
+async def mark_refused_attempt_audited_if_due(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
     """Whether to audit a refusal of the slot now: True if none was audited since ``before``."""
     reported = await tx.fetchval(
         """

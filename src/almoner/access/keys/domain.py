@@ -173,7 +173,7 @@ def is_well_formed_secret(prefix: str, text: str) -> bool:
     return all(c in _BASE62 for c in head[len(prefix) :]) and _checksum(head) == check
 
 
-def parse_partner_rate(text: str) -> Rate | None:
+def parse_partner_rate_limit(text: str) -> Rate | None:
     """A partner's own rate limit, such as ``50/100``; None, for the deployment's, if empty. Raises ValueError."""
     rate = parse_rate(text) if text else None
     if rate is not None and rate.burst > MAX_BURST:

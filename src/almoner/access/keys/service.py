@@ -120,7 +120,9 @@ async def list_requests_page(
     requests = await store_requests.list_newest(tx, partner, filters, before, size + 1)
     if len(requests) > size:
         return ApiRequestPage(requests[:size], requests[size - 1].request_id)
-    return ApiRequestPage(requests, await store_requests.find_oldest_searched_request_id(tx, partner, filters, before))
+    return ApiRequestPage(
+        requests, await store_requests.find_last_request_id_within_search_limit(tx, partner, filters, before)
+    )
 
 
 async def count_rate_limited_requests(tx: Tx, partner: Partner) -> RequestCounts:

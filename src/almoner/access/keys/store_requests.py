@@ -78,7 +78,7 @@ async def list_newest(
     return [_request(row) for row in rows]
 
 
-async def find_oldest_searched_request_id(
+async def find_last_request_id_within_search_limit(
     tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None
 ) -> UUID | None:
     """The oldest request that ``list_newest`` searches; None if it searches all."""
@@ -103,12 +103,12 @@ select key_id, count(*) filter (where status = 429) {_FROM} and status >= 400 gr
 """
 
 
-async def count_requests(tx: Tx, partner: Partner, since_times: tuple[datetime, datetime, datetime]) -> RequestCounts:
+async def count_requests(tx: Tx, partner: Partner, window_starts: tuple[datetime, datetime, datetime]) -> RequestCounts:
     """The requests of each key since each moment, of the newest ``SEARCHED_REQUESTS``."""
-    lowest = [lowest_id_at(moment) for moment in since_times]
+    lowest = [lowest_id_at(moment) for moment in window_starts]
     end: UUID | None = await tx.fetchval(_END_OF_COUNT, partner.id, min(lowest), SEARCHED_REQUESTS - 1)
     rows = await tx.fetch(_COUNT, partner.id, end or min(lowest), *lowest)
-    return _counts(since_times, rows, end)
+    return _counts(window_starts, rows, end)
 
 
 async def count_rate_limited(tx: Tx, partner: Partner, since: datetime) -> RequestCounts:

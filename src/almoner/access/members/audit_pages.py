@@ -204,7 +204,7 @@ def _row(entry: AuditEntry) -> dict[str, object]:
         entry.actor.id,
         entry.action,
         entry.subject,
-        entry.address,
+        entry.ip_address,
         entry.request_id,
         entry.details,
     )

@@ -82,7 +82,7 @@ class MembershipState:
         return self.person.roles - self.granted
 
 
-class OwnerAvailability(IntEnum):
+class OwnerStatus(IntEnum):
     """Whether a partner has an active owner who can sign in, only an invited one, or none."""
 
     NONE = 0

@@ -25,7 +25,7 @@ LINKS: Final = (
 """The navigation entries of these pages."""
 
 
-def routes(guard: PageGuard, pages: PageRenderer, record_paths: Mapping[str, str]) -> list[Route]:
-    """Starlette routes. ``pages`` renders ``TEMPLATES``; ``record_paths``: of other slices' records, by ID type."""
-    context = PageContext(guard.db, guard, pages)
+def routes(guard: PageGuard, page_renderer: PageRenderer, record_paths: Mapping[str, str]) -> list[Route]:
+    """Starlette routes. ``page_renderer`` renders ``TEMPLATES``; ``record_paths``: of other slices' records by type."""
+    context = PageContext(guard.db, guard, page_renderer)
     return [*MemberPages(context).routes(), *KeyPages(context).routes(), *AuditPages(context, record_paths).routes()]

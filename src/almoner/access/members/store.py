@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.members.domain import Group, GroupChange, GroupMember, MembershipState, OwnerAvailability
+from almoner.access.members.domain import Group, GroupChange, GroupMember, MembershipState, OwnerStatus
 from almoner.access.people import service as people
 from almoner.access.people.domain import MemberRole, Profile, Realm
 from almoner.platform.database.transactions import Partner, Tx
@@ -52,11 +52,11 @@ async def lock_realm_for_update(tx: Tx, realm: Realm) -> None:
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", realm.id)
 
 
-async def find_owner_availability(tx: Tx, realm: Realm) -> OwnerAvailability:
+async def find_owner_status(tx: Tx, realm: Realm) -> OwnerStatus:
     """Whether the partner has an active owner who can sign in, only an invited one, or none."""
     found = await tx.fetchval(
         f"""
-        select max(case when {_CAN_SIGN_IN} then {OwnerAvailability.ARE_THERE} else {OwnerAvailability.INVITED} end)
+        select max(case when {_CAN_SIGN_IN} then {OwnerStatus.ARE_THERE} else {OwnerStatus.INVITED} end)
         from person p
         where p.active and p.id in (
             select r.person_id from person_role r where r.realm = $1 and r.role = 'owner'
@@ -67,7 +67,7 @@ async def find_owner_availability(tx: Tx, realm: Realm) -> OwnerAvailability:
         """,
         realm.id,
     )
-    return OwnerAvailability(found or OwnerAvailability.NONE)
+    return OwnerStatus(found or OwnerStatus.NONE)
 
 
 async def find_membership(tx: Tx, realm: Realm, person_id: UUID) -> MembershipState | None:

@@ -96,7 +96,7 @@ async def run_email_job(
         if notification.record is not None:
             result: DeliveryResult = "undeliverable" if isinstance(sent, MailUndeliverable) else "sent"
             await notification.record(tx, wanted.details, result)
-        await context.finish(tx, [FinishedJob(job, JobDone())])
+        await context.record_results(tx, [FinishedJob(job, JobDone())])
     return JobResultRecorded(JobDone())
 
 

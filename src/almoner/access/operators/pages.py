@@ -63,9 +63,9 @@ _REPORTED: Final = {
 }
 
 
-def routes(guard: PageGuard, pages: PageRenderer) -> list[Route]:
-    """Starlette routes. ``pages`` renders ``TEMPLATES``. Changes need a recent reauthentication."""
-    own, people_ = _TokenPages(guard, pages), _OperatorPages(guard, pages)
+def routes(guard: PageGuard, page_renderer: PageRenderer) -> list[Route]:
+    """Starlette routes. ``page_renderer`` renders ``TEMPLATES``. Changes need a recent reauthentication."""
+    own, people_ = _TokenPages(guard, page_renderer), _OperatorPages(guard, page_renderer)
     start = f"{OPERATORS_HOME}/operators"
     return [
         guard.protected_route(start, people_.list, "administrator", methods=["GET"]),

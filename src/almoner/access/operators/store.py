@@ -143,7 +143,7 @@ async def record_access_grant(tx: Tx, person_id: UUID, granted_by: UUID, kind: A
     )
 
 
-async def find_dependent_until(tx: Tx, operator_id: UUID, other_operator_id: UUID) -> datetime | None:
+async def find_end_of_operator_dependence(tx: Tx, operator_id: UUID, other_operator_id: UUID) -> datetime | None:
     """Until when two operators are not independent of each other; None if they are."""
     until: datetime | None = await tx.fetchval(
         "select operators_dependent_until($1, $2, $3)", operator_id, other_operator_id, tx.now

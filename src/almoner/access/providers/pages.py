@@ -20,11 +20,11 @@ LINKS: Final = (NavigationLink("desk.link.provider", "/provider", frozenset({"ow
 """The navigation entries of these pages."""
 
 
-def routes(guard: PageGuard, pages: PageRenderer, outbound: OutboundClient) -> list[Route]:
-    """Starlette routes. ``pages`` renders ``TEMPLATES``."""
-    sign_on, context = OidcFlow(guard.db, outbound), PageContext(guard.db, guard, pages)
+def routes(guard: PageGuard, page_renderer: PageRenderer, outbound: OutboundClient) -> list[Route]:
+    """Starlette routes. ``page_renderer`` renders ``TEMPLATES``."""
+    sign_on, context = OidcFlow(guard.db, outbound), PageContext(guard.db, guard, page_renderer)
     return [
-        *SsoPages(guard, pages, sign_on).routes(),
+        *SsoPages(guard, page_renderer, sign_on).routes(),
         *IdentityProviderAccountPages(context).routes(),
         *IdentityProviderSetupPages(context, sign_on).routes(),
     ]

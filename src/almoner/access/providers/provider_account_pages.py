@@ -25,9 +25,9 @@ class IdentityProviderAccountPages:
 
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
-        return [self._context.route(PROVIDER_ACCOUNT, self.account, requires_reauthentication=True)]
+        return [self._context.route(PROVIDER_ACCOUNT, self.manage_sso_account, requires_reauthentication=True)]
 
-    async def account(self, visitor: SignedInRequest) -> Response:
+    async def manage_sso_account(self, visitor: SignedInRequest) -> Response:
         """Show, connect or disconnect the single sign-on account."""
         problems, texts = {}, build_page_texts(self._context, visitor)
         if visitor.form_value("do") == "disconnect":

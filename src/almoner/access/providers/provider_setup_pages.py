@@ -38,9 +38,9 @@ class IdentityProviderSetupPages:
 
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
-        return [self._context.route("/provider", self.provider, "owner", requires_reauthentication=True)]
+        return [self._context.route("/provider", self.manage_provider, "owner", requires_reauthentication=True)]
 
-    async def provider(self, visitor: SignedInRequest) -> Response:
+    async def manage_provider(self, visitor: SignedInRequest) -> Response:
         """Show, save, test or remove the identity provider."""
         match visitor.form_value("do"):
             case "save":

@@ -22,7 +22,7 @@ from almoner.platform.jobs.queue import DecodedJob, JobKind
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
-class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
+class SendSecurityEmailJob(msgspec.Struct, frozen=True, omit_defaults=True):
     """The recipient, kind and values of a security email.
 
     ``to``, ``user_name`` and ``name``: values before the change.
@@ -39,7 +39,7 @@ class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str | None = None
 
 
-SEND_JOB: Final = JobKind("security_emails.send", SendSecurityEmail)
+SEND_JOB: Final = JobKind("security_emails.send", SendSecurityEmailJob)
 
 
 def account_path(ids: RecordIdCodec, realm: Realm) -> str:
@@ -66,7 +66,7 @@ async def enqueue_email(
     if person.email is None:
         return
     before = (person.email, person.user_name, person.display_name) if to_old_address else ()
-    email = SendSecurityEmail(
+    email = SendSecurityEmailJob(
         person.realm.id, person.id, kind, link_id, dict(placeholder_values or {}), dict(detail_lines or {}), *before
     )
     await SEND_JOB.enqueue(tx, email)
@@ -83,7 +83,7 @@ async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> No
         await enqueue_email(tx, after, "roles_changed", placeholder_values={"roles": roles or "none"})
 
 
-async def compose_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendSecurityEmail]) -> Email | None:
+async def compose_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendSecurityEmailJob]) -> Email | None:
     """The email of a job; None if the person was deleted, has no email address or may not sign in."""
     email = job.details
     realm = Realm(email.realm)
@@ -105,7 +105,7 @@ async def compose_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendSecuri
     return Email(to, f"letter:{job.id}", facts, partner_id=realm.id if realm.partner else None)
 
 
-def _link_url(tx: Tx, realm: Realm, email: SendSecurityEmail) -> str:
+def _link_url(tx: Tx, realm: Realm, email: SendSecurityEmailJob) -> str:
     """The URL of an invitation or reset link (``.../invitation?token=``, ``.../reset?token=``), else of the account."""
     start = tx.base_urls.pages + account_path(tx.ids, realm)
     if email.link is None:

@@ -129,7 +129,7 @@ class LinkedIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedAccount:
+class LinkedAccountSummary:
     """A provider account linked to a person, as account pages show it."""
 
     issuer: str

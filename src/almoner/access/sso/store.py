@@ -6,7 +6,7 @@ from asyncpg import Record
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person
-from almoner.access.sso.domain import BoundBy, IdentityProvider, LinkedAccount, LinkedIdentity
+from almoner.access.sso.domain import BoundBy, IdentityProvider, LinkedAccountSummary, LinkedIdentity
 from almoner.platform.database.transactions import Partner, Tx
 
 
@@ -124,7 +124,7 @@ async def insert_identity(tx: Tx, partner: Partner, identity: LinkedIdentity, bo
     return bool(made)
 
 
-async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccount]:
+async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccountSummary]:
     """The provider accounts linked to a person, oldest first."""
     rows = await tx.fetch(
         """
@@ -134,7 +134,7 @@ async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccount]:
         person.realm.id,
         person.id,
     )
-    return [LinkedAccount(**row) for row in rows]
+    return [LinkedAccountSummary(**row) for row in rows]
 
 
 async def delete_identities(tx: Tx, person: Person) -> list[str]:

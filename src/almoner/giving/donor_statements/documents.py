@@ -26,7 +26,7 @@ def _press() -> PdfRenderer:
     return PdfRenderer(_TEMPLATE)
 
 
-class StatementDocuments:
+class StatementRenderer:
     """Renders statements, in the language of the receipt from which they were requested."""
 
     def __init__(self, pages: PageRenderer) -> None:
@@ -38,7 +38,7 @@ class StatementDocuments:
         token = deployment.vault.create_expiring_page_token(domain.PAGE_PURPOSE, donation_id, expires_at)
         return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
-    async def render(self, statement: DonorStatement) -> bytes:
+    async def render_pdf(self, statement: DonorStatement) -> bytes:
         """The PDF."""
         language = self._pages.language_for_tag(statement.opened_by.language)
         public, links = build_contact_and_notice_facts(self._pages.deployment, language)
@@ -55,7 +55,7 @@ class StatementDocuments:
             "rtl": rtl,
             "plain": language.text("page.rewritten"),
             "title": language.text("statement.title"),
-            "date": _day(self._pages.deployment.issuer_day_at(statement.as_of)),
+            "date": _day(self._pages.deployment.date_in_issuer_time_zone(statement.as_of)),
             "test": _test(language) if self._pages.deployment.sandbox else None,
             "issuer": stated(statement.issuer),
             "donor_label": language.text("receipt.donor"),

@@ -5,7 +5,7 @@ from typing import Final
 
 from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.donor_statements import domain, service
-from almoner.giving.donor_statements.documents import StatementDocuments
+from almoner.giving.donor_statements.documents import StatementRenderer
 from almoner.giving.donor_statements.service import SEND, SendStatementLinkJob
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.kit.errors import NotFound
@@ -33,7 +33,7 @@ async def compose_statement_link_email(
     facts = {
         "issuer": await service.issuer_name_of(tx, receipt),
         "name": formats.greeting_name(receipt.first_name, receipt.last_name, locale),
-        "link": StatementDocuments(mails).statement_url(donation_id, asked + domain.LINK_LIFETIME),
+        "link": StatementRenderer(mails).statement_url(donation_id, asked + domain.LINK_LIFETIME),
     }
     return Email(to, f"statement:{link_id}", facts, receipt.language, receipt.partner_id)
 

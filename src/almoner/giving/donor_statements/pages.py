@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.giving.donor_statements import domain, service
-from almoner.giving.donor_statements.documents import PDF, StatementDocuments
+from almoner.giving.donor_statements.documents import PDF, StatementRenderer
 from almoner.giving.donor_statements.domain import DonationDateRange, DonorStatement, InvalidPeriod, StatementPeriod
 from almoner.giving.receipts import domain as receipts_domain
 from almoner.kit.errors import NotFound
@@ -39,7 +39,7 @@ class StatementPages:
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         self._db = db
         self.pages = pages
-        self._papers = StatementDocuments(pages)
+        self._papers = StatementRenderer(pages)
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
         self._origin = origin_of_url(db.deployment.base_urls.pages)
@@ -115,7 +115,7 @@ class StatementPages:
             except InvalidPeriod:
                 period, problem = (
                     domain.calendar_year_period(
-                        self._db.deployment.issuer_day_at(tx.now).year, self._db.deployment.time_zone
+                        self._db.deployment.date_in_issuer_time_zone(tx.now).year, self._db.deployment.time_zone
                     ),
                     "statement.problem",
                 )
@@ -135,7 +135,7 @@ class StatementPages:
             statement = await service.build_statement(tx, donation_id, period)
         name = f"statement-{period.first}-{period.last}.pdf"
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(await self._papers.render(statement), media_type=PDF, headers=headers)
+        return Response(await self._papers.render_pdf(statement), media_type=PDF, headers=headers)
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
         """The page without a valid link or its cookie."""

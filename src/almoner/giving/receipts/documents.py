@@ -26,7 +26,7 @@ def _press() -> PdfRenderer:
     return PdfRenderer(_TEMPLATE)
 
 
-class ReceiptDocuments:
+class ReceiptRenderer:
     """Creates the emails and documents of receipts, in the donor's language."""
 
     def __init__(self, pages: PageRenderer) -> None:
@@ -56,9 +56,9 @@ class ReceiptDocuments:
         )
 
     async def _attachment(self, receipt: Receipt) -> Attachment:
-        return Attachment(receipt.file_name, PDF, await self.render(receipt))
+        return Attachment(receipt.file_name, PDF, await self.render_pdf(receipt))
 
-    async def render(self, receipt: Receipt) -> bytes:
+    async def render_pdf(self, receipt: Receipt) -> bytes:
         """The PDF; identical bytes until the donation is refunded or reassigned."""
         language = self._pages.language_for_tag(receipt.language)
         public, links = build_contact_and_notice_facts(self._pages.deployment, language)
@@ -147,7 +147,7 @@ class ReceiptDocuments:
             "rtl": rtl,
             "plain": language.text("page.rewritten"),
             "title": title,
-            "date": _day(self._pages.deployment.issuer_day_at(receipt.issued_at)),
+            "date": _day(self._pages.deployment.date_in_issuer_time_zone(receipt.issued_at)),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.is_fully_refunded else None,
             "issuer": text_with_direction(receipt.issuer, document_is_rtl=rtl),

@@ -13,7 +13,7 @@ from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL, RECEIPT_RESEND_REQUESTED
 from almoner.giving.receipts import service
-from almoner.giving.receipts.documents import ReceiptDocuments
+from almoner.giving.receipts.documents import ReceiptRenderer
 from almoner.giving.subscriptions.donor_pages import service as donor_pages
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, decode_event_data
@@ -58,7 +58,7 @@ async def compose_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Sen
         return None
     manage_url = donor_pages.manage_url(tx, subscription_id) if subscription_id else None
     # A receipt that is sent late may be void by then.
-    return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
+    return ReceiptRenderer(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 
 
 async def compose_resent_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:

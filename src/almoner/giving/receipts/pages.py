@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import service
-from almoner.giving.receipts.documents import PDF, ReceiptDocuments
+from almoner.giving.receipts.documents import PDF, ReceiptRenderer
 from almoner.giving.receipts.domain import PAGE_PURPOSE
 from almoner.giving.receipts.service import DonationStatusPageContent
 from almoner.kit.errors import NotFound
@@ -33,7 +33,7 @@ class DonationStatusPages:
         self._db = db
         self._rules = rules
         self._pages = pages
-        self._papers = ReceiptDocuments(pages)
+        self._papers = ReceiptRenderer(pages)
         self._vault = db.deployment.vault
 
     def routes(self) -> list[Route]:
@@ -75,7 +75,7 @@ class DonationStatusPages:
         async with self._db.read() as tx:
             receipt = await service.get(tx, self._visited(request))
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{receipt.file_name}"'}
-        return Response(await self._papers.render(receipt), media_type=PDF, headers=headers)
+        return Response(await self._papers.render_pdf(receipt), media_type=PDF, headers=headers)
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
         """The page without a valid link or its cookie."""

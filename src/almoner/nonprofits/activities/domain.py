@@ -82,9 +82,9 @@ def derive_permanent_tag_id(kind: str, code: str) -> UUID:
     return UUID(int=_FIRST << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
 
 
-def load_data_file(name: str) -> Any:
+def load_data_file(file_name: str) -> Any:
     """Load a JSON data file of this slice."""
-    return json.loads(files("almoner.nonprofits.activities").joinpath(name).read_text(encoding="utf-8"))
+    return json.loads(files("almoner.nonprofits.activities").joinpath(file_name).read_text(encoding="utf-8"))
 
 
 def _tag(row: Mapping[str, Any]) -> Tag:
@@ -114,14 +114,14 @@ SUB_TAGS: Final[Mapping[str, SubTag]] = {sub.code: sub for tag in TAGS.values() 
 _PLACES: Final = {code: place for place, code in enumerate(SUB_TAGS)}
 
 
-def ordered_sub_tags(codes: Iterable[str]) -> list[SubTag]:
+def sub_tags_in_file_order(codes: Iterable[str]) -> list[SubTag]:
     """The sub-tags with these codes in file order; unknown codes are omitted."""
     return [SUB_TAGS[code] for code in sorted((code for code in codes if code in _PLACES), key=_PLACES.__getitem__)]
 
 
 def build_assigned_tags(rules_by_sub_tag: Mapping[str, str]) -> AssignedTags:
     """The tags to store for these sub-tags and rules."""
-    stored = {sub.code: rules_by_sub_tag[sub.code] for sub in ordered_sub_tags(rules_by_sub_tag)}
+    stored = {sub.code: rules_by_sub_tag[sub.code] for sub in sub_tags_in_file_order(rules_by_sub_tag)}
     ids: dict[UUID, None] = {}
     for code in stored:
         sub = SUB_TAGS[code]

@@ -170,7 +170,7 @@ def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> Assigne
     return read(entry) if read else NO_TAGS
 
 
-def sub_tag_rules_from_name(registry_code: str, name: str) -> Mapping[str, str]:
+def rules_by_sub_tag_from_name(registry_code: str, name: str) -> Mapping[str, str]:
     """The rule for each sub-tag assigned by a word in the name."""
     if registry_code not in _TAGGERS:
         return NO_TAGS.rules_by_sub_tag

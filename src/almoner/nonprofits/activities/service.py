@@ -32,17 +32,17 @@ def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> Assigne
     return rules.tags_for_register_entry(registry_code, entry)
 
 
-def sub_tag_rules_from_name(registry_code: str, name: str) -> Mapping[str, str]:
+def rules_by_sub_tag_from_name(registry_code: str, name: str) -> Mapping[str, str]:
     """The rule for each sub-tag assigned by a word in the name."""
-    return rules.sub_tag_rules_from_name(registry_code, name)
+    return rules.rules_by_sub_tag_from_name(registry_code, name)
 
 
-def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list[SubTagSuggestion]:
+def suggest_sub_tags(name: str, activities: str = "", charitable_objects: str = "") -> list[SubTagSuggestion]:
     """Sub-tags suggested to reviewers, most likely first; none is assigned automatically.
 
     Based on the name, and on the body's own description of its activities and objects.
     """
-    return suggestions.suggest_sub_tags(name, activities, objects)
+    return suggestions.suggest_sub_tags(name, activities, charitable_objects)
 
 
 async def list_retagging_runs(tx: Tx, limit: int) -> list[RetaggingRun]:

@@ -50,9 +50,13 @@ class TextFeatures(NamedTuple):
     expression_weights: Mapping[str, float]
 
 
-def extract_text_features(name: str, activities: str, objects: str) -> TextFeatures:
+def extract_text_features(name: str, activities: str, charitable_objects: str) -> TextFeatures:
     """The features of an organisation's name and descriptions."""
-    parts = {"name": name, "activities": activities[:_MOST_CHARACTERS], "objects": objects[:_MOST_CHARACTERS]}
+    parts = {
+        "name": name,
+        "activities": activities[:_MOST_CHARACTERS],
+        "objects": charitable_objects[:_MOST_CHARACTERS],
+    }
     counts: dict[str, int] = {}
     of_name: dict[str, float] = {}
     for part, text in parts.items():
@@ -118,9 +122,9 @@ def _compile_lowercase(expression: str) -> re.Pattern[str]:
     )
 
 
-def matching_sub_tags(name: str, activities: str, objects: str) -> set[str]:
+def sub_tags_by_uk_cat_expression(name: str, activities: str, charitable_objects: str) -> set[str]:
     """The sub-tags whose UK-CAT expression matches."""
-    whole = f"{name} {activities} {objects}".lower()
+    whole = f"{name} {activities} {charitable_objects}".lower()
     return {code for code, expression in _expressions().items() if expression.holds(whole)}
 
 
@@ -174,11 +178,11 @@ def parse_model_weights(data: Mapping[str, Any]) -> ModelWeights:
 
 
 def suggest_sub_tags(
-    name: str, activities: str = "", objects: str = "", *, model_weights: ModelWeights | None = None
+    name: str, activities: str = "", charitable_objects: str = "", *, model_weights: ModelWeights | None = None
 ) -> list[SubTagSuggestion]:
     """Suggest sub-tags for an organisation by its name, activities and objects, likeliest first."""
     known = model_weights or load_model_weights()
-    vector = known.weigh_features(extract_text_features(name, activities, objects))
+    vector = known.weigh_features(extract_text_features(name, activities, charitable_objects))
     likely = [(score, code) for code, score in known.score_sub_tags(vector).items() if score >= known.threshold]
     return [
         SubTagSuggestion(code, round(min(score, 1.0), 3), _top_reasons(known, vector, code))

@@ -41,9 +41,9 @@ async def list_by_organisation(
     return await store.list_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
 
 
-async def follower_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category (settled 6)."""
-    return await store.follower_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def update(

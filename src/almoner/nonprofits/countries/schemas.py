@@ -21,6 +21,11 @@ class CountryResponse(ResponseRecord, object_name="Country"):
     endonyms: dict[str, str]
 
 
-def country_response(row: CountryListing) -> CountryResponse:
+def country_response(country_listing: CountryListing) -> CountryResponse:
     """The response for one country."""
-    return CountryResponse(row.country.code, row.country.name, row.has_registry, dict(row.country.endonyms))
+    return CountryResponse(
+        country_listing.country.code,
+        country_listing.country.name,
+        country_listing.has_registry,
+        dict(country_listing.country.endonyms),
+    )

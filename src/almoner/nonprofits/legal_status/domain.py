@@ -134,7 +134,7 @@ def status_of_us_organisation(
     return LegalStatus(tuple(reasons))
 
 
-def is_subordinate(facts: Mapping[str, object]) -> bool:
+def is_under_group_exemption(facts: Mapping[str, object]) -> bool:
     """Whether an organisation is exempt under a central organisation's group ruling."""
     return facts.get("AFFILIATION") == _SUBORDINATE and _group_number(facts) is not None
 
@@ -151,7 +151,7 @@ def parse_irs_date(value: object) -> date | None:
 
 
 @dataclass(frozen=True, slots=True)
-class RevocationCycle:
+class ExemptionRevocation:
     """One revocation of tax exemption, and whether a reinstatement ended it."""
 
     revocation_date: date
@@ -160,19 +160,19 @@ class RevocationCycle:
     facts: Mapping[str, object]
 
 
-def latest_revocation(rows: Iterable[Mapping[str, object]]) -> RevocationCycle | None:
+def latest_revocation(rows: Iterable[Mapping[str, object]]) -> ExemptionRevocation | None:
     """The latest revocation; None without a readable date.
 
     A cycle may be listed twice, first open and later cured. Reinstatements are often backdated to the revocation
     itself, so the same day cures it. An earlier one belongs to an earlier cycle or is a mistake, and does not.
     """
-    latest: RevocationCycle | None = None
+    latest: ExemptionRevocation | None = None
     for facts in rows:
         written = parse_irs_date(facts.get("REVOCATION_DATE"))
         if written is None:
             continue
         revoked = _corrected_date(written)
-        cycle = RevocationCycle(
+        cycle = ExemptionRevocation(
             revoked, parse_irs_date(facts.get("POSTING_DATE")) or revoked, _is_cured(facts, written), facts
         )
         if latest is None or (cycle.revocation_date, cycle.reinstated, cycle.posting_date) > (
@@ -230,7 +230,7 @@ def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> LegalStat
     return LegalStatusReason("revocation", verdict, code, revocations.source, revocations.data_as_of, facts)
 
 
-def _revocation_verdict(cycle: RevocationCycle, bmf: SourceReport) -> tuple[str, Verdict]:
+def _revocation_verdict(cycle: ExemptionRevocation, bmf: SourceReport) -> tuple[str, Verdict]:
     """The verdict. A master file older than the posting could not include the revocation; a newer one outweighs it."""
     if cycle.reinstated:
         return "reinstated", "pass"
@@ -261,7 +261,7 @@ def _check_group(
     bmf: SourceReport, central_organisation: Mapping[str, SourceReport] | None
 ) -> LegalStatusReason | None:
     """The step for a subordinate, by its central body's status; None for a body that is exempt by itself."""
-    if not is_subordinate(bmf.first_row_facts):
+    if not is_under_group_exemption(bmf.first_row_facts):
         return None
     if central_organisation is None:
         return _build_reason("group", "unknown", "central_body_not_found", bmf, "GROUP", "AFFILIATION")
@@ -290,7 +290,7 @@ def _check_publication_78(
         return _build_reason("publication_78", "unknown", "list_not_loaded", own)
     if own.rows:
         return _build_reason("publication_78", "pass", "listed", own, "DEDUCTIBILITY")
-    if is_subordinate(bmf.first_row_facts):
+    if is_under_group_exemption(bmf.first_row_facts):
         if central_organisation is None:
             return _build_reason("publication_78", "unknown", "central_body_not_found", own)
         through = central_organisation.get(PUB_78) or own

@@ -57,7 +57,7 @@ async def _evaluate(
         return domain.status_of_listed_organisation(reported[subject.source])
     codes = [source.code for source in sources]
     central = None
-    if domain.is_subordinate(reported[domain.BMF].first_row_facts) and subject.group_key is not None:
+    if domain.is_under_group_exemption(reported[domain.BMF].first_row_facts) and subject.group_key is not None:
         found = await store.find_central_organisation(tx, registry_id, subject.group_key, codes)
         central = _reports_of(found, sources) if found else None
     return domain.status_of_us_organisation(reported, central)

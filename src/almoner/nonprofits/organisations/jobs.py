@@ -16,14 +16,14 @@ tasks: Final = DependentTaskRegistry[Sequence[FollowerLookup]]()
 
 @tasks.job(service.NOTIFY_FOLLOWERS)
 async def notify_followers_of_import(
-    followers: Sequence[FollowerLookup], context: JobContext, job: DecodedJob[service.NotifyFollowersJob]
+    follower_lookups: Sequence[FollowerLookup], context: JobContext, job: DecodedJob[service.NotifyFollowersJob]
 ) -> Result:
     """Notify all followers of a load, one batch in each transaction; resumes after an interruption."""
     load_id = job.details.load
     more = True
     while more:
         async with context.db.write() as tx:
-            more = await service.notify_next_followers_batch(tx, followers, load_id)
+            more = await service.notify_next_followers_batch(tx, follower_lookups, load_id)
     return JobDone()
 
 

@@ -122,7 +122,7 @@ class SearchQuery:
         return cls(" ".join(found), found, tuple(needed[:_MAX_REQUIRED_WORDS]), unfinished)
 
     @property
-    def prefix(self) -> str | None:
+    def completable_prefix(self) -> str | None:
         """The beginning of a word that is long enough to look up."""
         word = self.incomplete_word
         return word if word is not None and word in self.required_words and len(word) >= _MIN_PREFIX_LENGTH else None

@@ -16,14 +16,17 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, as_of: datetime) -> Organisation:
     """The record as of a day. Raises NotFound if it does not exist or was not known then."""
-    asked = await store.find_exact_record(tx, scope, organisation_id)
+    asked = await store.find_record_even_if_merged(tx, scope, organisation_id)
     if asked is None:
         raise NotFound
     stood = await _record_as_of(tx, asked, as_of) or await _earlier_principal(tx, scope, asked, as_of)
     if stood is None:
         raise NotFound("the organisation was not in the data of that day")
     answering = stood.same_as or stood.id
-    if answering != stood.id and (principal := await store.find_exact_record(tx, scope, answering)) is not None:
+    if (
+        answering != stood.id
+        and (principal := await store.find_record_even_if_merged(tx, scope, answering)) is not None
+    ):
         # A record loaded later, with a date before the link's, was not principal yet.
         stood = await _record_as_of(tx, principal, as_of) or stood
     shown = await _with_branding(tx, stood, as_of)
@@ -43,7 +46,7 @@ async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisa
 async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:
     """The record merged with it now that was principal before this one was known; None if there is none."""
     others = await store.principal_ids_by_record(tx, [asked.same_as or asked.id])
-    records = [await store.find_exact_record(tx, scope, id_) for id_ in others if id_ != asked.id]
+    records = [await store.find_record_even_if_merged(tx, scope, id_) for id_ in others if id_ != asked.id]
     found = [await _record_as_of(tx, record, day) for record in records if record is not None]
     return min((one for one in found if one is not None), key=_rank, default=None)
 

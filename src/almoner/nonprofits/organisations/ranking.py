@@ -80,7 +80,7 @@ def name_similarity(query: str, name: str) -> float:
     return (fuzz.token_sort_ratio(query, name) + fuzz.token_set_ratio(query, name)) / 2
 
 
-def confidence_threshold(query: SearchQuery) -> float:
+def min_confident_similarity(query: SearchQuery) -> float:
     """The similarity above which a corrected name counts as meant."""
     return max(100 - _TYPOS * 100 / max(len(query.text), 1), _LEAST_GOOD)
 

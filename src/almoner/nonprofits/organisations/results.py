@@ -82,9 +82,11 @@ async def list_organisations_by_page_number(
 def _result_range(page: RequestedPage) -> tuple[int, int]:
     """The results from ``start`` to ``stop`` (exclusive), one more than the page shows."""
     if page.position is None:
-        return 0, page.limit
+        return 0, page.fetch_limit
     anchor = int(page.position[0])
-    return (max(anchor - page.limit, 0), anchor) if page.backwards else (anchor + 1, anchor + 1 + page.limit)
+    return (
+        (max(anchor - page.fetch_limit, 0), anchor) if page.backwards else (anchor + 1, anchor + 1 + page.fetch_limit)
+    )
 
 
 def _extra_fields(found: OrganisationResults) -> dict[str, object]:
@@ -128,8 +130,12 @@ async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID
     return await categories.list_by_organisation(call.tx, call.partner, [row.id for row in shown])
 
 
-async def organisation_response_with_data_date(call: ApiCall, row: Organisation) -> OrganisationResponse:
+async def organisation_response_with_data_date_header(
+    call: ApiCall, organisation: Organisation
+) -> OrganisationResponse:
     """The API record of one organisation, dated by its register's data."""
-    if row.data_as_of is not None:
-        call.response_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")
-    return organisation_response(call.tx, row, (await _categories(call, [row])).get(row.id, []))
+    if organisation.data_as_of is not None:
+        call.response_headers["Data-As-Of"] = organisation.data_as_of.strftime("%Y-%m-%d")
+    return organisation_response(
+        call.tx, organisation, (await _categories(call, [organisation])).get(organisation.id, [])
+    )

@@ -72,10 +72,10 @@ async def get_organisation(call: ApiCall, id: OrganisationId, query: Organisatio
     The header `Data-As-Of` contains the date of its register's data.
     """
     if query.as_of is not None:
-        return await results.organisation_response_with_data_date(
+        return await results.organisation_response_with_data_date_header(
             call, await service.get_as_of(call.tx, call.partner, id, query.as_of)
         )
-    return await results.organisation_response_with_data_date(call, await service.get(call.tx, call.partner, id))
+    return await results.organisation_response_with_data_date_header(call, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
@@ -103,7 +103,7 @@ async def find_organisation(call: ApiCall, country_code: str, registry: str, reg
     The registry is an ID, code or name, and the number can be in any format. A 404 has the header `Data-As-Of` if the
     register does not list the number, and no such header if the register is not loaded.
     """
-    return await results.organisation_response_with_data_date(
+    return await results.organisation_response_with_data_date_header(
         call, await service.get_by_number(call.tx, call.partner, country_code, registry, registry_id)
     )
 

@@ -301,43 +301,43 @@ class MilestoneResponse(ResponseRecord, object_name="milestone"):
     organisation_id: str
 
 
-def organisation_response(tx: Tx, row: Organisation, categories: list[Category]) -> OrganisationResponse:
+def organisation_response(tx: Tx, organisation: Organisation, categories: list[Category]) -> OrganisationResponse:
     """The response for one organisation, with the caller's categories that contain it."""
     return OrganisationResponse(
-        id=tx.ids.encode("organisation", row.id),
-        name=row.name,
-        display_name=row.display_name,
-        description=row.description,
-        country_code=row.country_code,
-        registry=tx.ids.encode("registry", row.registry_id),
-        registry_name=row.registry_name,
-        registry_id=row.registry_number,
-        types=list(row.types),
-        active=row.active,
-        accepts_donations=row.accepts_donations,
-        inactive_reason=cast("InactiveReason | None", row.inactive_reason),
-        succeeded_by=tx.ids.encode_or_none("organisation", row.succeeded_by),
+        id=tx.ids.encode("organisation", organisation.id),
+        name=organisation.name,
+        display_name=organisation.display_name,
+        description=organisation.description,
+        country_code=organisation.country_code,
+        registry=tx.ids.encode("registry", organisation.registry_id),
+        registry_name=organisation.registry_name,
+        registry_id=organisation.registry_number,
+        types=list(organisation.types),
+        active=organisation.active,
+        accepts_donations=organisation.accepts_donations,
+        inactive_reason=cast("InactiveReason | None", organisation.inactive_reason),
+        succeeded_by=tx.ids.encode_or_none("organisation", organisation.succeeded_by),
         categories=[_category_response(tx, category) for category in categories],
-        activity_sub_tags=sub_tags_response(tx, row.activities),
-        logo=media.media_url(tx.deployment.base_urls, row.logo),
-        images=_addresses(tx, row.images),
-        website=row.websites[0] if row.websites else None,
-        websites=list(row.websites),
-        address=row.address,
-        address_line_1=row.address_line_1,
-        address_line_2=row.address_line_2,
-        city=row.city,
-        state=row.state,
-        postcode=row.postcode,
-        registration_date=iso_timestamp_or_none(row.registration_date),
-        currency_code=row.currency,
-        claimed_at=iso_timestamp_or_none(row.claimed_at),
-        is_branch_parent=row.is_branch_parent,
-        branch_of=tx.ids.encode_or_none("organisation", row.branch_of),
-        country_specific_properties=CountrySpecificPropertiesResponse(row.usa_group_exempt),
-        sources=[_source_response(tx, source) for source in row.sources],
-        created_at=iso_timestamp(row.created_at),
-        updated_at=iso_timestamp(row.updated_at),
+        activity_sub_tags=sub_tags_response(tx, organisation.activities),
+        logo=media.media_url(tx.deployment.base_urls, organisation.logo),
+        images=_addresses(tx, organisation.images),
+        website=organisation.websites[0] if organisation.websites else None,
+        websites=list(organisation.websites),
+        address=organisation.address,
+        address_line_1=organisation.address_line_1,
+        address_line_2=organisation.address_line_2,
+        city=organisation.city,
+        state=organisation.state,
+        postcode=organisation.postcode,
+        registration_date=iso_timestamp_or_none(organisation.registration_date),
+        currency_code=organisation.currency,
+        claimed_at=iso_timestamp_or_none(organisation.claimed_at),
+        is_branch_parent=organisation.is_branch_parent,
+        branch_of=tx.ids.encode_or_none("organisation", organisation.branch_of),
+        country_specific_properties=CountrySpecificPropertiesResponse(organisation.usa_group_exempt),
+        sources=[_source_response(tx, source) for source in organisation.sources],
+        created_at=iso_timestamp(organisation.created_at),
+        updated_at=iso_timestamp(organisation.updated_at),
     )
 
 
@@ -348,7 +348,7 @@ def _source_response(tx: Tx, source: OrganisationSource) -> OrganisationSourceRe
         iso_timestamp_or_none(source.data_as_of),
         source.code,
         source.unverified,
-        source.is_stale(tx.now, tx.deployment.max_age),
+        source.is_stale(tx.now, tx.deployment.max_data_age),
     )
 
 
@@ -377,11 +377,16 @@ def _category_response(tx: Tx, category: Category) -> OrganisationCategoryRespon
     )
 
 
-def change_response(tx: Tx, row: OrganisationChange) -> OrganisationChangeResponse:
+def change_response(tx: Tx, change: OrganisationChange) -> OrganisationChangeResponse:
     """The response for one change."""
-    before, after = (_render_value(tx, row.field, value) for value in (row.before, row.after))
+    before, after = (_render_value(tx, change.field, value) for value in (change.before, change.after))
     return OrganisationChangeResponse(
-        iso_timestamp(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source
+        iso_timestamp(change.at),
+        change.kind,
+        _CHANGED.get(change.field, to_camel(change.field)),
+        before,
+        after,
+        change.source,
     )
 
 
@@ -395,26 +400,26 @@ def _render_value(tx: Tx, field: str, value: object) -> object:
     return tx.ids.encode("organisation", UUID(value)) if field in _OTHERS else value
 
 
-def profile_response(tx: Tx, row: Organisation) -> OrganisationProfileResponse:
+def profile_response(tx: Tx, organisation: Organisation) -> OrganisationProfileResponse:
     """The public profile."""
     return OrganisationProfileResponse(
-        tx.ids.encode("organisation", row.id),
-        row.name,
-        row.display_name,
-        row.description,
-        media.media_url(tx.deployment.base_urls, row.logo),
+        tx.ids.encode("organisation", organisation.id),
+        organisation.name,
+        organisation.display_name,
+        organisation.description,
+        media.media_url(tx.deployment.base_urls, organisation.logo),
     )
 
 
-def branding_response(tx: Tx, row: EffectiveBranding) -> OrganisationBrandingResponse:
+def branding_response(tx: Tx, branding: EffectiveBranding) -> OrganisationBrandingResponse:
     """The response for one branding."""
     return OrganisationBrandingResponse(
-        organisation_id=tx.ids.encode("organisation", row.organisation_id),
-        display_name=row.display_name,
-        description=row.description,
-        logo=media.media_url(tx.deployment.base_urls, row.logo),
-        images=_addresses(tx, row.images),
-        primary_color=row.primary_color,
+        organisation_id=tx.ids.encode("organisation", branding.organisation_id),
+        display_name=branding.display_name,
+        description=branding.description,
+        logo=media.media_url(tx.deployment.base_urls, branding.logo),
+        images=_addresses(tx, branding.images),
+        primary_color=branding.primary_color,
     )
 
 
@@ -422,12 +427,12 @@ def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
     return [address for key in images if (address := media.media_url(tx.deployment.base_urls, key))]
 
 
-def milestone_response(tx: Tx, row: Milestone) -> MilestoneResponse:
+def milestone_response(tx: Tx, milestone: Milestone) -> MilestoneResponse:
     """The response for one milestone."""
     return MilestoneResponse(
-        id=tx.ids.encode("milestone", row.id),
-        amount=row.amount_minor,
-        reward=row.reward,
-        currency_code=row.currency,
-        organisation_id=tx.ids.encode("organisation", row.organisation_id),
+        id=tx.ids.encode("milestone", milestone.id),
+        amount=milestone.amount_minor,
+        reward=milestone.reward,
+        currency_code=milestone.currency,
+        organisation_id=tx.ids.encode("organisation", milestone.organisation_id),
     )

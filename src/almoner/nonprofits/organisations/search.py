@@ -91,12 +91,14 @@ class _Search:
         needed = spelling.required_terms(groups)
         named, elsewhere = spelling.all_terms_queries_for_names_and_other_fields(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.corrections for group in groups) else "length"
-        very_common = spelling.exceeds_count_limit(needed) and self.filters == OrganisationFilters()
+        very_common = spelling.exceeds_result_count_limit(needed) and self.filters == OrganisationFilters()
         asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
         only_one = len(groups) > 1 and sum(not group.is_unmatched for group in groups) == 1
         if only_one:  # their total is not reported
             return await self.alike(
-                replace(asked, exceeds_count_limit=spelling.exceeds_count_limit(needed, spelling.COMMON_OCCURRENCES))
+                replace(
+                    asked, exceeds_count_limit=spelling.exceeds_result_count_limit(needed, spelling.COMMON_OCCURRENCES)
+                )
             )
         return await self.tried(asked)
 
@@ -159,12 +161,12 @@ async def _search_words(search: _Search) -> _Attempt:
     query = search.query
     suspected = [word for word in query.required_words if spelling.is_correctable_word(word)]
     words = spelling.dictionary_lookup_words(query)
-    matched = await store_search.suggest_words(search.tx, words, query.prefix, suspected)
+    matched = await store_search.load_word_suggestions(search.tx, words, query.completable_prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
     initials = spelling.initials_with_other_words_query(groups, matched)
     if initials is not None and any(group.is_unmatched or group.corrections for group in groups):
         best = await search.tried(SearchRequest(initials, (), query.text, search.keys))
-        if best.best >= ranking.confidence_threshold(query):
+        if best.best >= ranking.min_confident_similarity(query):
             return best
     best = await search.with_words(groups, spelling.initials_query(query, matched))
     if initials is not None and best.best < _WHOLE_NAME:
@@ -174,17 +176,17 @@ async def _search_words(search: _Search) -> _Attempt:
         return best
     matched = await _extend_suggestions(search, matched, groups, suspected)
     groups = spelling.build_query_terms(query, matched, correct_known_words=True)
-    if spelling.is_affordable_query(spelling.required_terms(groups)):
+    if spelling.is_query_fast_enough(spelling.required_terms(groups)):
         best = _better_attempt(search, best, await search.with_words(groups))
     for missing in (1, 2):
-        if best.best >= ranking.confidence_threshold(query):
+        if best.best >= ranking.min_confident_similarity(query):
             break
         if (most := spelling.all_but_n_terms_query(spelling.required_terms(groups), missing)) is not None:
             best = _better_attempt(
                 search, best, await search.tried(SearchRequest(most, (), query.text, search.keys, "letters"))
             )
     if (
-        best.best < ranking.confidence_threshold(query)
+        best.best < ranking.min_confident_similarity(query)
         and (one_word := spelling.any_term_query(spelling.required_terms(groups))) is not None
     ):
         best = _better_attempt(
@@ -194,7 +196,7 @@ async def _search_words(search: _Search) -> _Attempt:
 
 
 def _is_good_enough(query: SearchQuery, first: _Attempt, groups: Sequence[QueryTerm]) -> bool:
-    if first.best >= ranking.confidence_threshold(query):
+    if first.best >= ranking.min_confident_similarity(query):
         return True
     if any(group.is_unmatched or group.corrections for group in groups):
         return False

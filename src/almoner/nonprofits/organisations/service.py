@@ -35,8 +35,10 @@ from almoner.nonprofits.organisations.filters import OrganisationFilters as Orga
 from almoner.nonprofits.organisations.normalisation import SearchQuery, normalise_search_text
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.nonprofits.organisations.ranking import RankedResult
-from almoner.nonprofits.organisations.store import find_exact_record as find_exact_record
-from almoner.nonprofits.organisations.store import find_exact_record_by_number as find_exact_record_by_number
+from almoner.nonprofits.organisations.store import (
+    find_record_by_number_even_if_merged as find_record_by_number_even_if_merged,
+)
+from almoner.nonprofits.organisations.store import find_record_even_if_merged as find_record_even_if_merged
 from almoner.nonprofits.organisations.store import list_merged_records as list_merged_records
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
 from almoner.nonprofits.organisations.store_namesakes import NameSearch
@@ -159,12 +161,16 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: s
     return await store_namesakes.list_namesakes(tx, organisation, search)
 
 
-async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:
+async def find_or_create_unlisted(
+    tx: Tx, partner: Partner, unlisted_organisation: UnlistedOrganisation
+) -> Organisation:
     """The organisation with this number, created for one partner if unknown (settled 5)."""
-    found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
+    found = await store.find_by_number(tx, partner, unlisted_organisation.registry_id, unlisted_organisation.number_key)
     if found is None:
-        await store_unlisted.insert(tx, partner, unlisted)  # of two concurrent inserts, one is stored
-        found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
+        await store_unlisted.insert(tx, partner, unlisted_organisation)  # of two concurrent inserts, one is stored
+        found = await store.find_by_number(
+            tx, partner, unlisted_organisation.registry_id, unlisted_organisation.number_key
+        )
     assert found is not None, "it was stored, or another was"
     return found
 
@@ -294,7 +300,7 @@ async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:
     await outbox.emit_internal_event(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent(organisation_id))
 
 
-async def notify_next_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], import_id: UUID) -> bool:
+async def notify_next_followers_batch(tx: Tx, follower_lookups: Sequence[FollowerLookup], import_id: UUID) -> bool:
     """Notify followers of a batch of a load's changes; False when all are notified.
 
     Events and progress are one commit, so each partner is notified once per organisation even after a crash.
@@ -307,16 +313,18 @@ async def notify_next_followers_batch(tx: Tx, followers: Sequence[FollowerLookup
         await store_history.advance_notification_progress(tx, import_id, None)
         return False
     before = await store_history.record_ids_already_notified(tx, import_id, [record for record, _ in changed])
-    await notify_followers(tx, followers, [principal for record, principal in changed if record not in before])
+    await notify_followers(tx, follower_lookups, [principal for record, principal in changed if record not in before])
     await store_history.advance_notification_progress(tx, import_id, changed[-1][0])
     return True
 
 
-async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]) -> None:
+async def notify_followers(
+    tx: Tx, follower_lookups: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]
+) -> None:
     """Notify the partners that follow these organisations."""
     records = await store.principal_ids_by_record(tx, organisation_ids)
     reported: dict[UUID, set[UUID]] = {}
-    for followers_of in followers:
+    for followers_of in follower_lookups:
         for record, partners in (await followers_of(tx, list(records))).items():
             for partner in partners:
                 reported.setdefault(partner, set()).add(records[record])

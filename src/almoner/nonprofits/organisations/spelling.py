@@ -196,7 +196,7 @@ def build_query_terms(
 def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doubtful: bool) -> QueryTerm:
     typed = [word, *(other for other in abbreviations.other_spellings(word) if other in matched.known_word_counts)]
     weight, begins = sum(matched.known_word_counts.get(one, 0) for one in typed), False
-    if word == query.prefix and matched.completions:
+    if word == query.completable_prefix and matched.completions:
         weight, begins = max(weight, sum(count for _, count in matched.completions)), True
     if weight and not doubtful:
         return QueryTerm(word, tuple(typed), begins, (), weight)
@@ -242,7 +242,7 @@ def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCoun
     ]
 
 
-def exceeds_count_limit(terms: Sequence[QueryTerm], count_limit: int = _UNCOUNTED_OCCURRENCES) -> bool:
+def exceeds_result_count_limit(terms: Sequence[QueryTerm], count_limit: int = _UNCOUNTED_OCCURRENCES) -> bool:
     """Whether there are more results than are counted: certainly, or probably with a lower ``count_limit``."""
     return len(terms) == 1 and terms[0].weight > count_limit
 
@@ -298,21 +298,21 @@ def initials_with_other_words_query(
     return ways or None
 
 
-def is_affordable_query(terms: Sequence[QueryTerm], missing_count: int = 0) -> bool:
-    """Whether a query for names that may lack ``missing_count`` of the terms is fast enough."""
-    scanned = sum(sorted(one.weight for one in terms)[: missing_count + 1])
-    return scanned <= _MAX_SCANNED_OCCURRENCES // (missing_count + 1)
+def is_query_fast_enough(terms: Sequence[QueryTerm], max_missing_count: int = 0) -> bool:
+    """Whether a query for names that may lack ``max_missing_count`` of the terms is fast enough."""
+    scanned = sum(sorted(one.weight for one in terms)[: max_missing_count + 1])
+    return scanned <= _MAX_SCANNED_OCCURRENCES // (max_missing_count + 1)
 
 
-def all_but_n_terms_query(terms: Sequence[QueryTerm], missing_count: int) -> QueryAlternatives | None:
-    """Query for all but ``missing_count`` of the terms; None if too few remain or they are too common.
+def all_but_n_terms_query(terms: Sequence[QueryTerm], max_missing_count: int) -> QueryAlternatives | None:
+    """Query for all but ``max_missing_count`` of the terms; None if too few remain or they are too common.
 
     A place typed with a name does not count as missing in the name.
     """
-    if len(terms) < missing_count + 2 or not is_affordable_query(terms, missing_count):
+    if len(terms) < max_missing_count + 2 or not is_query_fast_enough(terms, max_missing_count):
         return None
     queries = [one.name_or_place_query() for one in sorted(terms, key=lambda one: one.weight)]
-    return tuple(combinations(queries, len(queries) - missing_count))
+    return tuple(combinations(queries, len(queries) - max_missing_count))
 
 
 def any_term_query(terms: Sequence[QueryTerm]) -> QueryAlternatives | None:

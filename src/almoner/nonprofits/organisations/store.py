@@ -94,7 +94,7 @@ async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | No
     return _organisation(row) if row else None
 
 
-async def find_exact_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
+async def find_record_even_if_merged(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
     """The record with exactly this ID, even if it is merged into another, as its register states it."""
     row = await tx.fetchrow(
         _UNBRANDED + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)",
@@ -130,7 +130,7 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
 
 
 @across_partners("registers")
-async def find_exact_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
+async def find_record_by_number_even_if_merged(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
     """The published record with exactly this number, even if it is merged into another."""
     row = await tx.fetchrow(
         _RECORD + "where o.number_key = $1 and o.registry_id = $2 and o.partner_id is null", number_key, registry_id
@@ -229,7 +229,7 @@ async def list_milestones_page(
         organisation_id,
         partner_id_of_scope(scope),
         page.after_id,
-        page.limit,
+        page.fetch_limit,
     )
     if not rows:
         return None

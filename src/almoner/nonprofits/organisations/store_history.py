@@ -56,7 +56,7 @@ async def list_changes_page(tx: Tx, organisation_id: UUID, page: RequestedPage) 
         """,
         organisation_id,
         page.position[0] if page.position else None,
-        page.limit,
+        page.fetch_limit,
     )
     return [OrganisationChange(*row[:8]) for row in rows if row["id"] is not None], rows[0]["total"]
 

@@ -154,7 +154,7 @@ async def list_page(
         ) counted
         left join lateral (
             select id from organisation_search where {where} {after}
-            order by id {order} limit {where.bind(page_.limit)} offset {where.bind(offset)}
+            order by id {order} limit {where.bind(page_.fetch_limit)} offset {where.bind(offset)}
         ) listed on true
         order by listed.id {order}
         """
@@ -308,8 +308,8 @@ def _candidate(row: Record) -> SearchCandidate:
     )
 
 
-async def suggest_words(
-    tx: Tx, words: Sequence[str], prefix: str | None, possibly_misspelt: Sequence[str]
+async def load_word_suggestions(
+    tx: Tx, words: Sequence[str], prefix: str | None, possibly_misspelt_words: Sequence[str]
 ) -> WordSuggestions:
     """Dictionary words: the words themselves, completions, and corrections of misspelt ones."""
     rows = await tx.fetch(
@@ -334,7 +334,7 @@ async def suggest_words(
         """,
         list(words),
         prefix,
-        list(possibly_misspelt),
+        list(possibly_misspelt_words),
     )
     similar: dict[str, list[WordCount]] = {}
     for row in rows:

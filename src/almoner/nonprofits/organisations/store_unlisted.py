@@ -17,9 +17,9 @@ from almoner.platform.database.transactions import Partner, Tx
 _LAST: Final = UUID(int=2**128 - 1)
 
 
-async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
+async def insert(tx: Tx, partner: Partner, unlisted_organisation: UnlistedOrganisation) -> None:
     """Store an organisation visible to one partner, unless the partner has one with this number."""
-    place = " ".join(part for part in (new.city, new.state) if part)
+    place = " ".join(part for part in (unlisted_organisation.city, unlisted_organisation.state) if part)
     await tx.execute(
         """
         insert into organisation (
@@ -31,20 +31,20 @@ async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
         """,
         tx.new_id(),
         partner.id,
-        new.registry_id,
-        new.registry_number,
-        new.number_key,
-        new.name,
-        new.country_code,
-        new.types,
-        new.websites,
-        new.address_line_1,
-        new.address_line_2,
-        new.city,
-        new.state,
-        new.postcode,
-        new.usa_group_exempt,
-        normalise_search_text(new.name),
+        unlisted_organisation.registry_id,
+        unlisted_organisation.registry_number,
+        unlisted_organisation.number_key,
+        unlisted_organisation.name,
+        unlisted_organisation.country_code,
+        unlisted_organisation.types,
+        unlisted_organisation.websites,
+        unlisted_organisation.address_line_1,
+        unlisted_organisation.address_line_2,
+        unlisted_organisation.city,
+        unlisted_organisation.state,
+        unlisted_organisation.postcode,
+        unlisted_organisation.usa_group_exempt,
+        normalise_search_text(unlisted_organisation.name),
         normalise_search_text(place),
         tx.now,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from almoner.kit.time import iso_timestamp
-from almoner.nonprofits.activities.domain import TAGS, VERSION, ordered_sub_tags
+from almoner.nonprofits.activities.domain import TAGS, VERSION, sub_tags_in_file_order
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord
 
@@ -40,5 +40,5 @@ def sub_tags_response(tx: Tx, rules_by_sub_tag: Mapping[str, str] | None) -> lis
             created_at=at,
             updated_at=at,
         )
-        for sub in ordered_sub_tags(rules_by_sub_tag or {})
+        for sub in sub_tags_in_file_order(rules_by_sub_tag or {})
     ]

@@ -46,7 +46,7 @@ class RegisterEntry(NamedTuple):
     until: datetime | None = None
 
 
-def entry_as_of(entry: RegisterEntry, data_date: datetime) -> RegisterEntry:
+def ignore_future_end(entry: RegisterEntry, data_date: datetime) -> RegisterEntry:
     """The entry as of the date of its data: an end announced for later is ignored."""
     if not entry.active and entry.until is not None and entry.until > data_date:
         return entry._replace(active=True)

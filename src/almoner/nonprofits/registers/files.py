@@ -39,7 +39,7 @@ class OpenImportFile:
         self._text: io.TextIOWrapper | None = None
 
     @property
-    def position(self) -> int:
+    def bytes_read(self) -> int:
         """How many bytes of the content have been read, including through ``open_binary``."""
         return 0 if self._content.closed else self._content.tell()
 

@@ -25,7 +25,7 @@ from almoner.nonprofits.registers.domain import (
 from almoner.nonprofits.registers.files import ImportFile
 from almoner.nonprofits.registers.load_checks import RegisterImportSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
-from almoner.nonprofits.registers.merging import declare_registry as declare_registry
+from almoner.nonprofits.registers.merging import create_declared_registry as create_declared_registry
 from almoner.nonprofits.registers.merging import merge_import, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
 from almoner.nonprofits.registers.reading import AnotherImportInProgress, ProgressReporter, ReportProgress
@@ -48,14 +48,14 @@ async def import_files(
     force: bool = False,
     on_progress: ReportProgress | None = None,
     record_audit: RecordAudit | None = None,
-    max_single_row_lookups: int = FEW_ROWS,
+    max_row_lookups: int = FEW_ROWS,
 ) -> RegisterImport:
     """Load the files of one register as one snapshot, all or nothing.
 
     ``as_of``: the date of the data (00:00 UTC); by default the one stated in the files, else that of
     ``files.data_date_of_files``. ``force``: load despite failed load checks. ``record_audit``: called before the
     commit. Files that are already loaded are skipped unless their date is newer, which then becomes the date of the
-    data. Files read before an interruption are not read again. Up to ``max_single_row_lookups`` rows are looked up one
+    data. Files read before an interruption are not read again. Up to ``max_row_lookups`` rows are looked up one
     by one, more are joined with whole tables. Raises RegisterImportQuarantined when load checks fail, and ImportRefused
     when the files cannot be read.
     """
@@ -76,9 +76,7 @@ async def import_files(
         await store.lock_registry(tx, registry.id)
         if not await store_staging.lock_staging(tx, staging_id):
             raise AnotherImportInProgress(source.code)
-        load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, max_single_row_lookups).finish(
-            force=force
-        )
+        load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, max_row_lookups).finish(force=force)
         await store_staging.delete_staging(tx, staging_id)
         if record_audit is not None:
             await record_audit(tx, load)
@@ -155,12 +153,12 @@ class _ImportRun:
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._parts_to_remove(parts) if part in loaded}
         bad = await store_staging.count_rejected_rows_by_file(tx, staging_id)
-        await store_staging.retain_rejected_numbers(
+        await store_staging.retain_entries_with_rejected_rows(
             tx, staging_id, self.source.code, lists_organisations=self.source.lists_organisations
         )
         covered = [part for part in loaded if part in parts]
-        await store_staging.retain_possibly_unreadable_numbers(
-            tx, staging_id, self.source.code, covered, retain_all_in_doubt=not force
+        await store_staging.retain_missing_entries_if_numbers_unreadable(
+            tx, staging_id, self.source.code, covered, retain_all_unless_identified=not force
         )
         reasons = load_checks.quarantine_reasons(await self._summarise(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
@@ -230,7 +228,7 @@ class _ImportRun:
         """
         left: set[str] = set()
         names = {one.facts.name for one in self.found}
-        for name, of_file in await store.list_parts_of_files(self.tx, self.source.code):
+        for name, of_file in await store.list_file_names_and_parts(self.tx, self.source.code):
             there = of_file & parts.keys()
             if there and (name in names or 2 * len(there) > len(of_file)):
                 left |= of_file - there
@@ -248,7 +246,7 @@ class _ImportRun:
         missing: list[str] = []
         if covered and covered.keys() == loaded.keys() and source.canary_numbers:
             probes = sorted(source.canary_numbers)
-            if not await store_staging.contains_any_number(tx, self.staging_id, probes):
+            if not await store_staging.is_any_number_staged(tx, self.staging_id, probes):
                 missing = await store.list_existing_numbers(tx, source.code, probes)
         numbers, gone = await store_staging.count_total_and_missing_numbers(
             tx, self.staging_id, source.code, list(covered)

@@ -188,7 +188,7 @@ async def _load(
 
     try:
         async with db.write() as tx:
-            if (entered := await flows.declare_registry(tx, planned.format)) is not None:
+            if (entered := await flows.create_declared_registry(tx, planned.format)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": planned.source}
                 await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, "registry.added", entered.code, details=named)
         load = await flows.import_files(db, planned.format, [one.path for one in fetched], record_audit=record)

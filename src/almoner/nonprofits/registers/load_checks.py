@@ -59,10 +59,10 @@ def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
     if summary.rows:
         rows_before = {part: fills["rows"] for part, fills in summary.filled_counts_before.items()}
         rows_after = {part: fills["rows"] for part, fills in summary.filled_counts_after.items()}
-        found += find_reduced_parts(rows_before, rows_after) or find_missing_number_problems(
+        found += find_reduced_part_problems(rows_before, rows_after) or find_missing_number_problems(
             summary.number_count, summary.missing_number_count
         )
-        found += find_emptied_columns(summary.filled_counts_before, summary.filled_counts_after)
+        found += find_emptied_column_problems(summary.filled_counts_before, summary.filled_counts_after)
     if summary.missing and summary.rows:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(summary.missing)[:3])})")
     if summary.newest_data_date is not None and summary.data_date < summary.newest_data_date:
@@ -73,7 +73,7 @@ def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
     return found
 
 
-def find_reduced_parts(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+def find_reduced_part_problems(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
     """One sentence for every part that lost more than a tenth of its rows."""
     found = []
     total_before, total_after = sum(before.values()), sum(after.get(part, 0) for part in before)
@@ -98,7 +98,9 @@ def has_too_many_rejected_rows(accepted_count: int, rejected_count: int) -> bool
     return rejected_count > max(_TOLERATED_REJECTED_ROWS, (accepted_count + rejected_count) * MAX_REJECTED_SHARE)
 
 
-def find_emptied_columns(before: Mapping[str, FilledRowCounts], after: Mapping[str, FilledRowCounts]) -> list[str]:
+def find_emptied_column_problems(
+    before: Mapping[str, FilledRowCounts], after: Mapping[str, FilledRowCounts]
+) -> list[str]:
     """One sentence for every column that is much emptier than before."""
     was, now = _sum_fills(before), _sum_fills({part: fills for part, fills in after.items() if part in before})
     rows_was, rows_now = was.pop("rows", 0), now.pop("rows", 0)

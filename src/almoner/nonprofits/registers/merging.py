@@ -30,7 +30,7 @@ async def registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
     raise ImportRefused(f"{source.registry_code} is not a registry: nothing of {source.code} was ever loaded")
 
 
-async def declare_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry | None:
+async def create_declared_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry | None:
     """Create the registry that a source declares. Raises ImportRefused if it differs from a known one."""
     declared = source.declared_registry if isinstance(source, RegistryDeclaringSource) else None
     if declared is None:
@@ -52,7 +52,7 @@ async def merge_import(
     new_import: RegisterImport,
     staged_parts: Mapping[str, FilledRowCounts],
     unchanged_parts: Sequence[str],
-    progress: ProgressReporter,
+    progress_reporter: ProgressReporter,
     max_row_lookups: int,
 ) -> RegisterImport:
     """Merge the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
@@ -61,23 +61,23 @@ async def merge_import(
     """
     staged, day = store_staging.staging_table_name(staging_id), new_import.data_as_of
     if source.repeats_numbers:
-        staged = await store_merge.create_grouped_rows_table(tx, staging_id)
+        staged = await store_merge.create_rows_by_number_table(tx, staging_id)
     compared = new_import.rows <= max_row_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
         rows, counts = await store_merge.create_difference_table_and_count(
             tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_row_lookups
         )
     else:
-        rows, counts = store_merge.new_rows_sql(staged), MergeCounts()
-    progress.report_merge_steps(1, _STEPS)
+        rows, counts = store_merge.first_import_rows_sql(staged), MergeCounts()
+    progress_reporter.report_merge_steps(1, _STEPS)
     doing = MergeRun(source.code, registry_id, new_import.id, day, rows, compared and counts.total <= max_row_lookups)
     if compared:
         await store_merge.end_superseded_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)
-    progress.report_merge_steps(2, _STEPS)
+    progress_reporter.report_merge_steps(2, _STEPS)
     if source.lists_organisations:
         await merge_organisations(tx, doing, had_previous_entries=compared)
-    progress.report_merge_steps(3, _STEPS)
+    progress_reporter.report_merge_steps(3, _STEPS)
     reported = await store_staging.list_staged_register_links(tx, staging_id)
     # A single file without links states that there are none; an extract may lack their table.
     silent = () if source.reads_files_together else staged_parts.keys()
@@ -88,7 +88,7 @@ async def merge_import(
     await store.update_source_dates(tx, source.code, registry_id)
     scope = await import_scope_of(tx, doing, staged_parts)
     await merges.apply_register_links_to_organisations(tx, new_import.id, day, scope, relinked)
-    progress.report_merge_steps(4, _STEPS)
+    progress_reporter.report_merge_steps(4, _STEPS)
     added = counts.added if compared else inserted
     ambiguous = await merges.count_ambiguous_register_links(tx, source.code)
     return _with_counts(new_import, counts, added, ambiguous)

@@ -60,9 +60,9 @@ class ProgressReporter:
     def __post_init__(self) -> None:
         self._started = self.clock_now()
 
-    def report_bytes_read(self, position: int) -> None:
+    def report_bytes_read(self, bytes_read: int) -> None:
         """Report how many bytes of all files were read."""
-        self._report_progress("reading", _READING * (position / self.bytes if self.bytes else 1.0))
+        self._report_progress("reading", _READING * (bytes_read / self.bytes if self.bytes else 1.0))
 
     def report_merge_steps(self, steps_done: int, total_steps: int) -> None:
         """Report how many steps of the merge are done."""
@@ -80,7 +80,7 @@ async def read_files_into_staging(
     source: RegisterSource,
     import_files: Sequence[ImportFile],
     data_date: datetime,
-    report: ReportProgress | None,
+    on_progress: ReportProgress | None,
 ) -> tuple[UUID, ProgressReporter]:
     """Read all files that were not read before an interruption, as data of a day. Raises AnotherImportInProgress."""
     hashes = [*(one.facts.sha256 for one in import_files), data_date.isoformat().encode()]
@@ -92,7 +92,7 @@ async def read_files_into_staging(
         ) is None:
             raise AnotherImportInProgress(source.code)
     staging_id, done = started
-    pace = ProgressReporter(sum(one.facts.bytes for one in import_files), report, db.deployment.clock.real_now)
+    pace = ProgressReporter(sum(one.facts.bytes for one in import_files), on_progress, db.deployment.clock.real_now)
     pace.rows = sum(one.rows for one in done)
     known = {one.position for one in done}
     before = 0
@@ -172,7 +172,7 @@ class _ReadUnit:
             self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
 
     def _report_progress(self, opened: Sequence[OpenImportFile]) -> None:
-        self.pace.report_bytes_read(self.before + sum(file.position for file in opened))
+        self.pace.report_bytes_read(self.before + sum(file.bytes_read for file in opened))
 
     def _record(self, row: SourceRow, line: int) -> tuple[Any, ...] | None:
         match row:
@@ -198,7 +198,7 @@ class _ReadUnit:
 
     def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
-        row = domain.entry_as_of(row, self.data_date)
+        row = domain.ignore_future_end(row, self.data_date)
         if long := records.oversized_fields(row):
             cleared: dict[str, Any] = dict.fromkeys(long)
             row = row._replace(**cleared)

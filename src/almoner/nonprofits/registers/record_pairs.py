@@ -39,7 +39,7 @@ class RecordPair:
 async def load_pair(tx: Tx, first_organisation_id: UUID, second_organisation_id: UUID) -> RecordPair:
     """Two published records, even if they are merged. Raises NotFound."""
     found = [
-        await organisations.find_exact_record(tx, ALL_PARTNERS, record)
+        await organisations.find_record_even_if_merged(tx, ALL_PARTNERS, record)
         for record in (first_organisation_id, second_organisation_id)
     ]
     one, other = found

@@ -89,7 +89,7 @@ async def data_dates_of_imported_files(tx: Tx, source: str, hashes: Sequence[byt
     return {row["sha256"]: row["data_as_of"] for row in rows}
 
 
-async def list_parts_of_files(tx: Tx, source: str) -> list[tuple[str, set[str]]]:
+async def list_file_names_and_parts(tx: Tx, source: str) -> list[tuple[str, set[str]]]:
     """(name, parts) of each currently loaded file."""
     rows = await tx.fetch(
         """
@@ -251,14 +251,14 @@ async def list_imports_by_ids(tx: Tx, import_ids: Sequence[UUID]) -> list[Regist
     return _loads(await tx.fetch(_LOADS.format(chosen=chosen), import_ids))
 
 
-async def find_newest_import(tx: Tx, source: str, data_until: datetime | None = None) -> RegisterImport | None:
+async def find_newest_import(tx: Tx, source: str, max_data_date: datetime | None = None) -> RegisterImport | None:
     """The newest load of a source that was not rolled back, with data up to a day."""
     chosen = """
         select * from register_load
         where source = $1 and status = 'loaded' and ($2::timestamptz is null or data_as_of <= $2)
         order by id desc limit 1
         """
-    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), source, data_until))
+    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), source, max_data_date))
     return loads[0] if loads else None
 
 

@@ -87,7 +87,7 @@ class MergeCounts:
         return self.added + self.changed + self.ignored_changes + self.removed
 
 
-async def create_grouped_rows_table(tx: Tx, staging_id: UUID) -> str:
+async def create_rows_by_number_table(tx: Tx, staging_id: UUID) -> str:
     """Combine the rows of each number into one; returns the name of their table."""
     await tx.execute(
         f"""
@@ -108,7 +108,7 @@ async def has_entries(tx: Tx, source: str) -> bool:
     )
 
 
-def new_rows_sql(staging_table: str) -> str:
+def first_import_rows_sql(staging_table: str) -> str:
     """A query for the rows of a source without current entries."""
     return f"(select * from {staging_table} where number_key is not null) s"
 
@@ -141,7 +141,7 @@ async def create_difference_table_and_count(
     unchanged_parts: Sequence[str],
     ignored_columns: Iterable[str],
     data_date: datetime,
-    max_single_row_lookups: int,
+    max_row_lookups: int,
 ) -> tuple[str, MergeCounts]:
     """Compare staged rows with current entries in one pass; returns the different rows and their counts.
 
@@ -181,7 +181,7 @@ async def create_difference_table_and_count(
         is_older,
         list(unchanged_parts),
     )
-    return await _count_differences(tx, staging_table, max_single_row_lookups)
+    return await _count_differences(tx, staging_table, max_row_lookups)
 
 
 _LEFT_GROUP: Final = (

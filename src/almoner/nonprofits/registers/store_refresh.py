@@ -55,7 +55,7 @@ async def next_refresh_due_at(tx: Tx, schedule: Sequence[Refresh]) -> datetime |
         end
         """,
         *_columns(schedule),
-        tx.deployment.max_age,
+        tx.deployment.max_data_age,
         tx.now,
     )
     return due
@@ -76,7 +76,7 @@ async def store_refresh_schedule(tx: Tx, schedule: Sequence[Refresh]) -> None:
     )
     await tx.execute(
         "update register_source set max_age = $1 where max_age is distinct from $1",
-        tx.deployment.max_age,
+        tx.deployment.max_data_age,
     )
 
 

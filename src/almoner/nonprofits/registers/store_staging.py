@@ -215,7 +215,7 @@ async def list_staged_register_links(tx: Tx, staging_id: UUID) -> list[RegisterL
     return [parse_staged_link(row["record"]) for row in rows]
 
 
-async def contains_any_number(tx: Tx, staging_id: UUID, number_keys: Sequence[str]) -> bool:
+async def is_any_number_staged(tx: Tx, staging_id: UUID, number_keys: Sequence[str]) -> bool:
     """Whether one of the numbers was read."""
     return bool(
         await tx.fetchval(
@@ -241,7 +241,9 @@ async def parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts:
     return {row["part"] for row in rows}
 
 
-async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, lists_organisations: bool) -> None:
+async def retain_entries_with_rejected_rows(
+    tx: Tx, staging_id: UUID, source: str, *, lists_organisations: bool
+) -> None:
     """Retain the stored entries of numbers with a rejected row.
 
     Their readable rows are ignored too, since the rejected one may contradict them. For sources that list no
@@ -268,13 +270,13 @@ async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, list
     await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
 
 
-async def retain_possibly_unreadable_numbers(
-    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str], *, retain_all_in_doubt: bool
+async def retain_missing_entries_if_numbers_unreadable(
+    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str], *, retain_all_unless_identified: bool
 ) -> None:
     """Retain missing numbers that may belong to rows with an unreadable number.
 
-    ``retain_all_in_doubt``: retain every missing number unless names identify all such rows. Rows published without a
-    number raise no such doubt.
+    ``retain_all_unless_identified``: retain every missing number unless names identify all such rows. Rows published
+    without a number raise no such doubt.
     """
     table = staging_table_name(staging_id)
     if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):
@@ -300,7 +302,7 @@ async def retain_possibly_unreadable_numbers(
                     and not exists (select from register_missing named where named.name = s.name)
             )
         """,
-        retain_all_in_doubt,
+        retain_all_unless_identified,
     )
 
 

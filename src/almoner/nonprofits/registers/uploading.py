@@ -48,7 +48,7 @@ async def import_uploaded_file(
         return JobDone()
     try:
         with TemporaryDirectory(prefix="almoner-register-") as folder:
-            path = await import_uploads.write_uploaded_file(upload_context.blobs, upload, Path(folder))
+            path = await import_uploads.copy_uploaded_file_to_folder(upload_context.blobs, upload, Path(folder))
             await _import(context.db, upload_context.get_source(upload.source), upload, path)
     except (StorageUnavailable, AnotherImportInProgress) as error:
         return JobRetry(_AGAIN, str(error))
@@ -61,7 +61,7 @@ async def import_uploaded_file(
 async def _import(db: Database, source: RegisterSource, upload: ImportUpload, path: Path) -> None:
     actor = audit.Actor("operator", upload.uploaded_by)
     async with db.write() as tx:
-        if (entered := await flows.declare_registry(tx, source)) is not None:
+        if (entered := await flows.create_declared_registry(tx, source)) is not None:
             named: audit.Details = {"name": entered.name, "country": entered.country_code, "by": source.code}
             await audit.record_entry(tx, audit.DEPLOYMENT, actor, "registry.added", entered.code, details=named)
 

@@ -23,7 +23,7 @@ from almoner.nonprofits.registries.number_formats import (
     possible_number_keys,
     to_ascii_digits,
 )
-from almoner.nonprofits.registries.record_pages import record_page_url
+from almoner.nonprofits.registries.record_pages import register_page_url
 
 __all__ = [
     "ABROAD_PART",
@@ -43,7 +43,7 @@ __all__ = [
     "parse_number_key",
     "parse_org_id",
     "possible_number_keys",
-    "record_page_url",
+    "register_page_url",
     "registry_match_distance",
     "to_ascii_digits",
 ]

@@ -77,7 +77,7 @@ def _explain_invalid(code: str, numbering: NumberFormat, text: str) -> Identifie
         return IdentifierCheck("malformed", f"There is no number. {form}.")
     if len(text) > MAX_CHARACTERS:
         return IdentifierCheck("malformed", f"The text is longer than any number. {form}.")
-    if number_formats.is_spreadsheet_quantity(text):
+    if number_formats.is_number_mangled_by_spreadsheet(text):
         reason = "A spreadsheet has turned the number into a quantity, which loses digits: take it from its source."
         return IdentifierCheck(
             "malformed", reason, suggested_numbers=_suggestion(code, re.sub(r"[.,]0+\s*$", "", text))

@@ -54,7 +54,7 @@ class NumberText:
     @cached_property
     def is_plausible_number(self) -> bool:
         """Whether the text can be a number."""
-        return len(self.text) <= MAX_CHARACTERS and not is_spreadsheet_quantity(self.text)
+        return len(self.text) <= MAX_CHARACTERS and not is_number_mangled_by_spreadsheet(self.text)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def to_ascii_digits(text: str) -> str:
     return "".join(character if digit is None else str(digit) for character, digit in digits)
 
 
-def is_spreadsheet_quantity(text: str) -> bool:
+def is_number_mangled_by_spreadsheet(text: str) -> bool:
     """Whether a spreadsheet converted the number to a quantity: 5.3E+08, 117357.0."""
     return _QUANTITY.fullmatch(text) is not None
 

@@ -13,7 +13,7 @@ _PAGES: Final = {
 """By registry code; others have no address for a single number."""
 
 
-def record_page_url(registry_code: str, registry_number: str) -> str | None:
+def register_page_url(registry_code: str, registry_number: str) -> str | None:
     """The register's web page of a number; None if there is none."""
     address = _PAGES.get(registry_code)
     return address.format(quote(registry_number, safe="")) if address else None

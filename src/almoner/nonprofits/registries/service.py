@@ -19,12 +19,12 @@ async def get(tx: Tx, registry_id: UUID) -> Registry:
     return registry
 
 
-async def insert_registry_if_new(tx: Tx, declared: DeclaredRegistry) -> bool | None:
+async def insert_registry_if_new(tx: Tx, declared_registry: DeclaredRegistry) -> bool | None:
     """Store a registry unless it is known. True if it was new, None if its code belongs to another registry."""
-    if await store.insert(tx, declared):
+    if await store.insert(tx, declared_registry):
         return True
-    known = next((row for row in await store.list_registries(tx) if row.code == declared.code), None)
-    return False if known is not None and declared.matches(known) else None
+    known = next((row for row in await store.list_registries(tx) if row.code == declared_registry.code), None)
+    return False if known is not None and declared_registry.matches(known) else None
 
 
 async def describe_known_registries(tx: Tx, country_code: str | None = None) -> str:

@@ -58,7 +58,7 @@ async def list_imported_parts(tx: Tx, registry_id: UUID) -> list[str]:
     return [row["part"] for row in rows]
 
 
-async def insert(tx: Tx, declared: DeclaredRegistry) -> bool:
+async def insert(tx: Tx, declared_registry: DeclaredRegistry) -> bool:
     """Store a registry; False if its code is taken."""
     done = await tx.execute(
         """
@@ -66,10 +66,10 @@ async def insert(tx: Tx, declared: DeclaredRegistry) -> bool:
         on conflict (code) do nothing
         """,
         tx.new_id(),
-        declared.code,
-        declared.name,
-        declared.english_name,
-        declared.country_code,
+        declared_registry.code,
+        declared_registry.name,
+        declared_registry.english_name,
+        declared_registry.country_code,
     )
     return done.endswith(" 1")
 

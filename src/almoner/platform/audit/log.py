@@ -48,7 +48,7 @@ class AuditEntry:
     actor: Actor
     action: str
     subject: str
-    address: str | None
+    ip_address: str | None
     hashed_ip_address: bytes | None
     request_id: str | None
     details: Details | None
@@ -91,12 +91,12 @@ class AuditEntryContext:
     scope: UUID
     actor: Actor
     action: str
-    address: str | None = None
+    ip_address: str | None = None
     request_id: str | None = None
 
     def build_entry_row(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
         """The column values of a new entry."""
-        entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
+        entry_id, address, vault = tx.new_id(), self.ip_address or None, tx.vault
         digest = ip_address_hash(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
         body = encode_authenticated_fields(

@@ -47,7 +47,7 @@ async def verify_and_store_chain(
     exported = await asyncio.to_thread(folder.is_dir)
     proof = await verification.verify_chain(context.db, job.details.scope, folder if exported else None)
     broken = None if proof.broken is None else str(proof.broken)
-    if broken is None and proof.heads and not exported:
+    if broken is None and proof.signed_head_count and not exported:
         broken = f"there are no exported heads in {folder}: what was deleted at the end cannot be seen"
     async with context.db.write() as tx:
         await tx.execute(
@@ -58,8 +58,8 @@ async def verify_and_store_chain(
                 proved_at = excluded.proved_at
             """,
             job.details.scope,
-            proof.entries,
-            proof.heads,
+            proof.entry_count,
+            proof.signed_head_count,
             broken,
             tx.real_now,
         )

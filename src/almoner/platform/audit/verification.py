@@ -62,9 +62,9 @@ class ChainVerification:
     """The result of verifying one scope. ``broken``: the fault, if any."""
 
     scope: UUID
-    entries: int = 0
+    entry_count: int = 0
     head: bytes = GENESIS
-    heads: int = 0
+    signed_head_count: int = 0
     unchained_entry_count: int = 0
     broken: AuditChainBroken | None = None
 
@@ -93,7 +93,7 @@ async def verify_chain(
     walk = _ChainWalk(db, scope)
     try:
         await walk.from_the_beginning(export_folder, report)
-        if fail_if_missing and not walk.proof.entries:
+        if fail_if_missing and not walk.proof.entry_count:
             raise AuditChainBroken(None, "the whole chain is missing, or was never started")
     except AuditChainBroken as broken:
         walk.proof.broken = broken
@@ -119,16 +119,16 @@ class _ChainWalk:
         async with self._db.read() as tx:
             started = await self._load_end(tx)
         self._heads = await self._load_heads(folder)  # read after the end: heads signed by now cover it
-        proof.heads = len(self._heads)
+        proof.signed_head_count = len(self._heads)
         old = [head.sequence for head in self._heads if head.signed_at + log.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
         if started is not None and started.sequence and not self._heads:
             raise AuditChainBroken(None, "the signed heads are missing: every chain has one from its first entry on")
-        while rows := await self._page(PLACED, proof.entries):
+        while rows := await self._page(PLACED, proof.entry_count):
             for row in rows:
                 self._verify_chained_entry(row, started)
             if report:
-                report(proof.entries)
+                report(proof.entry_count)
         async with self._db.read() as tx:
             self._verify_ends(started, await self._load_end(tx))
         last = 0
@@ -163,7 +163,7 @@ class _ChainWalk:
     def _verify_chained_entry(self, row: Record, started: ChainHead | None) -> None:
         """Verify the next entry of the chain."""
         proof, sequence = self.proof, row["sequence"]
-        expected = proof.entries + 1
+        expected = proof.entry_count + 1
         if sequence != expected:
             raise AuditChainBroken(
                 expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted"
@@ -172,7 +172,7 @@ class _ChainWalk:
         proof.head = chained_hash(proof.head, sequence, row["position"], row["mac"], body)
         if proof.head != row["hash"]:
             raise AuditChainBroken(sequence, "reordered: the entry was moved, or the entry before it was replaced")
-        proof.entries = sequence
+        proof.entry_count = sequence
         if started is not None and sequence == started.sequence and started.hash != proof.head:
             raise AuditChainBroken(sequence, "does not match the recorded end of the chain")
         while self._heads and self._heads[0].sequence == sequence:
@@ -188,8 +188,8 @@ class _ChainWalk:
         body = entry.authenticated_bytes()
         if log.entry_mac(self._vault, body) != row["mac"]:
             raise AuditChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
-        if entry.address is not None:
-            if log.ip_address_hash(self._vault, entry.id, entry.address) != entry.hashed_ip_address:
+        if entry.ip_address is not None:
+            if log.ip_address_hash(self._vault, entry.id, entry.ip_address) != entry.hashed_ip_address:
                 raise AuditChainBroken(sequence, f"the address was edited ({entry.action}, {entry.id})")
         elif (
             entry.hashed_ip_address is not None
@@ -203,7 +203,7 @@ class _ChainWalk:
 
     def _verify_ends(self, started: ChainHead | None, now: ChainHead | None) -> None:
         """Check that the chain reaches its stored end and all signed heads."""
-        entries = self.proof.entries
+        entries = self.proof.entry_count
         if self._heads:
             signed = self._heads[-1]
             raise AuditChainBroken(

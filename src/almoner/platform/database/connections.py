@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import asyncpg
 from asyncpg import Record
 
-from almoner.platform.database.fair_queue import FairQueue, QueueClient, QueueFull, current_queue_client
+from almoner.platform.database.fair_queue import FairQueue, FairShareClient, QueueFull, current_fair_share_client
 
 if TYPE_CHECKING:
     Held = asyncpg.pool.PoolConnectionProxy[Record]
@@ -64,23 +64,23 @@ class ConnectionPool:
 
     def borrow(self) -> "BorrowedConnection":
         """A connection for the time of a block, queued for the current queue client."""
-        return BorrowedConnection(self, current_queue_client())
+        return BorrowedConnection(self, current_fair_share_client())
 
-    async def acquire(self, queue_client: QueueClient | None = None) -> "Held":
+    async def acquire(self, fair_share_client: FairShareClient | None = None) -> "Held":
         """Acquire an open connection. Raises OSError or asyncpg.PostgresError.
 
         Raises ConnectionUnavailable, an OSError, after a timeout, if too many callers wait, or once ``close`` was
         called.
         """
-        if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire_slot(queue_client):
+        if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire_slot(fair_share_client):
             return self._idle.pop()[0]
         try:
             async with asyncio.timeout(self._patience):
-                await self._places.acquire_slot(queue_client)
+                await self._places.acquire_slot(fair_share_client)
                 try:
                     return await self._acquire()
                 except BaseException:
-                    self._places.release_slot(queue_client)
+                    self._places.release_slot(fair_share_client)
                     raise
         except QueueFull as error:
             raise ConnectionUnavailable(str(error)) from None
@@ -97,20 +97,20 @@ class ConnectionPool:
         self._opened[connection] = time.monotonic()
         return connection
 
-    def release(self, connection: "Held", queue_client: QueueClient | None = None) -> None:
+    def release(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
         """Return a healthy connection for reuse; close the one that was idle for too long, or is too old."""
         now = time.monotonic()
         if now - self._opened[connection] > self._life_seconds:
-            self._run(self._retire(connection, queue_client))
+            self._run(self._retire(connection, fair_share_client))
             return
         self._idle.append((connection, now))
-        self._places.release_slot(queue_client)
+        self._places.release_slot(fair_share_client)
         if now - self._idle[0][1] > self._idle_seconds:
             self._run(self._close(self._idle.pop(0)[0]))
 
-    def return_after_error(self, connection: "Held", queue_client: QueueClient | None = None) -> None:
+    def return_after_error(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
         """Return a connection after an error; asyncpg checks or closes it."""
-        self._run(self._discard(connection, queue_client))
+        self._run(self._discard(connection, fair_share_client))
 
     def _run(self, ending: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(ending)
@@ -127,13 +127,13 @@ class ConnectionPool:
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             await self._pool.release(connection, timeout=_CANCEL_SECONDS)
 
-    async def _retire(self, connection: "Held", queue_client: QueueClient | None) -> None:
+    async def _retire(self, connection: "Held", queue_client: FairShareClient | None) -> None:
         try:
             await self._close(connection)
         finally:
             self._places.release_slot(queue_client)
 
-    async def _discard(self, connection: "Held", queue_client: QueueClient | None) -> None:
+    async def _discard(self, connection: "Held", queue_client: FairShareClient | None) -> None:
         try:
             await self._return_to_pool(connection)
         finally:
@@ -161,7 +161,7 @@ class BorrowedConnection:
 
     __slots__ = ("_claimant", "_connection", "_connections")
 
-    def __init__(self, connections: ConnectionPool, queue_client: QueueClient | None) -> None:
+    def __init__(self, connections: ConnectionPool, queue_client: FairShareClient | None) -> None:
         self._connections = connections
         self._claimant = queue_client
 

@@ -22,7 +22,7 @@ from asyncpg import Record
 from almoner.platform.database.identity import UnreleasedCopyNotice, deployment_blob_key_suffix
 from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.files.storage import DeploymentRecords, StorageUnavailable
+from almoner.platform.files.storage import DeploymentRecordStore, StorageUnavailable
 
 _RECENT: Final = 64
 RAISE_INTERVAL: Final = timedelta(seconds=5)
@@ -53,12 +53,12 @@ class DeploymentGeneration:
     """A generation of a deployment, as stored beside its documents: a number, a random value and its time."""
 
     number: int
-    value: UUID
+    token: UUID
     at: datetime
 
     def to_bytes(self) -> bytes:
         """Encode it as stored."""
-        return f"{self.number} {self.value} {self.at.isoformat()}\n".encode()
+        return f"{self.number} {self.token} {self.at.isoformat()}\n".encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "DeploymentGeneration":
@@ -99,7 +99,7 @@ class DeploymentClaim:
         acts = real_now - self.generation_at < 3 * RAISE_INTERVAL and real_now - self.claimed_at >= PROMOTION_WAIT
         return acts and self.is_on_server(server)
 
-    def newest_or_earlier_generation(self, generations_back: int) -> DeploymentGeneration:
+    def recent_generation(self, generations_back: int) -> DeploymentGeneration:
         """The newest generation, or an earlier one."""
         return DeploymentGeneration(
             self.generation - generations_back, self.recent_tokens[-1 - generations_back], self.generation_at
@@ -110,7 +110,7 @@ class DeploymentClaim:
         back = self.generation - stored_generation.number
         if back < 0:
             return False
-        return back >= len(self.recent_tokens) or self.recent_tokens[-1 - back] == stored_generation.value
+        return back >= len(self.recent_tokens) or self.recent_tokens[-1 - back] == stored_generation.token
 
 
 LIVE_VERDICTS: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
@@ -156,7 +156,7 @@ class CopyFinding:
     storage_error: Exception | None
 
 
-async def detect_copy(db: Database, deployment_records: DeploymentRecords, address: str) -> CopyFinding:
+async def detect_copy(db: Database, deployment_records: DeploymentRecordStore, address: str) -> CopyFinding:
     """Inspect whether the database is a copy, without changing anything."""
     async with db.read() as tx:
         claim = await find_claim(tx)
@@ -171,7 +171,7 @@ async def detect_copy(db: Database, deployment_records: DeploymentRecords, addre
 
 
 async def _read_marks(
-    marks: DeploymentRecords, claim: DeploymentClaim | None
+    marks: DeploymentRecordStore, claim: DeploymentClaim | None
 ) -> tuple[DeploymentGeneration | None, list[str], Exception | None]:
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -183,7 +183,7 @@ async def _read_marks(
     return None if content is None else DeploymentGeneration.from_bytes(content), [], None
 
 
-async def detect_copy_for_command(db: Database, deployment_records: DeploymentRecords, dsn: str) -> CopyFinding:
+async def detect_copy_for_command(db: Database, deployment_records: DeploymentRecordStore, dsn: str) -> CopyFinding:
     """Inspect the database for a CLI command, and set the process's deployment identity."""
     found = await detect_copy(db, deployment_records, server_address(dsn))
     if found.verdict not in LIVE_VERDICTS:
@@ -204,7 +204,7 @@ async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over_files: b
 
 
 async def supersede_former_deployment(
-    deployment_records: DeploymentRecords, former: DeploymentClaim, stored_generation: DeploymentGeneration | None
+    deployment_records: DeploymentRecordStore, former: DeploymentClaim, stored_generation: DeploymentGeneration | None
 ) -> None:
     """Mark the original deployment as taken over, so that it stops wherever it is started.
 

@@ -8,7 +8,7 @@ from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import DeploymentClaim, DeploymentGeneration, ServerState
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopyNotice, UnreleasedDatabaseCopy
 from almoner.platform.database.transactions import Database
-from almoner.platform.files.storage import DeploymentRecords, StorageUnavailable
+from almoner.platform.files.storage import DeploymentRecordStore, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
@@ -17,13 +17,13 @@ _LOOK_SECONDS: Final = 1.0
 _TELL_AGAIN: Final = timedelta(hours=1)
 
 
-class CopyWatch:
+class DatabaseCopyMonitor:
     """Checks for signs of a copied database, raises the generation, and updates this process's identity.
 
     Call ``check`` first, then ``run`` until stopped, and ``close`` at the end.
     """
 
-    def __init__(self, db: Database, marks: DeploymentRecords, dsn: str, telemetry: Telemetry) -> None:
+    def __init__(self, db: Database, marks: DeploymentRecordStore, dsn: str, telemetry: Telemetry) -> None:
         self._db = db
         self._marks = marks
         self._address = copy_detection.server_address(dsn)
@@ -47,7 +47,7 @@ class CopyWatch:
         elif found.claim is not None or found.storage_error is None:
             await self._claim_or_raise(found.claim, found.server, at_end=at_shutdown)
 
-    async def confirm_ownership(self) -> None:
+    async def ensure_owns_storage(self) -> None:
         """Check the storage before deleting there. Raises StorageUnavailable, UnreleasedDatabaseCopy."""
         self._identity.ensure_active()
         content = (
@@ -117,9 +117,7 @@ class CopyWatch:
         back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
             async with asyncio.timeout(copy_detection.PATIENCE_SECONDS):
-                await self._marks.write_deployment_record(
-                    str(raised.id), raised.newest_or_earlier_generation(back).to_bytes()
-                )
+                await self._marks.write_deployment_record(str(raised.id), raised.recent_generation(back).to_bytes())
         except (StorageUnavailable, TimeoutError) as error:
             self._log("storage_waits", error)
 

@@ -20,7 +20,7 @@ from almoner.platform.observability.telemetry import Telemetry
 _LOOK_SECONDS: Final = 1.0
 
 
-class DiskWatch:
+class DiskSpaceMonitor:
     """Measures free disk space every second."""
 
     def __init__(

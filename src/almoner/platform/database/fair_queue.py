@@ -19,14 +19,14 @@ WAITING_PER_PLACE: Final = 100
 WAITING_PER_PLACE_WITH_MONEY: Final = 200
 
 
-class QueueClient(msgspec.Struct, frozen=True):
+class FairShareClient(msgspec.Struct, frozen=True):
     """The client of a task: a partner or a network. ``moves_money``: such requests are rejected last."""
 
     key: Hashable
     moves_money: bool = False
 
 
-_current: ContextVar[QueueClient | None] = ContextVar("almoner_claimant", default=None)
+_current: ContextVar[FairShareClient | None] = ContextVar("almoner_claimant", default=None)
 
 
 class QueueFull(OSError):
@@ -34,26 +34,26 @@ class QueueFull(OSError):
 
 
 @contextmanager
-def run_as_queue_client(queue_client: QueueClient | None) -> Iterator[None]:
+def run_as_fair_share_client(fair_share_client: FairShareClient | None) -> Iterator[None]:
     """Database work inside this block, also in tasks started there, counts for this client."""
-    token = _current.set(queue_client)
+    token = _current.set(fair_share_client)
     try:
         yield
     finally:
         _current.reset(token)
 
 
-def set_queue_client(queue_client: QueueClient | None) -> "Token[QueueClient | None]":
-    """Set the client for which the task works, until ``reset_queue_client``."""
-    return _current.set(queue_client)
+def set_fair_share_client(fair_share_client: FairShareClient | None) -> "Token[FairShareClient | None]":
+    """Set the client for which the task works, until ``reset_fair_share_client``."""
+    return _current.set(fair_share_client)
 
 
-def reset_queue_client(token: "Token[QueueClient | None]") -> None:
+def reset_fair_share_client(token: "Token[FairShareClient | None]") -> None:
     """Restore the previous client."""
     _current.reset(token)
 
 
-def current_queue_client() -> QueueClient | None:
+def current_fair_share_client() -> FairShareClient | None:
     """The current client; None for work without one."""
     return _current.get()
 
@@ -66,61 +66,61 @@ class FairQueue:
         self._share = max(1, size - max(1, size // 5))
         self._held: dict[Hashable, int] = {}
         self._queued: dict[Hashable, int] = {}
-        self._waiting: deque[tuple[QueueClient | None, asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[FairShareClient | None, asyncio.Future[None]]] = deque()
         self._closing = False
 
-    def try_acquire_slot(self, queue_client: QueueClient | None) -> bool:
+    def try_acquire_slot(self, fair_share_client: FairShareClient | None) -> bool:
         """Acquire a slot without waiting; False if none is free for the client."""
         if not self._free or self._closing:
             return False
-        if queue_client is not None:
-            held = self._held.get(queue_client.key, 0)
+        if fair_share_client is not None:
+            held = self._held.get(fair_share_client.key, 0)
             if held >= self._share and len(self._held) > 1:
                 return False
-            self._held[queue_client.key] = held + 1
+            self._held[fair_share_client.key] = held + 1
         self._free -= 1
         return True
 
-    async def acquire_slot(self, queue_client: QueueClient | None) -> None:
+    async def acquire_slot(self, fair_share_client: FairShareClient | None) -> None:
         """Acquire a slot, waiting for it. Raises QueueFull if too many wait."""
-        if self.try_acquire_slot(queue_client):
+        if self.try_acquire_slot(fair_share_client):
             return
-        self._ensure_may_wait(queue_client)
+        self._ensure_may_wait(fair_share_client)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiter = (queue_client, turn)
+        waiter = (fair_share_client, turn)
         self._waiting.append(waiter)
-        if queue_client is not None:
-            self._queued[queue_client.key] = self._queued.get(queue_client.key, 0) + 1
+        if fair_share_client is not None:
+            self._queued[fair_share_client.key] = self._queued.get(fair_share_client.key, 0) + 1
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.release_slot(queue_client)  # a slot had just been assigned: pass it on
+                self.release_slot(fair_share_client)  # a slot had just been assigned: pass it on
             raise
         finally:
-            if queue_client is not None:
-                _decrement(self._queued, queue_client.key)
+            if fair_share_client is not None:
+                _decrement(self._queued, fair_share_client.key)
             if not turn.done() or turn.cancelled():
                 self._waiting.remove(waiter)
 
-    def release_slot(self, queue_client: QueueClient | None) -> None:
+    def release_slot(self, fair_share_client: FairShareClient | None) -> None:
         """Release a slot to the next waiting client."""
         self._free += 1
-        if queue_client is not None:
-            _decrement(self._held, queue_client.key)
+        if fair_share_client is not None:
+            _decrement(self._held, fair_share_client.key)
         if self._waiting and (waiter := self._next()) is not None:
             self._waiting.remove(waiter)
             self.try_acquire_slot(waiter[0])
             waiter[1].set_result(None)
 
     @asynccontextmanager
-    async def slot(self, queue_client: QueueClient | None) -> AsyncIterator[None]:
+    async def slot(self, fair_share_client: FairShareClient | None) -> AsyncIterator[None]:
         """A slot for the time of a block. Raises QueueFull."""
-        await self.acquire_slot(queue_client)
+        await self.acquire_slot(fair_share_client)
         try:
             yield
         finally:
-            self.release_slot(queue_client)
+            self.release_slot(fair_share_client)
 
     def close(self) -> None:
         """Reject all waiting and future callers."""
@@ -130,15 +130,15 @@ class FairQueue:
             if not turn.done():
                 turn.set_exception(QueueFull("the connections are being closed"))
 
-    def _next(self) -> tuple[QueueClient | None, asyncio.Future[None]] | None:
+    def _next(self) -> tuple[FairShareClient | None, asyncio.Future[None]] | None:
         """The next waiting client below its share: the one with the fewest slots, then the longest waiting."""
         ready = [waiter for waiter in self._waiting if not waiter[1].done() and self._below_share(waiter[0])]
         return min(ready, key=lambda waiter: self._held.get(waiter[0].key, 0) if waiter[0] else 0, default=None)
 
-    def _below_share(self, claimant: QueueClient | None) -> bool:
+    def _below_share(self, claimant: FairShareClient | None) -> bool:
         return claimant is None or self._held.get(claimant.key, 0) < self._share or len(self._held) == 1
 
-    def _ensure_may_wait(self, claimant: QueueClient | None) -> None:
+    def _ensure_may_wait(self, claimant: FairShareClient | None) -> None:
         if self._closing:
             raise QueueFull("the connections are being closed")
         if claimant is None:

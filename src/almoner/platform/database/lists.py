@@ -83,7 +83,7 @@ async def list_sorted_partner_page(
         after=after,
         sorted=", ".join(f"{one} {order}" for one in own),
         order=order,
-        limit=page_.limit,
+        limit=page_.fetch_limit,
     )
     rows = await tx.fetch(sql, partner.id, table, *given)
     return [row for row in rows if row[0] is not None], rows[0]["total"]
@@ -109,7 +109,7 @@ async def list_partner_page(
         table=table,
         within=within,
         order=order,
-        limit=page_.limit,
+        limit=page_.fetch_limit,
     )
     rows = await tx.fetch(sql, partner.id, table, page_.after_id or start)
     return [row for row in rows if row[0] is not None], rows[0]["total"]

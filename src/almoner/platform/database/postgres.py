@@ -81,13 +81,13 @@ def effective_cache_bytes(usable_memory_bytes: int) -> int:
 class PostgresServer:
     """A running embedded server. ``home``: the folder with its cluster."""
 
-    home: Path
-    sockets: Path
+    cluster_folder: Path
+    socket_folder: Path
     password: str
 
     def url(self, role: str, password: str, database: str) -> str:
         """The connection URL for a role."""
-        where = urlencode({"host": str(self.sockets), "port": "5432"})
+        where = urlencode({"host": str(self.socket_folder), "port": "5432"})
         return f"postgresql://{quote(role)}:{quote(password)}@/{quote(database)}?{where}"
 
     def superuser_url(self, database: str = "postgres") -> str:
@@ -121,7 +121,7 @@ async def keep_server_running(
     DatabaseUnavailable if it does not start again.
     """
     cluster = await asyncio.to_thread(Cluster.locate, data_dir, programs_folder)
-    sockets = cluster.server().sockets
+    sockets = cluster.server().socket_folder
     attempts, full = 0, False
     while not stop.is_set():
         try:
@@ -147,7 +147,7 @@ def stop_leftover_server(data_dir: Path, programs_folder: Path | None = None) ->
     """
     cluster = Cluster.locate(data_dir, programs_folder)
     cluster.stop_leftover_server()
-    return cluster.home
+    return cluster.cluster_folder
 
 
 @contextmanager
@@ -187,7 +187,7 @@ def _shelter_of(data_dir: Path) -> Path:
 class Cluster:
     """The files of one embedded server."""
 
-    home: Path
+    cluster_folder: Path
     programs: PostgresPrograms
     account: OsAccount
 
@@ -202,18 +202,18 @@ class Cluster:
     @property
     def data_folder(self) -> Path:
         """PostgreSQL's data directory for this major version."""
-        return self.home / f"pg{self.programs.major}"
+        return self.cluster_folder / f"pg{self.programs.major}"
 
     @property
     def log_file(self) -> Path:
         """The server's log file."""
-        return self.home / "postgres.log"
+        return self.cluster_folder / "postgres.log"
 
     def start_or_attach_and_lock_usage(self) -> int:
         """Start the server or attach to the running one; returns the handle that marks it as in use."""
-        with folder_lock(self.home):
+        with folder_lock(self.cluster_folder):
             self._start()
-            users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
+            users = os.open(self.cluster_folder / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(users, fcntl.LOCK_SH)
             return users
 
@@ -222,7 +222,7 @@ class Cluster:
         if self._pid() is not None and self._sockets() == socket_folder:
             return False
         try:
-            with folder_lock(self.home):
+            with folder_lock(self.cluster_folder):
                 ended = self._pid() is None
                 self._start()
                 if self._sockets() != socket_folder:
@@ -231,29 +231,29 @@ class Cluster:
                     )
                 return ended
         except OSError as error:  # a full disk also refuses our own files
-            raise unavailable_error(self.home, f"{error.strerror}: {error.filename}") from error
+            raise unavailable_error(self.cluster_folder, f"{error.strerror}: {error.filename}") from error
 
     def maintain_ballast(self, reserved_bytes: int) -> None:
         """Create or remove the reserve file as needed."""
         with suppress(OSError):
             if self._next_ballast_step(reserved_bytes) is None:
                 return
-            with folder_lock(self.home):
+            with folder_lock(self.cluster_folder):
                 step = self._next_ballast_step(reserved_bytes)  # another process may have done it
                 if step == "create":
-                    ballast.create_ballast(self.home)
+                    ballast.create_ballast(self.cluster_folder)
                     _log.info("Created the ballast file, %d MB, for a full disk", ballast.BALLAST_BYTES // MEBIBYTE)
-                elif step == "remove" and ballast.remove_ballast(self.home):
+                elif step == "remove" and ballast.remove_ballast(self.cluster_folder):
                     _log.warning("Removed the ballast file, %d MB", ballast.BALLAST_BYTES // MEBIBYTE)
 
     def _next_ballast_step(self, reserve: int) -> ballast.BallastStep | None:
-        free = measure_free_space([self.home])
-        present = ballast.has_ballast(self.home)
+        free = measure_free_space([self.cluster_folder])
+        present = ballast.has_ballast(self.cluster_folder)
         return None if free is None else ballast.next_ballast_step(free.free_bytes, reserve, ballast_exists=present)
 
     def stop_if_unused(self, usage_lock: int) -> None:
         """Stop the server unless another process uses it."""
-        with folder_lock(self.home), suppress(BlockingIOError):
+        with folder_lock(self.cluster_folder), suppress(BlockingIOError):
             try:
                 fcntl.flock(usage_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop()
@@ -262,21 +262,25 @@ class Cluster:
 
     def stop_leftover_server(self) -> None:
         """Stop a server that nobody uses. Raises DatabaseUnavailable if somebody does."""
-        with folder_lock(self.home):
-            users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
+        with folder_lock(self.cluster_folder):
+            users = os.open(self.cluster_folder / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop()
             except BlockingIOError:
-                raise DatabaseUnavailable(f"Almoner is running on {self.home}: stop it first, with Ctrl-C.") from None
+                raise DatabaseUnavailable(
+                    f"Almoner is running on {self.cluster_folder}: stop it first, with Ctrl-C."
+                ) from None
             finally:
                 os.close(users)
 
     def server(self) -> PostgresServer:
         """The connection data of the running server."""
         if (sockets := self._sockets()) is None:
-            raise DatabaseUnavailable(f"The embedded PostgreSQL in {self.home} has just ended: start Almoner again.")
-        return PostgresServer(self.home, sockets, self._password_file().read_text())
+            raise DatabaseUnavailable(
+                f"The embedded PostgreSQL in {self.cluster_folder} has just ended: start Almoner again."
+            )
+        return PostgresServer(self.cluster_folder, sockets, self._password_file().read_text())
 
     def _start(self) -> None:
         pid = self._pid()
@@ -287,7 +291,7 @@ class Cluster:
             try:
                 self._launch()
             except DiskFull:
-                if not ballast.remove_ballast(self.home):
+                if not ballast.remove_ballast(self.cluster_folder):
                     raise
                 _log.warning("The embedded PostgreSQL found no space and is started without the ballast file")
                 self._launch()
@@ -308,9 +312,9 @@ class Cluster:
         self._remove_sockets(sockets)
 
     def _create(self) -> None:
-        if (free := shutil.disk_usage(self.home).free) < _FREE_BYTES_NEEDED:
-            raise unavailable_error(self.home, f"{free // 2**20} MB are free")
-        unfinished = self.home / f"{self.data_folder.name}.unfinished"
+        if (free := shutil.disk_usage(self.cluster_folder).free) < _FREE_BYTES_NEEDED:
+            raise unavailable_error(self.cluster_folder, f"{free // 2**20} MB are free")
+        unfinished = self.cluster_folder / f"{self.data_folder.name}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
         self.account.chown(unfinished)
@@ -328,7 +332,7 @@ class Cluster:
         result = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen_arguments())
         if result.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise unavailable_error(self.home, find_failure_cause(result.stderr))
+            raise unavailable_error(self.cluster_folder, find_failure_cause(result.stderr))
         unfinished.rename(self.data_folder)
 
     def _launch(self) -> None:
@@ -338,12 +342,12 @@ class Cluster:
             # The children of a killed server need a moment to notice; PostgreSQL waits for them.
             if "is still in use" not in stated or time.monotonic() > deadline:
                 shutil.rmtree(sockets, ignore_errors=True)
-                raise unavailable_error(self.home, find_failure_cause(stated))
+                raise unavailable_error(self.cluster_folder, find_failure_cause(stated))
             time.sleep(10 * _POLL_SECONDS)
 
     def _socket_folder(self) -> Path:
         """The socket folder: the same at each start, so that clients find it again, unless its name is taken."""
-        name = f"almoner-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:8]}"
+        name = f"almoner-{hashlib.sha256(os.fsencode(self.cluster_folder)).hexdigest()[:8]}"
         folder = _short_folder() / name
         with suppress(FileNotFoundError):
             if folder.lstat().st_uid in {os.geteuid(), self.account.uid}:
@@ -434,7 +438,7 @@ class Cluster:
             shutil.rmtree(sockets, ignore_errors=True)
 
     def _password_file(self) -> Path:
-        return self.home / f"{self.data_folder.name}.password"
+        return self.cluster_folder / f"{self.data_folder.name}.password"
 
 
 def _is_server_of(pid: int, data: Path) -> bool:

@@ -84,7 +84,7 @@ class PostgresPrograms:
     major: int
     version: str
     base_folder: Path
-    parts: tuple[str, ...]
+    installation_folders: tuple[str, ...]
 
     @classmethod
     def find(cls, configured_folder: Path | None) -> "PostgresPrograms":
@@ -130,7 +130,7 @@ class PostgresPrograms:
         if account.can_access_path(self.folder):
             return self
         copy = copy_folder / f"postgresql-{self.version}"
-        parts = [part for part in self.parts if (self.base_folder / part).exists()]
+        parts = [part for part in self.installation_folders if (self.base_folder / part).exists()]
         if any(_file_sizes(copy / part) != _file_sizes(self.base_folder / part) for part in parts):
             unfinished = copy_folder / f"postgresql-{self.version}.unfinished"
             for former in (unfinished, copy):

@@ -22,7 +22,7 @@ from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
 from almoner.platform.database.deadlines import StatementDeadlines, StatementTimeout
 from almoner.platform.database.disk_space import DiskSpace
-from almoner.platform.database.fair_queue import FairQueue, current_queue_client, run_as_queue_client
+from almoner.platform.database.fair_queue import FairQueue, current_fair_share_client, run_as_fair_share_client
 from almoner.platform.deployment import BaseUrls, Deployment
 
 StatementListener = Callable[[Any], None]
@@ -334,17 +334,17 @@ class Database:
                 yield tx
 
     @asynccontextmanager
-    async def outer_transaction(self) -> AsyncIterator[Tx]:
+    async def idempotency_transaction(self) -> AsyncIterator[Tx]:
         """A transaction around nested ones: it only holds the idempotency lock and stores the response.
 
         The work inside may call the outside, and needs further connections while this one is held. So at most half of
         the pool is given to such transactions; with all of it they would wait for each other forever.
         """
         self.disk.ensure_writable()
-        claimant = current_queue_client()
+        claimant = current_fair_share_client()
         async with self._arounds.slot(claimant), self._connections.borrow() as connection:
             tx = self.build_transaction(connection, "around")
-            with run_as_queue_client(
+            with run_as_fair_share_client(
                 None
             ):  # its further connections do not count towards the client's share, which may be used up
                 async with _Transaction(tx, connection.transaction()):
@@ -362,7 +362,7 @@ class Database:
             case "write":
                 return self.write()
             case "around":
-                return self.outer_transaction()
+                return self.idempotency_transaction()
 
     def build_transaction(self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", mode: Mode) -> Tx:
         """Begin a transaction on a connection, with the current statement timeout. Called by ``Database`` only."""

@@ -38,7 +38,7 @@ with gone as (
 """
 
 
-async def next_build_at(tx: Tx) -> datetime | None:
+async def next_block_build_at(tx: Tx) -> datetime | None:
     """When a full block of events is due to be counted; None if there is none."""
     waits = await tx.fetchval(
         f"select exists (select from event_counter where last_sequence >= summarised_sequence + {SIZE})"
@@ -46,7 +46,7 @@ async def next_build_at(tx: Tx) -> datetime | None:
     return tx.now if waits else None
 
 
-async def build_event_blocks(tx: Tx) -> int:
+async def build_event_count_blocks(tx: Tx) -> int:
     """Count one full block of events for each of some partners; returns for how many."""
     waiting = await tx.fetch(_WAITING)
     for row in waiting:
@@ -54,7 +54,7 @@ async def build_event_blocks(tx: Tx) -> int:
     return len(waiting)
 
 
-async def delete_stale_event_blocks(tx: Tx) -> int:
+async def delete_stale_event_count_blocks(tx: Tx) -> int:
     """Delete the counts of blocks whose events were purged; returns how many rows."""
     removed: Any = await tx.fetchval(_TIDY)
     return int(removed)

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import RateExceeded, ServiceUnavailable
-from almoner.platform.database.fair_queue import run_as_queue_client
+from almoner.platform.database.fair_queue import run_as_fair_share_client
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
 from almoner.platform.jobs.wakeup import wait_until_set
 
@@ -81,7 +81,7 @@ class EventWaiters:
     async def _release_ready(self) -> None:
         try:
             while self._waiting:
-                with run_as_queue_client(None):  # the query counts for none of the waiting clients
+                with run_as_fair_share_client(None):  # the query counts for none of the waiting clients
                     async with self._db.read() as tx:
                         last = await _last_sequences(tx, ALL_PARTNERS, list(self._partners))
                 for waiter in self._waiting:

@@ -76,7 +76,7 @@ async def list_evaluations(tx: Tx, record_id: UUID) -> list[Evaluation]:
 
 
 @across_partners("held")
-async def list_page(tx: Tx, record_id: UUID, page_: RequestedPage) -> tuple[list[Evaluation], int]:
+async def list_evaluation_page(tx: Tx, record_id: UUID, page_: RequestedPage) -> tuple[list[Evaluation], int]:
     """One page of a record's evaluations in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
@@ -89,6 +89,6 @@ async def list_page(tx: Tx, record_id: UUID, page_: RequestedPage) -> tuple[list
         """,
         record_id,
         page_.after_id,
-        page_.limit,
+        page_.fetch_limit,
     )
     return [_evaluation(row) for row in rows if row["id"] is not None], rows[0]["total"]

@@ -147,7 +147,7 @@ async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return {row["storage_key"] for row in rows}
 
 
-async def write_uploaded_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Path:
+async def copy_uploaded_file_to_folder(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Path:
     """Write the uploaded file under its own name. Raises UploadLost, StorageUnavailable."""
     path = folder / Path(upload.file_name).name
     try:

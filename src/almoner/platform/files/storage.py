@@ -41,7 +41,7 @@ class ListedBlob:
     """A blob in the storage, and when it was stored by the storage's clock."""
 
     key: str
-    since: datetime
+    stored_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class TrashedBlob:
     trashed_on: date
 
 
-class DeploymentRecords(Protocol):
+class DeploymentRecordStore(Protocol):
     """Small named records in the storage by which deployments recognise each other."""
 
     async def read_deployment_record(self, name: str) -> bytes | None:
@@ -68,7 +68,7 @@ class DeploymentRecords(Protocol):
         ...
 
 
-class Storage(DeploymentRecords, Protocol):
+class StorageBackend(DeploymentRecordStore, Protocol):
     """Where blobs are stored (a folder or S3). All methods raise StorageUnavailable."""
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
@@ -113,7 +113,7 @@ class BlobStore:
 
     def __init__(
         self,
-        storage: Storage,
+        storage: StorageBackend,
         vault: Vault,
         identity: DeploymentIdentity | None = None,
         confirm: Callable[[], Awaitable[None]] | None = None,

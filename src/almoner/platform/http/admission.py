@@ -10,7 +10,7 @@ from typing import Final
 from starlette.types import Scope
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.database.fair_queue import QueueClient
+from almoner.platform.database.fair_queue import FairShareClient
 from almoner.platform.outbound.addresses import network_of_client
 
 MOST_OF_CLIENT: Final = 400
@@ -21,14 +21,14 @@ PROBES: Final = ("/healthz", "/readyz", "/metrics")
 _MONEY_PAGES: Final = ("/give/", "/callbacks/")
 
 
-class Admission:
+class InFlightRequestLimiter:
     """Counts this process's requests in flight by client and refuses those above the limits."""
 
     def __init__(self) -> None:
         self._clients: dict[Hashable, int] = {}
         self._total = 0
 
-    def admit_request(self, scope: Scope) -> QueueClient | None:
+    def admit_and_identify_client(self, scope: Scope) -> FairShareClient | None:
         """Admit a request; returns its client (None: health check). Raises ServiceUnavailable."""
         method, path = scope["method"], scope["path"]
         if path in PROBES:
@@ -40,15 +40,15 @@ class Admission:
             raise ServiceUnavailable
         self._total += 1
         clients[client] = of_client + 1
-        return QueueClient(client, method == "POST" and path.startswith(_MONEY_PAGES))
+        return FairShareClient(client, method == "POST" and path.startswith(_MONEY_PAGES))
 
-    def release_request(self, queue_client: QueueClient | None) -> None:
+    def release_request(self, fair_share_client: FairShareClient | None) -> None:
         """Record that an admitted request has ended."""
-        if queue_client is None:
+        if fair_share_client is None:
             return
         self._total -= 1
-        left = self._clients[queue_client.key] - 1
+        left = self._clients[fair_share_client.key] - 1
         if left:
-            self._clients[queue_client.key] = left
+            self._clients[fair_share_client.key] = left
         else:
-            del self._clients[queue_client.key]
+            del self._clients[fair_share_client.key]

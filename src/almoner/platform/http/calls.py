@@ -30,7 +30,7 @@ class ApiCall:
 
     db: Database
     headers: Mapping[str, str]
-    address: str
+    ip_address: str
     path: str
     parameters: list[tuple[str, str]]
     endpoint: Endpoint
@@ -70,7 +70,7 @@ class ApiCall:
         else:
             actor = audit.Actor("key", ids.encode("apikey", caller.key_id))
         return audit.AuditEntryContext(
-            caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id
+            caller.partner.id, actor, self.endpoint.operation_id, self.ip_address, self.request_id
         )
 
     def requested_page(self, query: PageQuery) -> RequestedPage:

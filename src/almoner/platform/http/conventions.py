@@ -144,7 +144,7 @@ def list_item_id_type(field_name: str) -> str | None:
     )
 
 
-def string_format(name: str) -> str | None:
+def string_format_of_field(name: str) -> str | None:
     """The OpenAPI format of a string field with this name."""
     if name.endswith("At") or name in _MOMENTS:
         return "date-time"

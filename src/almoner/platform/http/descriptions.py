@@ -10,7 +10,7 @@ from almoner.platform.http.conventions import Schema
 FILE: Final = Path(__file__).with_name("descriptions.toml")
 
 
-class Descriptions:
+class ApiDescriptions:
     """Looks descriptions up, first by place (``Donation.amount``), then by name."""
 
     def __init__(self) -> None:

@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
-from almoner.kit.ids import Uuid7
+from almoner.kit.ids import Uuid7Generator
 from almoner.kit.time import Clock
 from almoner.platform.database.disk_space import refuse_writes_when_low
-from almoner.platform.database.fair_queue import reset_queue_client, set_queue_client
+from almoner.platform.database.fair_queue import reset_fair_share_client, set_fair_share_client
 from almoner.platform.database.transactions import REQUEST_SECONDS, reset_statement_timeout, set_statement_timeout
 from almoner.platform.http import errors
-from almoner.platform.http.admission import PROBES, Admission
+from almoner.platform.http.admission import PROBES, InFlightRequestLimiter
 from almoner.platform.http.drain import ConnectionDrain
 from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
 from almoner.platform.observability.telemetry import RequestLogLine, Telemetry
@@ -35,7 +35,7 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 class RequestRecorder(Protocol):
     """Stores the requests that partners can read."""
 
-    def record_request(self, scope: Scope, request_line: RequestLogLine) -> None:
+    def record_request(self, scope: Scope, log_line: RequestLogLine) -> None:
         """Record one answered request, with or without an API key."""
         ...
 
@@ -45,7 +45,7 @@ def format_request_id(request_id: UUID) -> str:
     return f"req_{request_id.hex}"
 
 
-class EdgeMiddleware:
+class OutermostMiddleware:
     """The outermost middleware of the application."""
 
     def __init__(
@@ -69,9 +69,9 @@ class EdgeMiddleware:
         self._drain = drain or ConnectionDrain()
         self._error_page = error_page
         self._statement_seconds = statement_seconds
-        self._admission = Admission()
+        self._admission = InFlightRequestLimiter()
         self._recorder = recorder
-        self._new_id = Uuid7()
+        self._new_id = Uuid7Generator()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection event; anything but HTTP is passed on unchanged."""
@@ -136,8 +136,8 @@ class EdgeMiddleware:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request within the limits, counted for its client."""
-        claimant = self._admission.admit_request(scope)
-        claim, timeout = set_queue_client(claimant), set_statement_timeout(self._statement_seconds)
+        claimant = self._admission.admit_and_identify_client(scope)
+        claim, timeout = set_fair_share_client(claimant), set_statement_timeout(self._statement_seconds)
         try:
             if scope["method"] in _READS:
                 await self._app(scope, receive, send)
@@ -146,7 +146,7 @@ class EdgeMiddleware:
                     await self._app(scope, receive, send)
         finally:
             reset_statement_timeout(timeout)
-            reset_queue_client(claim)
+            reset_fair_share_client(claim)
             self._admission.release_request(claimant)
 
     def _resolve(self, scope: Scope) -> None:

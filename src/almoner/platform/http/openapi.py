@@ -31,7 +31,7 @@ from almoner.platform.http import conventions, operation_links, response_schemas
 from almoner.platform.http import schema_components as components
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema
-from almoner.platform.http.descriptions import Descriptions
+from almoner.platform.http.descriptions import ApiDescriptions
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
@@ -83,7 +83,7 @@ class _Known:
     bodies: Mapping[type[RequestBody], str]
     ids: RecordIdCodec
     examples: ExampleBuilder
-    texts: Descriptions
+    texts: ApiDescriptions
     identifiers: IdentifierSchemas
 
 
@@ -134,9 +134,9 @@ def build_openapi_document(
 
 def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventType], ids: RecordIdCodec) -> _Known:
     """The schemas of records, bodies, errors and events, each member with its description."""
-    texts = Descriptions()
-    record_schemas, records = components.record_schemas(endpoints, events, ids)
-    body_schemas, bodies = components.body_schemas(endpoints, ids)
+    texts = ApiDescriptions()
+    record_schemas, records = components.response_record_schemas(endpoints, events, ids)
+    body_schemas, bodies = components.request_body_schemas(endpoints, ids)
     shared = Components()
     for name, schema in record_schemas.items():
         shared.add_component(
@@ -268,7 +268,7 @@ def _upload_body(endpoint: Endpoint, upload: UploadDeclaration, known: _Known) -
         "format": "binary",
         "description": f"The file: {media_types}; at most {upload.max_bytes:,} bytes.",
     }
-    name = components.operation_name(endpoint)
+    name = components.operation_schema_name(endpoint)
     beside: Schema = known.shared.schemas.pop(name) if endpoint.body is not None else {"description": "A file."}
     fields: Schema = {
         "type": "object",
@@ -318,7 +318,9 @@ def _query_parameters(endpoint: Endpoint, model: type[Query], known: _Known) -> 
     required = schema.get("required", [])
     found = []
     for name, property_ in schema["properties"].items():
-        cleaned = components.fill_id_patterns(components.clean_schema(_without_null(property_)), known.ids)
+        cleaned = components.fill_id_patterns(
+            components.remove_titles_and_format_descriptions(_without_null(property_)), known.ids
+        )
         also = cleaned.pop("also", name.removesuffix("[]") if name.endswith("[]") else None)
         description = cleaned.pop("description", None) or known.texts.parameter_description(endpoint.operation_id, name)
         entry: Schema = {"name": name, "in": "query", "required": name in required}

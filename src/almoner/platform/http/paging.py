@@ -30,7 +30,7 @@ class RequestedPage:
     backwards: bool = False
 
     @property
-    def limit(self) -> int:
+    def fetch_limit(self) -> int:
         """Rows to fetch: one more than is shown, to know whether there are further ones."""
         return self.size + 1
 

@@ -14,11 +14,11 @@ class BoundEndpoint:
 
     endpoint: Endpoint
     route: str
-    names: tuple[str, ...]
-    query: QueryReader
+    parameter_names: tuple[str, ...]
+    query_reader: QueryReader
     object_suffix: bytes
-    open_to_pages: bool
-    names_records: bool
+    allows_cross_origin: bool
+    has_only_id_parameters: bool
     """Whether the path has parameters, and all of them are IDs."""
 
     @classmethod
@@ -43,7 +43,7 @@ class PathEndpoints:
     def __init__(self, methods: dict[str, BoundEndpoint]) -> None:
         self.methods = methods
         self.allow = allow_header(methods)
-        self.open_methods = [method for method, bound in methods.items() if bound.open_to_pages]
+        self.open_methods = [method for method, bound in methods.items() if bound.allows_cross_origin]
 
 
 class _Node:

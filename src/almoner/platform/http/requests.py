@@ -43,7 +43,7 @@ class ApiRequest:
     receive: Receive
     headers: Mapping[str, str]
     parameters: list[tuple[str, str]]
-    address: str
+    ip_address: str
     caller: Caller | None = None
     rate: RateLimitState | None = None
     precondition: Callable[[Tx], Awaitable[None]] | None = None
@@ -99,7 +99,7 @@ async def read_limited_body(receive: Receive, headers: Mapping[str, str], limit:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def validate_request(
+def validate_request_returning_fingerprint_source(
     request: ApiRequest,
     endpoint: Endpoint,
     reader: QueryReader,

@@ -14,7 +14,7 @@ from almoner.platform.http import conventions
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.ids import ID_TYPE_KEYWORD, MORE_KEYWORD, SUCH_AS_KEYWORD
-from almoner.platform.http.wire import RequestBody, ResponseRecord, find_record
+from almoner.platform.http.wire import RequestBody, ResponseRecord, find_record_type
 
 _COMPONENTS: Final = "#/components/"
 SCHEMAS: Final = _COMPONENTS + "schemas/"
@@ -50,23 +50,23 @@ def reference_name(schema: Schema) -> str:
     return str(schema["$ref"]).rsplit("/", 1)[1]
 
 
-def record_name(class_name: str) -> str:
+def public_record_name(class_name: str) -> str:
     """The public name of a record, by the name of its class."""
     return class_name.removesuffix("Response")
 
 
-def operation_name(endpoint: Endpoint) -> str:
+def operation_schema_name(endpoint: Endpoint) -> str:
     """``CreateDonation``: the public name of an operation's body."""
     return endpoint.operation_id[0].upper() + endpoint.operation_id[1:]
 
 
-def record_schemas(
+def response_record_schemas(
     endpoints: Sequence[Endpoint], events: Collection[EventType], ids: RecordIdCodec
 ) -> tuple[Schema, dict[type[ResponseRecord], str]]:
     """The schemas of all records in responses and events, and their names."""
     answered = [endpoint.record_type for endpoint in endpoints if endpoint.record_type is not None]
     named = {record.object_name for record in answered}
-    reported = [find_record(event.record) for event in events if event.record not in named]
+    reported = [find_record_type(event.record) for event in events if event.record not in named]
     records = list(dict.fromkeys([*answered, *(record for record in reported if record is not None)]))
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     classes = {reference_name(schema): record for record, schema in zip(records, found, strict=True)}
@@ -75,9 +75,11 @@ def record_schemas(
             members = msgspec.structs.fields(record)
             schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
         for field, property_ in schema.get("properties", {}).items():
-            _apply_naming_conventions(field, property_, record.object_name if record else record_name(name))
-    names = {name: record_name(name) for name in components}
-    result = _renamed({name: clean_schema(schema) for name, schema in components.items()}, names)
+            _apply_naming_conventions(field, property_, record.object_name if record else public_record_name(name))
+    names = {name: public_record_name(name) for name in components}
+    result = _renamed(
+        {name: remove_titles_and_format_descriptions(schema) for name, schema in components.items()}, names
+    )
     return fill_id_patterns(result, ids), {record: names[name] for name, record in classes.items()}
 
 
@@ -90,16 +92,18 @@ def _apply_naming_conventions(field: str, property_: Schema, record: str) -> Non
             continue
         if type_ := conventions.id_type_of_field(field, record):
             option[ID_TYPE_KEYWORD] = type_
-        elif format_ := conventions.string_format(field):
+        elif format_ := conventions.string_format_of_field(field):
             option["format"] = format_
 
 
-def body_schemas(endpoints: Sequence[Endpoint], ids: RecordIdCodec) -> tuple[Schema, dict[type[RequestBody], str]]:
+def request_body_schemas(
+    endpoints: Sequence[Endpoint], ids: RecordIdCodec
+) -> tuple[Schema, dict[type[RequestBody], str]]:
     """The schemas of all request bodies, named after their first operation, and of their parts."""
     operations: dict[type[RequestBody], str] = {}
     for endpoint in endpoints:
         if endpoint.body is not None:
-            operations.setdefault(endpoint.body, operation_name(endpoint))
+            operations.setdefault(endpoint.body, operation_schema_name(endpoint))
     if not operations:
         return {}, {}
     models: list[tuple[type[RequestBody], Literal["validation"]]] = [(model, "validation") for model in operations]
@@ -107,7 +111,7 @@ def body_schemas(endpoints: Sequence[Endpoint], ids: RecordIdCodec) -> tuple[Sch
     schemas: Schema = definitions.get("$defs", {})
     names = {name: re.sub("^(.+)Body$", r"\1Params", name) for name in schemas}
     names |= {reference_name(keys[model, mode]): operations[model] for model, mode in models}
-    result = _renamed({name: clean_schema(schema) for name, schema in schemas.items()}, names)
+    result = _renamed({name: remove_titles_and_format_descriptions(schema) for name, schema in schemas.items()}, names)
     return fill_id_patterns(result, ids), operations
 
 
@@ -144,14 +148,16 @@ def map_schema(schema: Any, transform: Callable[[Schema], Schema]) -> Any:
     return transform(result)
 
 
-def clean_schema(schema: Any) -> Any:
+def remove_titles_and_format_descriptions(schema: Any) -> Any:
     """Remove generated titles and format code as Markdown."""
     if isinstance(schema, list):
-        return [clean_schema(item) for item in schema]
+        return [remove_titles_and_format_descriptions(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     result = {
-        key: clean_schema(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
+        key: remove_titles_and_format_descriptions(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
     }
     if isinstance(reported := result.get("description"), str):
         result["description"] = docstring_markdown(reported)

@@ -21,7 +21,12 @@ from almoner.kit.errors import (
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
-from almoner.platform.database.fair_queue import QueueClient, current_queue_client, reset_queue_client, set_queue_client
+from almoner.platform.database.fair_queue import (
+    FairShareClient,
+    current_fair_share_client,
+    reset_fair_share_client,
+    set_fair_share_client,
+)
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import PERSONAL, AccessGuard, Caller, KeyKind
@@ -40,7 +45,7 @@ from almoner.platform.http.replies import (
     rate_limit_headers,
     send_reply,
 )
-from almoner.platform.http.requests import ApiRequest, read_body, validate_request
+from almoner.platform.http.requests import ApiRequest, read_body, validate_request_returning_fingerprint_source
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload, UploadedFile
 from almoner.platform.http.wire import ResponseRecord, redact_personal_fields
@@ -111,11 +116,11 @@ class ApiApplication:
             found = self._paths.find(request.path)
             if found is None:
                 raise NotFound("there is nothing at this address")
-            claim = set_queue_client(current_queue_client())
+            claim = set_fair_share_client(current_fair_share_client())
             try:
                 return await self._answer(request, *found, extra)
             finally:
-                reset_queue_client(claim)  # also for what the key set
+                reset_fair_share_client(claim)  # also for what the key set
         except Problem as problem:
             return _refused(request, problem)
         except ConnectionAbortedError:
@@ -133,7 +138,7 @@ class ApiApplication:
         if bound is None:
             raise MethodNotAllowed(method, address.allow)
         request.scope["almoner.route"] = bound.route
-        if bound.open_to_pages:
+        if bound.allows_cross_origin:
             extra.extend(CORS)
         if bound.endpoint.deprecation:
             extra.extend(deprecation_headers(bound.endpoint.deprecation))
@@ -158,12 +163,13 @@ class ApiApplication:
         caller = request.caller
         vault, route = self._db.deployment.vault, f"{endpoint.method} {request.path}"
         try:
-            payload = validate_request(request, endpoint, bound.query, raw, arguments)
+            payload = validate_request_returning_fingerprint_source(
+                request, endpoint, bound.query_reader, raw, arguments
+            )
         except Problem:
             if key and caller is not None:
-                unread = [
-                    sha256_digest(raw).hex() if isinstance(raw, bytes) else ""
-                ]  # no valid body is a list, so no stored response matches
+                # No valid body is a list, so no stored response matches.
+                unread = [sha256_digest(raw).hex() if isinstance(raw, bytes) else ""]
                 await self._ensure_key_unused(_claim_of(vault, caller, key, route, unread))
             raise
         claim = None
@@ -173,7 +179,7 @@ class ApiApplication:
             call = ApiCall(
                 self._db,
                 request.headers,
-                request.address,
+                request.ip_address,
                 request.path,
                 request.parameters,
                 endpoint,
@@ -259,10 +265,10 @@ class ApiApplication:
             )
         if endpoint.key is not KeyKind.NONE:
             caller = request.caller or await self._guard.authenticate(
-                request.headers.get("authorization"), request.address
+                request.headers.get("authorization"), request.ip_address
             )
             request.caller = request.scope["almoner.caller"] = caller
-            set_queue_client(QueueClient(caller.partner.id, endpoint.moves_money and endpoint.is_write))
+            set_fair_share_client(FairShareClient(caller.partner.id, endpoint.moves_money and endpoint.is_write))
             if caller.is_partner_paused:
                 raise AccountPaused
             if not caller.satisfies_key_kind(endpoint.key):
@@ -271,15 +277,15 @@ class ApiApplication:
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")
         if request.caller is not None and request.caller.is_member:
             return  # pages have their own limits, and no key was used
-        request.rate = self._guard.check_rate_limit(request.caller, request.address)
+        request.rate = self._guard.check_rate_limit(request.caller, request.ip_address)
         if request.rate.retry_after is not None:
             raise RateExceeded(request.rate.retry_after)
         if request.caller is not None:
-            self._guard.record_key_use(request.caller, request.address, bound.route)
+            self._guard.record_key_use(request.caller, request.ip_address, bound.route)
 
     def _path_values(self, request: ApiRequest, bound: BoundEndpoint, values: list[str]) -> dict[str, Any]:
         arguments: dict[str, Any] = {}
-        for name, text in zip(bound.names, values, strict=True):
+        for name, text in zip(bound.parameter_names, values, strict=True):
             mark = bound.endpoint.path_ids[name]
             if mark is None:
                 arguments[name] = text
@@ -289,7 +295,7 @@ class ApiApplication:
             if value is None:
                 raise NotFound(f"path.{name} must be an ID such as {ids.example_id(mark.type)}")
             arguments[name] = value
-        if bound.names_records:
+        if bound.has_only_id_parameters:
             request.scope["almoner.path"] = request.path
         return arguments
 

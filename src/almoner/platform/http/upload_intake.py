@@ -85,7 +85,7 @@ class UploadIntake:
             content, None, longest_side=longest_side, pdf_page=pdf_page, quarter_turns=quarter_turns
         )
 
-    async def render_picture(self, content: BinaryIO, longest_side: int) -> CheckedFile:
+    async def reencode_image(self, content: BinaryIO, longest_side: int) -> CheckedFile:
         """Re-encode an image in the confined process. Raises FiletypeNotSupported."""
         return await self._checker.check(content, images.MEDIA_TYPES, longest_side=longest_side)
 

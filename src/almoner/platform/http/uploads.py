@@ -14,7 +14,7 @@ from almoner.kit.errors import ContentTooLarge, IncorrectParams
 from almoner.platform.files.uploads.problems import (
     ContentTypeError,
     FileIsMissing,
-    MaxFileSize,
+    FileTooLarge,
     MultipartBoundaryNotFound,
     TooManyFiles,
 )
@@ -146,7 +146,7 @@ class _Collector:
             return
         self.size += end - start
         if self.size > self.declared.max_bytes:
-            raise MaxFileSize(f"body.{self.declared.field} must be at most {self.declared.max_bytes} bytes")
+            raise FileTooLarge(f"body.{self.declared.field} must be at most {self.declared.max_bytes} bytes")
         piece = data[start:end]
         self.seen.update(piece)
         self.file.write(piece)
@@ -197,7 +197,7 @@ async def receive_upload(
         return ReceivedUpload(uploaded)
     except MultipartParseError:
         return ReceivedUpload(None, FileIsMissing("body is not a well-formed multipart/form-data body"))
-    except (IncorrectParams, TooManyFiles, FileIsMissing, MaxFileSize) as problem:
+    except (IncorrectParams, TooManyFiles, FileIsMissing, FileTooLarge) as problem:
         return ReceivedUpload(None, problem, collector.fields())
     finally:
         if uploaded is None:

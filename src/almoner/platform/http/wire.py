@@ -61,7 +61,7 @@ class ResponseRecord(msgspec.Struct, metaclass=_Named, rename="camel"):
 R = TypeVar("R", bound=ResponseRecord)
 
 
-def find_record(object_name: str) -> type[ResponseRecord] | None:
+def find_record_type(object_name: str) -> type[ResponseRecord] | None:
     """The record of this ``object``."""
     return _RECORDS.get(object_name)
 

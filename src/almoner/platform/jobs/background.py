@@ -53,13 +53,13 @@ class BackgroundWorker:
         """Run jobs and the events that follow until none is due: to ask each periodic job in between takes longer."""
         handled, moved = 0, 1
         while moved:
-            moved = await self.runner.record_and_start_jobs()
+            moved = await self.runner.record_results_and_start_jobs()
             await self.runner.wait_until_idle()
             moved += await self._pass_on_events()
             handled += moved
         return handled
 
-    async def count_outstanding(self, tx: Tx) -> int:
+    async def count_outstanding_work(self, tx: Tx) -> int:
         """How much is due and not done: undispatched events, overdue periodic jobs, queued jobs."""
         overdue = sum(moment <= tx.now for moment in await self.sweeper.next_due_times(tx))
         return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding

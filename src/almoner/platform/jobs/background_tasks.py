@@ -38,12 +38,12 @@ Finish = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
 class JobContext:
     """The database, and the function that finishes the job, as every handler receives them.
 
-    ``finish``: records results in the transaction of the jobs' effects, for handlers that return ``JobResultRecorded``.
-    The runner claims the next jobs with the same commit.
+    ``record_results``: records results in the transaction of the jobs' effects, for handlers that return
+    ``JobResultRecorded``. The runner claims the next jobs with the same commit.
     """
 
     db: Database
-    finish: Finish = queue.record_job_results
+    record_results: Finish = queue.record_job_results
 
 
 Handler = Callable[[JobContext, Job], Awaitable[Answer]]
@@ -98,7 +98,7 @@ class BackgroundTasks:
     time_limits: Mapping[str, timedelta] = field(default_factory=dict)
 
 
-def join_tasks(all_tasks: Iterable["BackgroundTasks | TaskRegistry"]) -> BackgroundTasks:
+def merge_background_tasks(all_tasks: Iterable["BackgroundTasks | TaskRegistry"]) -> BackgroundTasks:
     """Combine the tasks of all slices. Raises ValueError if a job kind or schedule is declared twice."""
     handlers: dict[str, Handler] = {}
     reactions: list[Reaction] = []

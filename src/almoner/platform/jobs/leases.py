@@ -29,7 +29,7 @@ class LeasedCall(Protocol):
     """The outside call that ``prepare`` returns. ``row``: the leased row; None for a read."""
 
     @property
-    def row(self) -> UUID | None:
+    def leased_row_id(self) -> UUID | None:
         """The leased row's ID."""
         ...
 
@@ -86,7 +86,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
                 return step.outcome
             db.deployment.identity.ensure_active()  # rolls back what was prepared: a copy leaves no work behind
             holder = tx.new_id()
-            taken = step.row is None or await acquire_lease(tx, flow.name, step.row, holder)
+            taken = step.leased_row_id is None or await acquire_lease(tx, flow.name, step.leased_row_id, holder)
         if not taken:
             await asyncio.sleep(_WAIT_SECONDS)
             continue
@@ -94,16 +94,18 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
         try:
             result = await flow.make_call(step)
         except BaseException:
-            if step.row is not None:
+            if step.leased_row_id is not None:
                 async with db.write() as tx:
-                    await release_lease(tx, flow.name, step.row, holder)
+                    await release_lease(tx, flow.name, step.leased_row_id, holder)
             raise
         try:
             async with db.write() as tx:
                 done = await flow.record_result(tx, step, result)
                 # Lock order: the rows first and the lease last, as when it is acquired. Otherwise two callers could
                 # deadlock.
-                if step.row is not None and not await release_lease(tx, flow.name, step.row, holder):
+                if step.leased_row_id is not None and not await release_lease(
+                    tx, flow.name, step.leased_row_id, holder
+                ):
                     raise _LeaseLost
         except _LeaseLost:
             continue  # the lease expired and another caller made the call: its result counts

@@ -24,7 +24,7 @@ _FORGET: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class LiveProcess:
+class RegisteredProcess:
     """A process with a recent heartbeat. ``checks``: its external checks at ``checked_at``."""
 
     role: Role
@@ -133,7 +133,7 @@ async def _record_checks(tx: Tx, process: UUID, checks: Sequence[CheckResult]) -
     )
 
 
-async def list_processes(tx: Tx) -> list[LiveProcess]:
+async def list_processes(tx: Tx) -> list[RegisteredProcess]:
     """Processes with a heartbeat within the last minute, longest running first."""
     rows = await tx.fetch(
         """
@@ -143,7 +143,7 @@ async def list_processes(tx: Tx) -> list[LiveProcess]:
         tx.real_now - _FORGET,
     )
     return [
-        LiveProcess(
+        RegisteredProcess(
             row["role"],
             row["version"],
             row["started_at"],

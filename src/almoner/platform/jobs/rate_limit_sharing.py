@@ -31,7 +31,7 @@ union all
 """
 
 
-async def exchange_usage(tx: Tx, usage: Mapping[Slot, float]) -> dict[bytes, float]:
+async def exchange_rate_limit_usage(tx: Tx, usage: Mapping[Slot, float]) -> dict[bytes, float]:
     """Add this server's usage to the shared table; returns how far each key is ahead on all servers."""
     digests = {slot_digest(slot): seconds for slot, seconds in usage.items()}
     rows = await tx.fetch(_SHARE, list(digests), list(digests.values()), MOST_SHARED, tx.real_now)
@@ -58,7 +58,7 @@ class RateLimitSharing:
         if self._servers <= 1:
             return
         async with self._db.single_statement() as tx:
-            ahead = await exchange_usage(tx, used)
+            ahead = await exchange_rate_limit_usage(tx, used)
             now = tx.real_now.timestamp()
         self._limiter.apply_shared_usage(ahead, now)
         self._turns += 1

@@ -69,7 +69,7 @@ class JobRunner:
         lane_places: int = _CONCURRENT_LANE_JOBS,
         stop_seconds: float = _STOP_SECONDS,
     ) -> None:
-        self._context = replace(context, finish=self._finish)
+        self._context = replace(context, record_results=self._finish)
         self._limits = limits
         self._handlers = handlers
         self._telemetry = telemetry
@@ -84,7 +84,7 @@ class JobRunner:
         self._claiming = False  # claims from lanes: one at a time
         self._told_to_stop = asyncio.Event()
 
-    async def record_and_start_jobs(self) -> int:
+    async def record_results_and_start_jobs(self) -> int:
         """Record finished jobs and start due ones; returns how many."""
         recorded = await self._record()
         active = self._context.db.deployment.identity.is_active
@@ -106,7 +106,7 @@ class JobRunner:
             self._progress = ear
             while not stop.is_set():
                 try:
-                    moved = await self.record_and_start_jobs()
+                    moved = await self.record_results_and_start_jobs()
                 except DATABASE_ERRORS as error:
                     self._telemetry.log(
                         "runner_waits", self._context.db.deployment.clock.real_now(), **failure_log_fields(error)

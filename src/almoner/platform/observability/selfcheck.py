@@ -66,7 +66,7 @@ class SelfcheckOutcome:
     """The result of one self-check, and how long it took."""
 
     findings: tuple[Finding, ...]
-    checks: int
+    check_count: int
     seconds: float
 
 
@@ -107,7 +107,7 @@ class StoredCheckResult:
     name: str
     invariant: str
     advice: str
-    found: int
+    violation_count: int
     examples: tuple[str, ...]
     checked_at: datetime
 
@@ -190,7 +190,7 @@ async def run_nightly_selfcheck(
         "selfcheck",
         context.db.deployment.clock.real_now(),
         level="error" if found else "info",
-        checks=outcome.checks,
+        checks=outcome.check_count,
         seconds=round(outcome.seconds, 3),
         findings=[
             {"check": name, "count": finding.count, "examples": finding.examples, "advice": finding.check.advice}

@@ -40,14 +40,14 @@ Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class CallLimits:
+class CallTimeouts:
     """Time limits in seconds for the connection and for the whole call."""
 
-    connect: float
-    total: float
+    connect_seconds: float
+    call_seconds: float
 
 
-LIMITS: Final = CallLimits(connect=3.0, total=15.0)  # settled 7
+LIMITS: Final = CallTimeouts(connect_seconds=3.0, call_seconds=15.0)  # settled 7
 _STREAM_SILENCE_SECONDS: Final = 60.0
 _STREAM_RATE: Final = 1000
 """Downloads have no total time limit while they transfer at this rate, in bytes per second."""
@@ -237,7 +237,7 @@ class OutboundClient:
         *,
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
-        limits: CallLimits = LIMITS,
+        limits: CallTimeouts = LIMITS,
         identity: DeploymentIdentity | None = None,
         listeners: Sequence[aiohttp.TraceConfig] = (),
     ) -> None:
@@ -283,7 +283,7 @@ class OutboundClient:
         with self._called(url, connection_owner) as (pool, target), _raise_outbound_failure():
             _reused.set(False)
             silence = aiohttp.ClientTimeout(
-                total=None, connect=self._limits.connect, sock_read=_STREAM_SILENCE_SECONDS, ceil_threshold=60
+                total=None, connect=self._limits.connect_seconds, sock_read=_STREAM_SILENCE_SECONDS, ceil_threshold=60
             )
             async with pool.session.get(
                 target.url, headers=headers, allow_redirects=False, timeout=silence, read_bufsize=_STREAM_CHUNK
@@ -294,7 +294,7 @@ class OutboundClient:
     async def _call(self, call: _Call, owner: str) -> OutboundResponse:
         try:
             with self._called(call.url, owner) as (pool, target), _raise_outbound_failure():
-                async with asyncio.timeout(self._limits.total):
+                async with asyncio.timeout(self._limits.call_seconds):
                     return await _exchange(pool.session, target, call)
         finally:
             await self._close_idle()
@@ -330,7 +330,7 @@ class OutboundClient:
             session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None, connect=self._limits.connect, ceil_threshold=60),
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._limits.connect_seconds, ceil_threshold=60),
                 headers={"User-Agent": "Almoner", "Accept-Encoding": "identity"},
                 auto_decompress=False,
                 read_bufsize=MAX_BODY_BYTES // 2,

@@ -69,7 +69,7 @@ class FetchProgress:
 
     name: str
     received_bytes: int
-    total: int | None
+    total_bytes: int | None
 
 
 Report = Callable[[FetchProgress], None]

@@ -63,7 +63,7 @@ class MailTransport(Protocol):
         ...
 
 
-class GuardedMailTransport:
+class ActiveDeploymentMailTransport:
     """A mail transport that refuses to send from an unreleased copy of the database."""
 
     def __init__(self, transport: MailTransport, identity: DeploymentIdentity) -> None:

@@ -34,7 +34,7 @@ _TAG_OR_LINE: Final = re.compile(r"(<[^>]*>|\n)")
 
 @dataclass(frozen=True, slots=True)
 class MailBrand:
-    """The branding of an email. ``panel``, ``button``: colours behind white text. ``logo``: its URL.
+    """The branding of an email. ``panel_colour``, ``button_colour``: colours behind white text. ``logo``: its URL.
 
     ``links``: a partner's, shown beside the deployment's. ``sender_name``: the displayed name, None for the one in the
     settings.
@@ -42,8 +42,8 @@ class MailBrand:
 
     name: str
     sender_name: str | None = None
-    panel: str = "#0b4a3c"
-    button: str = "#0d5c4a"
+    panel_colour: str = "#0b4a3c"
+    button_colour: str = "#0d5c4a"
     logo: str | None = None
     links: PublicLinks = NO_LINKS
 
@@ -97,8 +97,8 @@ class MailRenderer(PageRenderer):
         return MailBrand(
             name,
             sender_name,
-            palette.get("--panel", own.panel),
-            palette.get("--brand", own.button),
+            palette.get("--panel", own.panel_colour),
+            palette.get("--brand", own.button_colour),
             f"{self.deployment.base_urls.pages}/media/{logo_key}" if logo_key else None,
             links,
         )

@@ -11,15 +11,15 @@ from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailT
 
 @dataclass(frozen=True, slots=True)
 class MailRetryPolicy:
-    """How often an email is retried: after ``first``, doubled up to ``longest``, ``max_attempts`` times."""
+    """How often an email is retried: after ``first_delay``, doubled up to ``max_delay``, ``max_attempts`` times."""
 
-    first: timedelta
-    longest: timedelta
+    first_delay: timedelta
+    max_delay: timedelta
     max_attempts: int | None
 
     def delay_after(self, attempt: int) -> timedelta:
         """The delay after an attempt (1: the first)."""
-        return min(self.first * (1 << min(attempt - 1, 20)), self.longest)
+        return min(self.first_delay * (1 << min(attempt - 1, 20)), self.max_delay)
 
 
 _MINUTE: Final = timedelta(minutes=1)

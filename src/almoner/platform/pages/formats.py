@@ -33,7 +33,7 @@ def format_money(amount_minor: int, currency: str, locale: Locale, *, short: boo
     return _apply_pattern(locale.currency_formats["standard"], value, fraction, locale, currency)
 
 
-def format_plain_amount(amount_minor: int, currency: str, locale: Locale) -> str:
+def format_amount_without_currency(amount_minor: int, currency: str, locale: Locale) -> str:
     """The amount without a currency, as typed into a field: ``12,34`` in German."""
     digits = money.currency_exponent(currency)
     return _apply_pattern(locale.decimal_formats[None], decimal_amount(amount_minor, currency), digits, locale, None)

@@ -108,9 +108,9 @@ def build_contact_and_notice_facts(deployment: Deployment, language: Language) -
     """The deployment's contact and notices: template facts, and link URLs by key."""
     public, rtl = deployment.public_links, language.direction == "rtl"
     contact = language.text("page.contact", email=public.contact) if public.contact else None
-    notices = [{"label": language.text(key), "link": key} for key, _ in public.notices]
+    notices = [{"label": language.text(key), "link": key} for key, _ in public.notice_links]
     name = text_with_direction(public.name, document_is_rtl=rtl) if public.name else None
-    return {"name": name, "contact": contact, "notices": notices}, dict(public.notices)
+    return {"name": name, "contact": contact, "notices": notices}, dict(public.notice_links)
 
 
 def text_with_direction(text: str, *, document_is_rtl: bool) -> dict[str, object]:

@@ -59,11 +59,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilter:
-    """An active filter. ``label``: its member; ``without``: the URL of the list without it."""
+    """An active filter. ``label``: its member; ``removal_url``: the URL of the list without it."""
 
     label: str
     value: str
-    without: str
+    removal_url: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ class PageRenderer:
         )
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
 
-    def render_shared_page(
+    def render_cacheable_page(
         self,
         request: Request,
         template: str,
@@ -201,7 +201,7 @@ class PageRenderer:
 
     def format_day(self, at: date | datetime, language: Language) -> str:
         """Format a date, or the date of a timestamp in the issuer's time zone, in the language."""
-        day = self.deployment.issuer_day_at(at) if isinstance(at, datetime) else at
+        day = self.deployment.date_in_issuer_time_zone(at) if isinstance(at, datetime) else at
         return formats.format_day(day, language.locale)
 
     def _shared(self, language: Language) -> dict[str, object]:

@@ -182,12 +182,12 @@ def best_name_similarity(
     listed_names: Sequence[str],
     *,
     listed_name_second_line: str | None = None,
-    shares_first_line: bool | None = None,
+    others_share_first_line: bool | None = None,
 ) -> NameSimilarity:
     """The best likeness of all pairs of names. Other names count slightly less than the main name.
 
     ``listed_name_second_line`` belongs to the first listed name: a chapter, a trust, another name.
-    ``shares_first_line``: other organisations have the same first line; None if unknown.
+    ``others_share_first_line``: other organisations have the same first line; None if unknown.
     """
     first, *others = [read for name in listed_names if (read := _prepare(name)).words] or [_prepare("")]
     second = _prepare(listed_name_second_line or "")
@@ -195,7 +195,7 @@ def best_name_similarity(
     for rank, name in enumerate(searched_names):
         read = _prepare(name)
         pairs = (
-            [*_compare_with_lines(read, first, second, in_family=shares_first_line)]
+            [*_compare_with_lines(read, first, second, in_family=others_share_first_line)]
             if second.words
             else [compare_names(read, first)]
         )
@@ -254,7 +254,7 @@ def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
         party.names,
         listed_party.names,
         listed_name_second_line=listed_party.name_second_line,
-        shares_first_line=listed_party.shares_first_line,
+        others_share_first_line=listed_party.shares_first_line,
     )
     mine, other = _prepare(likeness.asked), _prepare(likeness.listed)
     here, there = parse_address(party), parse_address(listed_party)

@@ -9,7 +9,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
-from almoner.screening.matching.conventions import may_be_same_word, spellings_differing_in_vowels
+from almoner.screening.matching.conventions import may_be_same_word_across_languages, spelling_pairs_differing_in_vowels
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.spelling import consonant_key
 
@@ -61,7 +61,7 @@ def word_similarity(one: str, other: str, *, allow_more_typos: bool = False) -> 
         return 0.97
     known = tables.word_frequencies()
     usual, strange = known.is_known_word(one), not known.is_known_word(other)
-    if (strange or not usual) and may_be_same_word(one, other):
+    if (strange or not usual) and may_be_same_word_across_languages(one, other):
         return _OTHER_SPELLING_LIKENESS
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED_LIKENESS
@@ -99,7 +99,7 @@ def _phonetic_similarity(one: str, other: str) -> float:
         sound = consonant_key(one)
         if len(sound) >= _MIN_SOUND_LETTERS and sound == consonant_key(other):
             return _PHONETIC_LIKENESS
-    pairs = spellings_differing_in_vowels(one, other)
+    pairs = spelling_pairs_differing_in_vowels(one, other)
     alike = any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in pairs)
     return _PHONETIC_LIKENESS if alike else 0.0
 
@@ -126,7 +126,11 @@ def _joined_by_article(written: str, first: str, second: str) -> tuple[str, ...]
 
 
 def _are_one_word(one: str, other: str) -> bool:
-    return one == other or may_be_same_word(one, other) or word_similarity(one, other) >= _PHONETIC_LIKENESS
+    return (
+        one == other
+        or may_be_same_word_across_languages(one, other)
+        or word_similarity(one, other) >= _PHONETIC_LIKENESS
+    )
 
 
 class WordAligner:

@@ -101,7 +101,7 @@ def _kept_consonants(word: str) -> str:
     return _DOUBLED.sub(r"\1", _kept_letters(word).replace("a", ""))
 
 
-def may_be_same_word(one: str, other: str) -> bool:
+def may_be_same_word_across_languages(one: str, other: str) -> bool:
     """Whether two words may be spellings of one word in two languages."""
     if _kept_letters(one) != _kept_letters(other):
         return False
@@ -121,7 +121,7 @@ def _skeleton(reduced: str) -> str:
     return _VOWEL_RUN.sub("V", reduced.replace("z", "s"))
 
 
-def spellings_differing_in_vowels(one: str, other: str) -> Iterator[tuple[str, str]]:
+def spelling_pairs_differing_in_vowels(one: str, other: str) -> Iterator[tuple[str, str]]:
     """Reduced spellings of two words that differ only in vowels after the first letter."""
     if _kept_consonants(one) != _kept_consonants(other):
         return

@@ -102,7 +102,7 @@ def _split(word: str, *, korean: bool) -> list[str] | None:
     return found
 
 
-def syllable_readings(name: str) -> Iterator[str]:
+def possible_hangul_or_pinyin_spellings(name: str) -> Iterator[str]:
     """Possible Hangul or Pinyin spellings of a name in lower-case Cyrillic letters."""
     words = re.findall(r"[а-яё]+", name)
     if len(words) > 1 and words[0] in _KOREAN_FAMILIES:

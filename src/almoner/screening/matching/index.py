@@ -20,7 +20,7 @@ from almoner.kit import abbreviations
 from almoner.screening.matching import conventions, tables
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
 from almoner.screening.matching.domain import PhoneticName, PreparedName
-from almoner.screening.matching.posting_lists import PackedWords, PostingLists, SortedPostings
+from almoner.screening.matching.posting_lists import CompactPostingLists, PackedWords, PostingLists
 from almoner.screening.matching.sound_comparison import comparable_word_positions
 from almoner.screening.matching.sound_index import SoundIndex
 from almoner.screening.matching.spelling import compute_consonant_key
@@ -72,8 +72,8 @@ class NameIndex:
         longest = len(words[-1]) if words else 0
         self._longer = [bisect_left(words, length, key=len) for length in range(longest + 2)]
         """Per length, the position of the first word of at least that many letters."""
-        self._sounds = SortedPostings((compute_consonant_key(word), number) for number, word in enumerate(words))
-        self._written = SortedPostings(
+        self._sounds = CompactPostingLists((compute_consonant_key(word), number) for number, word in enumerate(words))
+        self._written = CompactPostingLists(
             (conventions.consonant_skeleton(conventions.reduce_english_spelling(word)), number)
             for number, word in enumerate(words)
         )

@@ -75,7 +75,7 @@ class PostingLists:
         return 0 if place < 0 else self._starts[place + 1] - self._starts[place]
 
 
-class SortedPostings:
+class CompactPostingLists:
     """Lists of numbers by key in a third of the memory, for keys that few share: reading one takes a microsecond.
 
     Keys are stored as short hashes. Of a hundred thousand keys, a few share their numbers; callers compare what is

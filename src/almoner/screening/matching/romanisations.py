@@ -11,7 +11,7 @@ from typing import Final
 
 from anyascii import anyascii
 
-from almoner.screening.matching.cyrillic_syllables import syllable_readings
+from almoner.screening.matching.cyrillic_syllables import possible_hangul_or_pinyin_spellings
 from almoner.screening.matching.nonprofit_forms import strip_non_latin_legal_forms
 
 _CYRILLIC: Final[Mapping[str, str]] = {"дж": "j", "х": "h", "ҳ": "h"}
@@ -30,7 +30,7 @@ def alternative_romanisations(name: str) -> Iterator[str]:
     plain = unicodedata.normalize("NFC", "".join(letters)).lower()
     if _WRITTEN_OTHERWISE.search(plain):
         yield anyascii(_WRITTEN_OTHERWISE.sub(lambda found: _BY_SOUND[found[0]], plain))
-    yield from syllable_readings(plain)
+    yield from possible_hangul_or_pinyin_spellings(plain)
 
 
 def _is_no_accent(sign: str) -> bool:

@@ -111,7 +111,7 @@ def canonical_synonyms() -> Mapping[str, str]:
 
 
 @cache
-def place_spellings() -> dict[tuple[str, ...], str]:
+def place_words_by_spelling() -> dict[tuple[str, ...], str]:
     """Spellings of a place -> one word for it: (``new``, ``york``) -> ``newyork``."""
     found = {}
     for line in _data_lines("places.txt"):

@@ -14,7 +14,7 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.addresses import ParsedAddress, compare_addresses, parse_address
 from almoner.screening.matching.alignment import max_edit_distance
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.conventions import may_be_same_word, sounds_alike
+from almoner.screening.matching.conventions import may_be_same_word_across_languages, sounds_alike
 from almoner.screening.matching.domain import (
     EntryMatch,
     NameSimilarity,
@@ -152,7 +152,9 @@ def _is_near_name(
     if evidence.states_country and not evidence.supports:
         return False
     typos = [
-        part for part in likeness.parts if part.finding == "spelling" and not may_be_same_word(part.asked, part.listed)
+        part
+        for part in likeness.parts
+        if part.finding == "spelling" and not may_be_same_word_across_languages(part.asked, part.listed)
     ]
     pairs = [(part.asked, part.listed) for part in typos]
     single = len(searched_name.words) == len(listed.words) == 1
@@ -209,7 +211,8 @@ def _is_contained(likeness: NameSimilarity, searched_name: PreparedName, listed:
     if len(fewer.words) < _MIN_WORDS or fewer.total < _MIN_RARE_WEIGHT or likeness.vetoes:
         return False
     return len(min(fewer.words, key=len)) > 1 and all(
-        word in more.words or any(may_be_same_word(word, other) for other in more.words) for word in fewer.words
+        word in more.words or any(may_be_same_word_across_languages(word, other) for other in more.words)
+        for word in fewer.words
     )
 
 
@@ -279,15 +282,15 @@ def _score_match(
 def match_entry(
     subject: PreparedSubject,
     entry: PreparedEntry,
-    name_positions: Iterable[int] | None = None,
+    entry_name_positions: Iterable[int] | None = None,
     *,
     home_countries: frozenset[str] = frozenset(),
 ) -> EntryMatch:
-    """Score how likely a subject and an entry are the same, by all names or by those at ``name_positions``.
+    """Score how likely a subject and an entry are the same, by all names or by those at ``entry_name_positions``.
 
     ``home_countries``: countries with so many subjects that sharing one is weak evidence.
     """
-    listed = entry.names if name_positions is None else [entry.names[number] for number in name_positions]
+    listed = entry.names if entry_name_positions is None else [entry.names[number] for number in entry_name_positions]
     return _best_match(subject, entry, listed, _collect_evidence(subject, entry, home_countries))
 
 
@@ -388,9 +391,9 @@ class WatchlistMatcher:
 
     def find_matches(self, subject: PreparedSubject) -> list[EntryMatch]:
         """The entries that a reviewer should see, best first."""
-        return [one for one in self.compare_candidates(subject, min_score=FLAG_SCORE) if one.flagged]
+        return [one for one in self.find_matches_with_min_score(subject, min_score=FLAG_SCORE) if one.flagged]
 
-    def compare_candidates(self, subject: PreparedSubject, *, min_score: float) -> list[EntryMatch]:
+    def find_matches_with_min_score(self, subject: PreparedSubject, *, min_score: float) -> list[EntryMatch]:
         """The entries worth comparing whose score is at least this, best first."""
         found = []
         loose = self._forgives(subject)

@@ -165,7 +165,7 @@ def _strip_state(words: list[str]) -> list[str]:
     """The words without the state that qualified a legal form: A WYOMING (nonprofit corporation), A NJ (...)."""
     for length in (2, 1):
         article, state = words[-length - 1 : -length], words[-length:]
-        is_state = tuple(state) in tables.place_spellings() or (length == 1 and len(state[0]) == _STATE_CODE)
+        is_state = tuple(state) in tables.place_words_by_spelling() or (length == 1 and len(state[0]) == _STATE_CODE)
         if article in (["a"], ["an"]) and is_state and len(words) > length + 1:
             return words[: -length - 1]
     return words
@@ -214,7 +214,7 @@ def _remove_legal_words(words: list[str], *, beside: bool) -> list[str]:
 def _phrases() -> Mapping[str, Mapping[tuple[str, ...], str]]:
     """Phrases and places that become one word, by their first word."""
     found: dict[str, dict[tuple[str, ...], str]] = {}
-    for phrase, one in (tables.place_spellings() | _PHRASES).items():
+    for phrase, one in (tables.place_words_by_spelling() | _PHRASES).items():
         found.setdefault(phrase[0], {})[phrase] = one
     return found
 
@@ -346,7 +346,7 @@ def _kind(word: str) -> Kind:
 
 @lru_cache(maxsize=1)
 def _place_words() -> frozenset[str]:
-    return frozenset(tables.place_spellings().values())
+    return frozenset(tables.place_words_by_spelling().values())
 
 
 @lru_cache(maxsize=8_192)

@@ -185,7 +185,7 @@ class ScreeningIndex:
         """
         flagged = {_entry_id(hit.list, hit.entry_key) for hit in self.find_hits(subject_details)}
         whole = prepare_subject_details(subject_details)
-        found = self._lists[subject_details.kind].compare_candidates(whole, min_score=min_score)
+        found = self._lists[subject_details.kind].find_matches_with_min_score(whole, min_score=min_score)
         return [self._hit(one) for one in found if one.entry_id not in flagged][:max_count]
 
     def compare_with_entry(

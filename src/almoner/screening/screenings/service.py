@@ -248,9 +248,9 @@ async def has_outdated_subjects(tx: Tx) -> bool:
     return await store.has_outdated_subjects(tx, ENGINE_VERSION)
 
 
-async def has_coverage_changed(tx: Tx, import_id: UUID) -> bool:
+async def has_category_coverage_changed(tx: Tx, import_id: UUID) -> bool:
     """Whether the list covers other categories since this import, which may change every result."""
-    return await watchlists.has_coverage_changed(tx, import_id)
+    return await watchlists.has_category_coverage_changed(tx, import_id)
 
 
 async def emit_screening_completed(tx: Tx, import_id: UUID) -> None:

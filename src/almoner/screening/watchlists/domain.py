@@ -23,7 +23,7 @@ NameKind = Literal["primary", "alias", "former", "weak_alias"]
 """``weak_alias``: a name so common or short that the list itself marks it as weak."""
 
 
-class WatchlistRefused(Exception):
+class WatchlistImportRefused(Exception):
     """The file cannot be loaded; the message says what to do."""
 
 
@@ -208,7 +208,7 @@ class WatchlistImportChanges:
     changed: Sequence[tuple[WatchlistEntry, WatchlistEntry]]
 
 
-class WatchlistImportChecksFailed(WatchlistRefused):
+class WatchlistImportChecksFailed(WatchlistImportRefused):
     """The import was refused: ``load`` has the reasons, and the current version stays."""
 
     def __init__(self, load: WatchlistImport) -> None:

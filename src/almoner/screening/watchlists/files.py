@@ -12,7 +12,7 @@ from typing import Final
 from zipfile import BadZipFile, ZipFile
 
 from almoner.platform.outbound import remote_files
-from almoner.screening.watchlists.domain import ImportedFile, WatchlistRefused
+from almoner.screening.watchlists.domain import ImportedFile, WatchlistImportRefused
 
 _MOST_UNPACKED: Final = 4 << 30
 
@@ -35,19 +35,19 @@ class ImportFiles:
 def open_import_files(source_paths: Sequence[Path]) -> Iterator[ImportFiles]:
     """Yield the files at these paths; ZIP files are unpacked into a temporary folder.
 
-    Raises WatchlistRefused if one cannot be read.
+    Raises WatchlistImportRefused if one cannot be read.
     """
     with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
         try:
             paths = [path for place in source_paths for path in _files_at(place, Path(folder))]
             if not paths:
-                raise WatchlistRefused(
+                raise WatchlistImportRefused(
                     f"there is no file in {source_paths[0]}" if source_paths else "no file was given"
                 )
             facts = sorted((_describe_file(path) for path in paths), key=lambda one: one.sha256)
             written = max(place.stat().st_mtime for place in (*source_paths, *paths))
         except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
-            raise WatchlistRefused(f"a file cannot be read ({error}): download it again") from error
+            raise WatchlistImportRefused(f"a file cannot be read ({error}): download it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
         days = [day for path in (*source_paths, *paths) if (day := remote_files.date_in_file_name(path.name))]
         yield ImportFiles(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
@@ -67,7 +67,7 @@ def _unpack(archive: Path, folder: Path) -> Iterator[Path]:
     with ZipFile(archive) as packed:
         members = remote_files.list_zip_members(packed)
         if sum(one.file_size for one in members) > _MOST_UNPACKED:
-            raise WatchlistRefused(f"{archive.name} unpacks to over 4 GiB: it is not a watch list")
+            raise WatchlistImportRefused(f"{archive.name} unpacks to over 4 GiB: it is not a watch list")
         for number, member in enumerate(members):
             inner = folder / f"{archive.name}-{number}"
             inner.mkdir()

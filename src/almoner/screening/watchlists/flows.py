@@ -27,7 +27,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistImport,
     WatchlistImportChecksFailed,
     WatchlistImportEvent,
-    WatchlistRefused,
+    WatchlistImportRefused,
 )
 from almoner.screening.watchlists.files import ImportFiles
 from almoner.screening.watchlists.ports import DatedWatchlistSource, WatchlistSource
@@ -54,7 +54,7 @@ async def import_watchlist(
     force: bool = False,
     fetched_from: Sequence[str] = (),
     fail_if_already_refused: bool = False,
-    report_progress: ReportProgress | None = None,
+    on_progress: ReportProgress | None = None,
     record_audit: RecordAudit | None = None,
 ) -> WatchlistImport:
     """Import the files of a list as its next version, all or nothing.
@@ -63,7 +63,7 @@ async def import_watchlist(
     of failed checks. ``fetched_from``: the web addresses they come from. ``record_audit`` is called in the import's
     transaction, also for each list that this one replaces. Files that are loaded already change nothing.
     ``fail_if_already_refused``: raise at once for the files refused last, without another report. Raises
-    WatchlistImportChecksFailed if the checks fail, and WatchlistRefused if the files are not of this list.
+    WatchlistImportChecksFailed if the checks fail, and WatchlistImportRefused if the files are not of this list.
     """
     with files.open_import_files(source_paths) as found:
         async with db.read() as tx:
@@ -79,7 +79,7 @@ async def import_watchlist(
             if isinstance(source, DatedWatchlistSource)
             else None
         )
-        read = await asyncio.to_thread(_read_entries, source, found.paths, report_progress)
+        read = await asyncio.to_thread(_read_entries, source, found.paths, on_progress)
     async with db.write() as tx:
         await _ensure_not_subsumed(tx, source.code)
         load = await _merge(
@@ -120,7 +120,7 @@ async def _merge(
     force: bool,
     fetched_from: Sequence[str],
 ) -> WatchlistImport:
-    before = await store.upsert_and_lock_watchlist(tx, source)
+    before = await store.upsert_watchlist_and_lock_current_import(tx, source)
     current = await store.find_entry_content_hashes(tx, source.code)
     added = read.entries.keys() - current.keys()
     missing = current.keys() - read.entries.keys()
@@ -150,7 +150,7 @@ async def _merge(
     counts = load.entries, load.rejected, load.removed, len(current)
     reasons = [*load_checks.find_import_problems(source, *counts, (reported, before.published_at if before else None))]
     if reasons and not read.entries:
-        raise WatchlistRefused(
+        raise WatchlistImportRefused(
             f"the files contain no entry of {source.title}{_problem_suffix(read.rejected)}. To remove all its entries: "
             f"`almoner watchlists retire {source.code}`"
         )
@@ -170,11 +170,11 @@ def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, forc
 
 
 async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
-    """Raise WatchlistRefused if a loaded list contains this one: reviewers would see each match twice."""
+    """Raise WatchlistImportRefused if a loaded list contains this one: reviewers would see each match twice."""
     whole = SUBSUMED_LISTS.get(code)
     current = await store.find_current_import(tx, whole) if whole else None
     if current is not None and current.entries:
-        raise WatchlistRefused(f"{whole} is loaded and contains all entries of {code}: do not load both")
+        raise WatchlistImportRefused(f"{whole} is loaded and contains all entries of {code}: do not load both")
 
 
 async def _retire_subsumed(tx: Tx, load: WatchlistImport) -> list[WatchlistImport]:
@@ -204,10 +204,10 @@ async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: S
 
 
 async def retire_watchlist(tx: Tx, watchlist_code: str) -> WatchlistImport:
-    """Retire a list, keeping its versions. Raises WatchlistRefused if it has no entries."""
+    """Retire a list, keeping its versions. Raises WatchlistImportRefused if it has no entries."""
     current = await store.lock_current_import(tx, watchlist_code)
     if current is None or not current.entries:
-        raise WatchlistRefused(
+        raise WatchlistImportRefused(
             f"{watchlist_code!r} has no entries: `almoner watchlists status` shows the lists that are loaded"
         )
     keys = list(await store.find_entry_content_hashes(tx, watchlist_code))

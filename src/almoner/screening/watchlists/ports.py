@@ -42,7 +42,7 @@ class WatchlistSource(Protocol):
         ...
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """Read the entries one by one. Raises WatchlistRefused if the files are not of this list."""
+        """Read the entries one by one. Raises WatchlistImportRefused if the files are not of this list."""
         ...
 
 
@@ -51,5 +51,5 @@ class DatedWatchlistSource(Protocol):
     """A source whose files contain their publication time."""
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:
-        """The publication time; None if the files do not contain it. Raises WatchlistRefused."""
+        """The publication time; None if the files do not contain it. Raises WatchlistImportRefused."""
         ...

@@ -20,7 +20,7 @@ from almoner.platform.outbound import fetching
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.fetching import FetchRefused
 from almoner.screening.watchlists import flows, store_refresh
-from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistImportRefused
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.screening.watchlists.store_refresh import Status
 
@@ -74,7 +74,7 @@ async def refresh_watchlist(
         return JobRetry(timedelta(), "its files are still downloading")
     except WatchlistImportChecksFailed as error:
         await _record_attempt(refresh_context, context.db, planned, "refused", "; ".join(error.load.reasons))
-    except (FetchRefused, WatchlistRefused) as error:
+    except (FetchRefused, WatchlistImportRefused) as error:
         await _record_attempt(refresh_context, context.db, planned, "failed", str(error))
     else:
         await _record_attempt(refresh_context, context.db, planned, status, None)

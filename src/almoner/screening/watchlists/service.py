@@ -9,7 +9,7 @@ from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
 from almoner.screening.watchlists.domain import TextHits, WatchlistEntry, WatchlistImport, WatchlistImportChanges
 from almoner.screening.watchlists.store import find_entries as find_entries
-from almoner.screening.watchlists.store import has_coverage_changed as has_coverage_changed
+from almoner.screening.watchlists.store import has_category_coverage_changed as has_category_coverage_changed
 from almoner.screening.watchlists.store import list_current_versions as list_current_versions
 from almoner.screening.watchlists.store import list_imports as list_imports
 from almoner.screening.watchlists.store import list_latest_refused_imports as list_latest_refused_imports

@@ -35,7 +35,7 @@ _LOCK: Final = 0x77_6C_69_73_74
 """An advisory lock: shared by screenings against the current versions, exclusive for an import that becomes current."""
 
 
-async def upsert_and_lock_watchlist(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
+async def upsert_watchlist_and_lock_current_import(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
     """Store a list with its reader's declaration and lock it; returns its current import."""
     await tx.execute(
         """
@@ -219,7 +219,7 @@ async def find_import(tx: Tx, import_id: UUID) -> WatchlistImport | None:
     return _load(row) if row else None
 
 
-async def has_coverage_changed(tx: Tx, import_id: UUID) -> bool:
+async def has_category_coverage_changed(tx: Tx, import_id: UUID) -> bool:
     """Whether an import covers other categories than the previous one, for organisations or people."""
     return bool(
         await tx.fetchval(

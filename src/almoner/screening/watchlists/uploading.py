@@ -16,7 +16,7 @@ from almoner.platform.files.storage import BlobStore, StorageUnavailable
 from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
 from almoner.screening.watchlists import flows
-from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistRefused
+from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportChecksFailed, WatchlistImportRefused
 from almoner.screening.watchlists.ports import WatchlistSource
 
 IMPORT_UPLOAD: Final = JobKind("watchlists.import_upload", ImportUploadJob)
@@ -27,7 +27,7 @@ _LIMIT: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class WatchlistUploadContext:
-    """What importing needs. ``get_source``: returns the reader of a list. Raises WatchlistRefused."""
+    """What importing needs. ``get_source``: returns the reader of a list. Raises WatchlistImportRefused."""
 
     blobs: BlobStore
     get_source: Callable[[str], WatchlistSource]
@@ -47,11 +47,11 @@ async def import_uploaded_file(
         return JobDone()
     try:
         with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
-            path = await import_uploads.write_uploaded_file(upload_context.blobs, upload, Path(folder))
+            path = await import_uploads.copy_uploaded_file_to_folder(upload_context.blobs, upload, Path(folder))
             await _import(context.db, upload_context.get_source(upload.source), upload, path)
     except StorageUnavailable as error:
         return JobRetry(_AGAIN, str(error))
-    except (UploadLost, WatchlistRefused) as error:
+    except (UploadLost, WatchlistImportRefused) as error:
         await import_uploads.record_refused_import(context.db, upload, str(error))
     await import_uploads.delete_uploaded_file(upload_context.blobs, upload)
     return JobDone()

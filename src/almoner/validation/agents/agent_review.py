@@ -185,7 +185,7 @@ async def _nonprofit_evidence(tx: Tx, partner_id: UUID, organisation_id: UUID | 
         active=organisation.active,
         source=organisation.registry_name,
         data_as_of=organisation.data_as_of,
-        unreliable_reason=_unreliable_reason(organisation.sources, tx.now, tx.deployment.max_age),
+        unreliable_reason=_unreliable_reason(organisation.sources, tx.now, tx.deployment.max_data_age),
     )
 
 

@@ -330,7 +330,7 @@ def new_verification(
     validation_request: RepresentedNonprofit | None,
     now: datetime,
     *,
-    email_check: bool,
+    requires_email_confirmation: bool,
 ) -> AgentVerification:
     """A new verification: pending, or in review at once if no email check is required (settled 5)."""
     return AgentVerification(
@@ -345,9 +345,9 @@ def new_verification(
         title=verification_input.title,
         language=verification_input.language or "en",
         metadata=None,
-        email_check=email_check,
-        status="pending" if email_check else "pending_review",
+        email_check=requires_email_confirmation,
+        status="pending" if requires_email_confirmation else "pending_review",
         rejection_code=None,
         created_at=now,
-        expires_at=now + LIFETIME if email_check else None,
+        expires_at=now + LIFETIME if requires_email_confirmation else None,
     )

@@ -15,7 +15,7 @@ from almoner.platform.outbound import mailing
 from almoner.screening.screenings.domain import CHANGED, ScreeningChangedEvent
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import agent_review, email_confirmation, emails, service
-from almoner.validation.agents.ports import MailHosts
+from almoner.validation.agents.ports import MailHostLookup
 from almoner.validation.applications.documents.domain import SCANNED, DocumentScannedEvent, RetentionPeriods
 from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
@@ -26,12 +26,12 @@ _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a reviewer decides
 class AgentReviewDependencies:
     """The dependencies of agent jobs: the mail host lookup and the watch lists."""
 
-    hosts: MailHosts
+    hosts: MailHostLookup
     screener: Screener
 
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("agent_verifications.expire", service.next_expiry_at, service.record_expiries)
+tasks.add_periodic_job("agent_verifications.expire", service.next_expiry_at, service.expire_overdue_verifications)
 review_tasks: Final = DependentTaskRegistry[AgentReviewDependencies]()
 retention_tasks: Final = DependentTaskRegistry[RetentionPeriods]()
 retention_tasks.add_periodic_job(

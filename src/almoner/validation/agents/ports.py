@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class MailHosts(Protocol):
+class MailHostLookup(Protocol):
     """Looks up which domains receive email."""
 
     async def accepts_mail(self, domain: str) -> bool | None:

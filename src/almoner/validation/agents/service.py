@@ -65,22 +65,29 @@ async def create(
     partner: Partner,
     verification_input: AgentVerificationInput,
     *,
-    email_check: bool = True,
+    requires_email_confirmation: bool = True,
     requester_name: str | None = None,
 ) -> AgentVerification:
     """Create an agent verification; it is reviewed after the commit.
 
-    ``email_check``: whether the applicant has to confirm the email address. ``requester_name``: the name that the
-    applicant knows the partner by, where that is another one. Raises OrganisationNotFound, ValidationRequestNotFound.
+    ``requires_email_confirmation``: whether the applicant has to confirm the email address. ``requester_name``: the
+    name that the applicant knows the partner by, where that is another one. Raises OrganisationNotFound,
+    ValidationRequestNotFound.
     """
     organisation, request = await _find_nonprofits(tx, partner, verification_input)
     created = domain.new_verification(
-        tx.new_id(), partner.id, verification_input, organisation, request, tx.now, email_check=email_check
+        tx.new_id(),
+        partner.id,
+        verification_input,
+        organisation,
+        request,
+        tx.now,
+        requires_email_confirmation=requires_email_confirmation,
     )
     created = replace(created, requester_name=requester_name)
     await store.insert(tx, partner, created)
     asked_for = test_values.sandbox_action_of(verification_input.first_name) if tx.deployment.sandbox else None
-    if email_check and asked_for is None:
+    if requires_email_confirmation and asked_for is None:
         await email_confirmation.send_confirmation(tx, created)
     await agent_review.enqueue_review(tx, created.id, asked_for)
     return await transitions.emit_status_event(tx, created) if created.status in domain.EVENTS else created
@@ -276,7 +283,7 @@ async def set_official_contact_and_review_agents(tx: Tx, contact: OfficialContac
     return await agent_review.set_official_contact_and_review_agents(tx, contact, recorded_by)
 
 
-async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
+async def expire_overdue_verifications(tx: Tx, limit: int = BATCH) -> int:
     """Store expiries that have passed; returns how many. Reads apply them anyway (S3)."""
 
     async def expire(verifications: Sequence[AgentVerification]) -> None:
@@ -303,10 +310,10 @@ async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit
 
 async def next_erasure_at(retention_periods: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next erasure is due."""
-    asked = await store_mails.earliest_representation_request_end(tx)
+    asked = await store_mails.find_earliest_unerased_request_end_time(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(retention_periods).items():
-        if (first := await store.earliest_end_with_personal_data(tx, ended, tx.now - after)) is not None:
+        if (first := await store.find_earliest_unerased_end_time(tx, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 

@@ -199,7 +199,7 @@ async def list_page(
         partner.id,
         tx.now,
         page_.after_id,
-        page_.limit,
+        page_.fetch_limit,
         filters.email,
         filters.start,
         filters.end,
@@ -317,7 +317,7 @@ appeal; and those with an appeal that is open or ended after $1.
 """
 
 
-async def earliest_end_with_personal_data(
+async def find_earliest_unerased_end_time(
     tx: Tx, end_reason: EndReason, decided_or_appealed_before: datetime
 ) -> datetime | None:
     """When the longest-ended verification that still has personal data ended."""

@@ -117,7 +117,7 @@ _OLDEST_ERASABLE: Final = (
 )
 
 
-async def earliest_representation_request_end(tx: Tx) -> datetime | None:
+async def find_earliest_unerased_request_end_time(tx: Tx) -> datetime | None:
     """When the longest-closed representation request that still has an address was closed."""
     found: datetime | None = await tx.fetchval(_OLDEST_ERASABLE)
     return found

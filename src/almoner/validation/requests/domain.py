@@ -96,7 +96,7 @@ class RequestEvaluationOutcome:
     reasons: tuple[str, ...] = ()
 
 
-def score_includes_postal_address(evaluation: Evaluation) -> bool:
+def match_score_includes_postal_address(evaluation: Evaluation) -> bool:
     """Whether the match score (``agreement``) compares the postal addresses, and not only the names."""
     return any(
         step.name in ("address", MATCH) and "score" in step.facts and step.code != OTHER_ADDRESS
@@ -130,7 +130,7 @@ _WRONG_NUMBER_REASONS: Final = frozenset(
 """Review reasons that a wrong number may cause: no entry, or the entry of another body."""
 
 
-def suggests_wrong_number(review_reason: str) -> bool:
+def is_wrong_number_reason(review_reason: str) -> bool:
     """Whether the review reason means that the number may be wrong."""
     return review_reason in _WRONG_NUMBER_REASONS
 

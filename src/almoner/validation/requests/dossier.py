@@ -22,7 +22,7 @@ from almoner.screening.matching.service import find_screening_obstacle
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.requests import service
-from almoner.validation.requests.domain import REVIEW_REASONS, ValidationRequest, score_includes_postal_address
+from almoner.validation.requests.domain import REVIEW_REASONS, ValidationRequest, match_score_includes_postal_address
 from almoner.validation.requests.schemas import DossierValidationRequestResponse, dossier_request_response
 
 _TITLES: Final = {
@@ -104,7 +104,7 @@ def _summary(request: ValidationRequest, *, waits: bool) -> str:
 
 def _score(evaluation: Evaluation) -> Iterator[tuple[str, object]]:
     if evaluation.facts["agreement"] is not None:
-        compared = "name and address" if score_includes_postal_address(evaluation) else "name"
+        compared = "name and address" if match_score_includes_postal_address(evaluation) else "name"
         yield f"Match score ({compared})", evaluation.facts["agreement"]
         yield "Required", evaluation.facts["threshold"]
 

@@ -22,9 +22,9 @@ from almoner.validation.requests.domain import (
     NonprofitDetails,
     Occasion,
     ValidationRequest,
-    score_includes_postal_address,
+    match_score_includes_postal_address,
 )
-from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
+from almoner.validation.requests.rules import AcceptanceThresholds, RequestFacts, RulesResult
 from almoner.validation.requests.test_values import Action
 
 _SANDBOX_NOTE: Final = "A test value in name asked for it."
@@ -42,12 +42,12 @@ async def evaluate_request(
     if locked is None or locked.status != "pending":
         return None
     seen = await load_request_facts(tx, locked.details, locked.registry_id, locked.number_key)
-    climbed = rules.evaluate_rules(seen, AcceptanceRules(name_threshold, tx.deployment.max_age))
+    climbed = rules.evaluate_rules(seen, AcceptanceThresholds(name_threshold, tx.deployment.max_data_age))
     made = await _store_evaluation(tx, locked, climbed, seen.listed, occasion, name_threshold)
     if sandbox_action is not None:
         await _apply_sandbox_action(tx, locked, sandbox_action)
     elif climbed.outcome.verdict == "accept":
-        agree = "name and address together agree" if score_includes_postal_address(made) else "the name agrees"
+        agree = "name and address together agree" if match_score_includes_postal_address(made) else "the name agrees"
         note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
         await service.accept(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "rules", note))
     else:
@@ -62,7 +62,7 @@ async def load_request_facts(
 ) -> RequestFacts:
     """Load the registers' current facts about the number."""
     registry = await registries.get(tx, registry_id)
-    listed = await organisations.find_exact_record_by_number(tx, registry.id, number_key)
+    listed = await organisations.find_record_by_number_even_if_merged(tx, registry.id, number_key)
     main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None
     seen = RequestFacts(
         asked=nonprofit_details,

@@ -24,12 +24,12 @@ class RegistryNumberDoubt:
     candidates: Sequence[Namesake]
 
 
-def join_address_lines(record: Organisation | Namesake) -> str | None:
+def join_address_lines(register_entry: Organisation | Namesake) -> str | None:
     """Both address lines joined."""
-    return " ".join(line for line in (record.address_line_1, record.address_line_2) if line) or None
+    return " ".join(line for line in (register_entry.address_line_1, register_entry.address_line_2) if line) or None
 
 
-def build_party(register_entry: Organisation | Namesake, *, shares_first_line: bool | None) -> Party:
+def build_party(register_entry: Organisation | Namesake, *, others_share_first_line: bool | None) -> Party:
     """A register entry as a ``Party`` for name comparison."""
     names = [register_entry.name, *register_entry.other_names]
     located = (
@@ -39,7 +39,9 @@ def build_party(register_entry: Organisation | Namesake, *, shares_first_line: b
         register_entry.postcode,
         register_entry.country_code,
     )
-    return Party(names, *located, name_second_line=register_entry.secondary_name, shares_first_line=shares_first_line)
+    return Party(
+        names, *located, name_second_line=register_entry.secondary_name, shares_first_line=others_share_first_line
+    )
 
 
 def find_registry_number_doubt(
@@ -54,7 +56,12 @@ def find_registry_number_doubt(
     """The reason to doubt the number; None if there is none."""
     first_lines = [other.name for other in namesakes]
     found = [
-        (other, matching.compare_parties(party, build_party(other, shares_first_line=_has_family(other, first_lines))))
+        (
+            other,
+            matching.compare_parties(
+                party, build_party(other, others_share_first_line=_has_family(other, first_lines))
+            ),
+        )
         for other in namesakes
     ]
     likely = [(other, one) for other, one in found if one.is_likely_match]
@@ -96,7 +103,7 @@ def find_namesakes_at_other_addresses(
         other
         for other in namesakes
         if _elsewhere(other, listed_organisation)
-        and matching.compare_parties(party, build_party(other, shares_first_line=None)).exact
+        and matching.compare_parties(party, build_party(other, others_share_first_line=None)).exact
     ]
 
 

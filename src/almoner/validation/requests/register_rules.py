@@ -56,7 +56,7 @@ def extract_status_facts(source_report: SourceReport) -> dict[str, object]:
     }
 
 
-def usual_data_age(registry_code: str) -> timedelta:
+def max_usual_data_age(registry_code: str) -> timedelta:
     """The normal age of a register's data; older data have missed two updates."""
     return _USUAL_AGES.get(registry_code, _MONTHLY)
 

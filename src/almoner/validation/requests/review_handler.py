@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registries import service as registries
-from almoner.nonprofits.registries.domain import record_page_url
+from almoner.nonprofits.registries.domain import register_page_url
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews.domain import (
     Fact,
@@ -111,7 +111,7 @@ async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]
         ("Address", ", ".join(line for line in lines if line) or None),
         ("Website", asked.website),
     ]
-    listed = await organisations.find_exact_record_by_number(tx, request.registry_id, request.number_key)
+    listed = await organisations.find_record_by_number_even_if_merged(tx, request.registry_id, request.number_key)
     if listed is None:
         return [ValueComparison(label, value) for label, value in stated]
     former = await organisations.list_former_names(tx, listed.id)
@@ -125,5 +125,5 @@ async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]
 async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
     """A link to the register's page of the entry."""
     registry = await registries.get(tx, request.registry_id)
-    page = record_page_url(registry.code, request.details.registry_number)
+    page = register_page_url(registry.code, request.details.registry_number)
     return [(f"{registry.english_name}: {request.details.registry_number}", page)] if page else []

@@ -28,7 +28,7 @@ from almoner.validation.requests.namesake_rules import RegistryNumberDoubt
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptanceRules:
+class AcceptanceThresholds:
     """The name agreement (0 to 1) and data age required to accept automatically.
 
     The threshold applies to names alone, or to names and addresses together if both sides have one.
@@ -79,19 +79,19 @@ _OLD_DATA: Final = "old_data"
 """
 
 
-def evaluate_rules(facts: RequestFacts, rules: AcceptanceRules) -> RulesResult:
+def evaluate_rules(facts: RequestFacts, thresholds: AcceptanceThresholds) -> RulesResult:
     """Run all rules and return their steps and the outcome."""
     agreement = _agreement(facts)
     doubt = _doubt(facts, agreement)
-    name = _name(facts, agreement, rules, doubt)
+    name = _name(facts, agreement, thresholds, doubt)
     steps = (
         _identifier(facts),
         _register(facts),
-        *_data_steps(facts, rules),
+        *_data_steps(facts, thresholds),
         _status(facts),
         name,
         *_script_steps(facts),
-        *_address(facts, agreement, rules, name),
+        *_address(facts, agreement, thresholds, name),
         *_namesakes(facts, doubt),
         *register_rules.build_register_steps(facts.registry.code, facts.legal_status, facts.main),
         *_claim_steps(facts),
@@ -149,7 +149,7 @@ def _register(seen: RequestFacts) -> EvaluationStep:
     return EvaluationStep("register", "fail", _NOT_LISTED, *reported, facts)
 
 
-def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[EvaluationStep]:
+def _data_steps(seen: RequestFacts, rules: AcceptanceThresholds) -> Iterator[EvaluationStep]:
     """Whether the data that list it may decide: their reader, and their age."""
     lister = seen.legal_status.listing_report
     if lister is None or lister.data_as_of is None or not lister.rows:
@@ -161,7 +161,7 @@ def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[Evaluati
         yield EvaluationStep("source", "warn", "unverified_source", *reported)
     else:
         yield EvaluationStep("source", "pass", "verified_source", *reported)
-    age, usual = seen.now - lister.data_as_of, register_rules.usual_data_age(seen.registry.code)
+    age, usual = seen.now - lister.data_as_of, register_rules.max_usual_data_age(seen.registry.code)
     facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
     if rules.max_age is not None:
         facts["greatestDays"] = rules.max_age.days
@@ -214,7 +214,7 @@ def _requested_party(nonprofit_details: NonprofitDetails) -> Party:
 def _listed_party(facts: RequestFacts) -> Party:
     listed, main = facts.listed, facts.main
     assert listed is not None
-    party = namesake_rules.build_party(listed, shares_first_line=_in_family(facts, listed))
+    party = namesake_rules.build_party(listed, others_share_first_line=_in_family(facts, listed))
     if main is None or not set(_words_of(listed.name)) <= set(_words_of(facts.asked.name)):
         return party
     return replace(party, names=[*party.names, f"{listed.name} {main.name}"])  # the fund of a charity
@@ -262,7 +262,7 @@ def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
 
 
 def _name(
-    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, doubt: RegistryNumberDoubt | None
+    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceThresholds, doubt: RegistryNumberDoubt | None
 ) -> EvaluationStep:
     """The name step. If addresses agree too, names only need to be likely the same."""
     if agreement is None or seen.listed is None:
@@ -328,7 +328,7 @@ def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
 
 
 def _address(
-    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, name: EvaluationStep
+    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceThresholds, name: EvaluationStep
 ) -> Iterator[EvaluationStep]:
     """The address step: a stated address must be close enough to the register's not to weaken the name.
 

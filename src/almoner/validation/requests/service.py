@@ -103,7 +103,7 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
     ]
     possible = [(registry, check) for registry, check in checked if check.key is not None]
     for registry, check in possible if len(possible) > 1 else ():
-        if check.key and await organisations.find_exact_record_by_number(tx, registry.id, check.key):
+        if check.key and await organisations.find_record_by_number_even_if_merged(tx, registry.id, check.key):
             return registry, check
     if possible:
         return possible[0]
@@ -183,7 +183,7 @@ async def list_page(
 
 
 async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list[ValidationRequest]:
-    attached = await store.find_request_ids_by_document(tx, [request.id for request in requests]) if requests else {}
+    attached = await store.list_request_ids_by_document_id(tx, [request.id for request in requests]) if requests else {}
     if not attached:
         return list(requests)
     found: dict[UUID, list[Document]] = {}

@@ -248,7 +248,7 @@ async def _narrowed(
         partner.id,
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
-        page_.limit,
+        page_.fetch_limit,
         *conditions.values,
     )
     return [row for row in rows if row[0] is not None], rows[0]["total"]
@@ -302,7 +302,7 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_i
 
 
 @across_partners("followers")
-async def find_request_ids_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def list_request_ids_by_document_id(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """Among these requests, those with documents, by document ID."""
     rows = await tx.fetch(
         """

@@ -60,7 +60,7 @@ class DeliveryAttempt:
     duration_ms: int
     status_code: int | None
     error: str | None
-    answer: str | None
+    response_body: str | None
 
     @property
     def succeeded(self) -> bool:
@@ -86,7 +86,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptResult:
+class AttemptEvaluation:
     """The result of an attempt: status, next attempt, and whether to suspend the subscription."""
 
     status: Status
@@ -100,20 +100,20 @@ def evaluate_attempt(
     first_attempt_at: datetime,
     retry_after: timedelta | None,
     jitter: float,
-) -> AttemptResult:
+) -> AttemptEvaluation:
     """Decide after an attempt: any 2xx succeeds, 410 suspends the subscription, all else is tried again (settled 7).
 
     ``created_at`` of the delivery: there are no retries after three days (settled 11). ``jitter`` is a random number
     from 0 to 1, the same rule for every delivery.
     """
     if attempt.succeeded:
-        return AttemptResult("succeeded")
+        return AttemptEvaluation("succeeded")
     if attempt.status_code == _HTTP_GONE:
-        return AttemptResult("failed", suspend=True)
+        return AttemptEvaluation("failed", suspend=True)
     due = next_retry_at(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
     if due is None or due > created_at + EXPIRES_AFTER:
-        return AttemptResult("failed")
-    return AttemptResult("pending", due)
+        return AttemptEvaluation("failed")
+    return AttemptEvaluation("pending", due)
 
 
 def next_retry_at(

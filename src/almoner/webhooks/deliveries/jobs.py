@@ -119,7 +119,7 @@ class DeliveryWorker:
             duration_ms=round((monotonic() - started) * 1000),
             status_code=answer.status if answer else None,
             error=error,
-            answer=domain.truncate_response(answer.body) if answer else None,
+            response_body=domain.truncate_response(answer.body) if answer else None,
         )
         retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), real_now) if answer else None
         first_at = due.first_attempt_at or started_at
@@ -143,7 +143,7 @@ class DeliveryWorker:
             recorded = await service.record_attempts(tx, [outcome for _, _, outcome in attempts])
             results = [_result(outcome, outcome.delivery_id in recorded, tx.now) for _, _, outcome in attempts]
             finished = [FinishedJob(job, result) for (_, job, _), result in zip(attempts, results, strict=True)]
-            await attempts[0][0].finish(tx, finished)
+            await attempts[0][0].record_results(tx, finished)
         return results
 
     async def _cancel_all(self, delivery_ids: Sequence[UUID]) -> list[None]:
@@ -155,7 +155,7 @@ class DeliveryWorker:
 def _result(outcome: EvaluatedAttempt, recorded: bool, now: datetime) -> Result:
     if not recorded:
         return JobRetry(timedelta(), "another worker made this attempt")  # check its result
-    due = outcome.verdict.next_attempt_at
+    due = outcome.evaluation.next_attempt_at
     reason = outcome.attempt.error or f"the receiver answered {outcome.attempt.status_code}"
     return JobDone() if due is None else JobRetry(due - now, reason)
 

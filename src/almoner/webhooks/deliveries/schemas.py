@@ -104,5 +104,5 @@ def _attempt_response(attempt: DeliveryAttempt) -> WebhookAttemptResponse:
         duration_ms=attempt.duration_ms,
         status_code=attempt.status_code,
         error=attempt.error,
-        response_body=attempt.answer,
+        response_body=attempt.response_body,
     )

@@ -190,7 +190,7 @@ async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]
         await _expire_held_back(tx, await subscriptions.record_attempt_outcomes(tx, answers))
     # In a fixed order, so that two workers never wait for each other's subscriptions.
     for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
-        if outcome.verdict.suspend:
+        if outcome.evaluation.suspend:
             await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id)
     return recorded
 

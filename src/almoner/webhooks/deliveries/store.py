@@ -11,7 +11,7 @@ from asyncpg import Record
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import RequestedPage
-from almoner.webhooks.deliveries.domain import OPEN_STATUSES, AttemptResult, Delivery, DeliveryAttempt, Status
+from almoner.webhooks.deliveries.domain import OPEN_STATUSES, AttemptEvaluation, Delivery, DeliveryAttempt, Status
 from almoner.webhooks.subscriptions.domain import Reason
 
 _COLUMNS = (
@@ -60,7 +60,7 @@ class EvaluatedAttempt:
     subscription_id: UUID
     first_attempt_at: datetime
     attempt: DeliveryAttempt
-    verdict: AttemptResult
+    evaluation: AttemptEvaluation
 
 
 async def insert(tx: Tx, deliveries: Sequence[NewDelivery]) -> list[UUID]:
@@ -136,9 +136,9 @@ async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]
         [outcome.attempt.duration_ms for outcome in evaluated_attempts],
         [outcome.attempt.status_code for outcome in evaluated_attempts],
         [outcome.attempt.error for outcome in evaluated_attempts],
-        [outcome.attempt.answer for outcome in evaluated_attempts],
-        [outcome.verdict.status for outcome in evaluated_attempts],
-        [outcome.verdict.next_attempt_at for outcome in evaluated_attempts],
+        [outcome.attempt.response_body for outcome in evaluated_attempts],
+        [outcome.evaluation.status for outcome in evaluated_attempts],
+        [outcome.evaluation.next_attempt_at for outcome in evaluated_attempts],
         [outcome.first_attempt_at for outcome in evaluated_attempts],
         tx.now,
         OPEN_STATUSES,
@@ -202,7 +202,7 @@ async def list_page(
         partner.id,
         subscription_id,
         page_.after_id,
-        page_.limit,
+        page_.fetch_limit,
         *([status] if status else []),
     )
     found = [row for row in rows if row["id"] is not None]

@@ -28,10 +28,10 @@ class EventFilter:
     """A filter for events by type and period (start inclusive, end exclusive); None: not filtered."""
 
     type: str | None = None
-    starts: datetime | None = None
-    ends: datetime | None = None
+    period_start: datetime | None = None
+    period_end: datetime | None = None
 
     @property
     def matches_all(self) -> bool:
         """Whether nothing is filtered out."""
-        return self.type is None and self.starts is None and self.ends is None
+        return self.type is None and self.period_start is None and self.period_end is None

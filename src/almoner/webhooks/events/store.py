@@ -101,9 +101,9 @@ async def list_page(
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
     position = None if page_.position is None else page_.position[0]
     if filter_.matches_all:
-        rows = await tx.fetch(_DOWN if page_.reads_descending else _UP, partner.id, position, page_.limit)
+        rows = await tx.fetch(_DOWN if page_.reads_descending else _UP, partner.id, position, page_.fetch_limit)
     else:
-        asked = (filter_.type, filter_.starts, filter_.ends, position, page_.limit)
+        asked = (filter_.type, filter_.period_start, filter_.period_end, position, page_.fetch_limit)
         rows = await tx.fetch(_MATCHING_DOWN if page_.reads_descending else _MATCHING_UP, partner.id, *asked)
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
@@ -137,8 +137,8 @@ async def list_event_summaries_in_window(
         """,
         partner.id,
         filter_.type,
-        filter_.starts,
-        filter_.ends,
+        filter_.period_start,
+        filter_.period_end,
         types,
         limit,
     )

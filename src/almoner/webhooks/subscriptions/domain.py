@@ -53,7 +53,7 @@ class PreviousSecret:
     """A replaced secret, and until when it still signs."""
 
     secret: str
-    until: datetime
+    expires_at: datetime
 
 
 HealthStatus = Literal["healthy", "failing"]
@@ -120,10 +120,10 @@ class ReceiverHealth:
             return AttemptLimits(_PROBE_CAP, _PROBE_CAP, self.paused_until)
         return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
 
-    def with_response(self, response: AttemptOutcome, now: datetime, real_now: datetime) -> "ReceiverHealth":
+    def after_attempt(self, outcome: AttemptOutcome, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after one more attempt."""
-        if response.succeeded:
-            return ReceiverHealth(last_success_at=now, fast=response.is_fast)
+        if outcome.succeeded:
+            return ReceiverHealth(last_success_at=now, fast=outcome.is_fast)
         day = real_now.date()
         failed = replace(
             self,
@@ -136,12 +136,12 @@ class ReceiverHealth:
         )
         if failed.failures < _FAILURES_TO_PAUSE:
             return failed
-        if self.paused_until is not None and response.started_at < self.paused_until:
+        if self.paused_until is not None and outcome.started_at < self.paused_until:
             return failed  # the attempt started before the pause
         pause = min(_FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
         return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)
 
-    def with_day_of_failures(self, now: datetime, real_now: datetime) -> "ReceiverHealth":
+    def after_day_of_failures(self, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after a day in which every attempt failed, of which the partner is warned."""
         return replace(
             self,
@@ -181,20 +181,20 @@ class WebhookSubscription:
 
     def signing_secrets(self, now: datetime) -> list[str]:
         """The secrets to sign with at a given time, newest first."""
-        return [self.secret, *(old.secret for old in self.previous_secrets if old.until > now)]
+        return [self.secret, *(old.secret for old in self.previous_secrets if old.expires_at > now)]
 
     def previous_secret_expires_at(self, now: datetime) -> datetime | None:
         """When the replaced secret stops signing; None if there is none."""
-        return max((old.until for old in self.previous_secrets if old.until > now), default=None)
+        return max((old.expires_at for old in self.previous_secrets if old.expires_at > now), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class UnhealthyReceiver:
-    """A failing or suspended receiver, without its secrets. ``partner``: its partner's name."""
+    """A failing or suspended receiver, without its secrets. ``partner_name``: its partner's name."""
 
     id: UUID
     partner_id: UUID
-    partner: str
+    partner_name: str
     url: str
     status: Status
     health: ReceiverHealth
@@ -240,7 +240,7 @@ def decode_secret(secret: str) -> bytes:
 
 def previous_secrets_after_rotation(subscription: WebhookSubscription, now: datetime) -> tuple[PreviousSecret, ...]:
     """The replaced secrets after another rotation: the current one signs for 24 h more, and one older is kept."""
-    living = [old for old in subscription.previous_secrets if old.until > now]
+    living = [old for old in subscription.previous_secrets if old.expires_at > now]
     return (PreviousSecret(subscription.secret, now + _SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
 
 

@@ -205,7 +205,7 @@ async def record_attempt_outcomes(
     concerned = []
     for subscription_id, health in before.items():
         partner, ended = outcomes_by_subscription[subscription_id]
-        after = reduce(lambda one, answer: one.with_response(answer, tx.now, tx.real_now), ended, health)
+        after = reduce(lambda one, answer: one.after_attempt(answer, tx.now, tx.real_now), ended, health)
         if concern := after.required_action(tx.real_now):
             after = replace(after, warned_at=tx.real_now)
             concerned.append((partner, subscription_id, concern))
@@ -250,7 +250,7 @@ async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: 
 async def simulate_day_of_failures(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Let every delivery to a subscription have failed for a day (the sandbox)."""
     health = (await store.lock_receiver_health(tx, [subscription_id]))[subscription_id]
-    await store.update_receiver_health(tx, {subscription_id: health.with_day_of_failures(tx.now, tx.real_now)})
+    await store.update_receiver_health(tx, {subscription_id: health.after_day_of_failures(tx.now, tx.real_now)})
     await notify_partner_of_failures(tx, partner, subscription_id)
 
 

@@ -130,7 +130,7 @@ async def update(tx: Tx, partner: Partner, subscription: WebhookSubscription) ->
         subscription.url,
         list(subscription.events),
         _encrypted_secrets(tx, subscription),
-        [old.until for old in subscription.previous_secrets],
+        [old.expires_at for old in subscription.previous_secrets],
         subscription.updated_at,
         subscription.deleted_at,
         subscription.status,
@@ -159,7 +159,7 @@ async def list_page(
         deleted_only,
         None if event_type is None else [event_type, EVERY_EVENT],
         page_.after_id,
-        page_.limit,
+        page_.fetch_limit,
     )
     return [_subscription(tx, row) for row in rows if row["id"] is not None], rows[0]["total"]
 

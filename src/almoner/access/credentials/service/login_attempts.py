@@ -48,7 +48,7 @@ class AttemptSource:
     familiar: bool = False
 
     @property
-    def is_known(self) -> bool:
+    def has_signed_in_before(self) -> bool:
         """Whether the person has signed in from there before."""
         return self.device is not None or self.familiar
 
@@ -73,7 +73,7 @@ def build_attempt_source(
     )
 
 
-async def count_password_attempt(
+async def check_and_count_password_attempt(
     tx: Tx, realm: Realm, user_name: str, person: Person | None, source: AttemptSource
 ) -> CountedAttempt:
     """Count a password attempt for a user name. The caller commits. Raises AttemptThrottled."""
@@ -89,19 +89,19 @@ async def count_password_attempt(
     return await _count_attempt(tx, (own, PASSWORD_THROTTLE), shared)
 
 
-async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> CountedAttempt:
+async def check_and_count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> CountedAttempt:
     """Count a second-factor attempt of a person. The caller commits. Raises AttemptThrottled."""
     name = _code_hash(tx.vault, person)
     own = (person.realm.id, name, _source_key(source))
     anywhere = (person.realm.id, name, _ANYWHERE)
     return await _count_attempt(
-        tx, (own, CODE_THROTTLE), [] if source.is_known else [(anywhere, CODE_THROTTLE_ANYWHERE)]
+        tx, (own, CODE_THROTTLE), [] if source.has_signed_in_before else [(anywhere, CODE_THROTTLE_ANYWHERE)]
     )
 
 
 async def record_successful_attempt(tx: Tx, attempt: CountedAttempt) -> None:
     """The attempt succeeded: clear its source's failures and take it off the shared counters."""
-    await store.clear_successful_attempt(tx, [attempt.own], attempt.shared)
+    await store.uncount_successful_attempt(tx, [attempt.own], attempt.shared)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
@@ -110,10 +110,12 @@ async def clear_attempts(tx: Tx, person: Person) -> None:
     await store.delete_attempts(tx, person.realm.id, hashes)
 
 
-async def claim_refused_attempt_audit(tx: Tx, realm: Realm, person: Person | None) -> bool:
+async def mark_refused_attempt_audited_if_due(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether to audit a refused attempt now: at most one a minute for each person."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.claim_refused_attempt_audit(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
+    return await store.mark_refused_attempt_audited_if_due(
+        tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL
+    )
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:

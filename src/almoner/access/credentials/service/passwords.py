@@ -44,11 +44,11 @@ async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
 
 
 async def verify_password(
-    vault: Vault, stored_password: StoredPassword, password: str, *, is_known_source: bool = False
+    vault: Vault, stored_password: StoredPassword, password: str, *, has_priority: bool = False
 ) -> bool:
     """Whether the password is right; takes as long if there is no such person or password (ASVS 6.3.8).
 
-    ``is_known_source``: whether the person has signed in from this source before, which gives them priority. Call it
+    ``has_priority``: whether the person has signed in from this source before, which gives them priority. Call it
     outside a transaction. Raises SignInOverloaded.
     """
     try:
@@ -57,9 +57,7 @@ async def verify_password(
         typed = ""
     owner = stored_password.person.id if stored_password.person else UUID(int=0)
     secret = _secret(vault, owner, typed[: domain.LONGEST_PASSWORD + 1])
-    right = await hashing.verify_hash(
-        stored_password.hash or hashing.dummy_hash(), secret, is_known_source=is_known_source
-    )
+    right = await hashing.verify_hash(stored_password.hash or hashing.dummy_hash(), secret, has_priority=has_priority)
     return right and stored_password.hash is not None
 
 
@@ -71,13 +69,17 @@ async def hash_new_password(vault: Vault, person: Person, password: str) -> Hash
 
 
 async def store_password(
-    tx: Tx, person: Person, hashed_password: HashedPassword, audit_context: AuditContext, method: str = "account"
+    tx: Tx,
+    person: Person,
+    hashed_password: HashedPassword,
+    audit_context: AuditContext,
+    changed_through: str = "account",
 ) -> None:
-    """Set the password. ``method``: ``account``, ``invitation`` or ``reset``. The caller ends the person's sign-ins."""
+    """Set the password. ``changed_through``: ``account``, ``invitation`` or ``reset``. The caller ends the sign-ins."""
     if hashed_password.person_id != person.id:
         raise ValueError("a password hashed for somebody else")
     await store.set_password_hash(tx, person, hashed_password.hash)
-    await service.record_audit_entry(tx, person, audit_context, "password.changed", {"by": method})
+    await service.record_audit_entry(tx, person, audit_context, "password.changed", {"by": changed_through})
 
 
 async def rehash_if_outdated(vault: Vault, stored_password: StoredPassword, password: str) -> HashedPassword | None:

@@ -22,7 +22,7 @@ from almoner.access.members.domain import (
     MemberNotInvitable,
     MembershipState,
     NoSuchGroup,
-    OwnerAvailability,
+    OwnerStatus,
     TooManyInvitations,
 )
 from almoner.access.people import service as people
@@ -304,11 +304,11 @@ async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     """
     realm = member_realm(partner)
     await store.lock_realm_for_update(tx, realm)
-    before = await store.find_owner_availability(tx, realm)
+    before = await store.find_owner_status(tx, realm)
     yield
-    after = await store.find_owner_availability(tx, realm)
+    after = await store.find_owner_status(tx, realm)
     if after < before:
-        raise LastOwnerRequired(others_invited=after is OwnerAvailability.INVITED)
+        raise LastOwnerRequired(others_invited=after is OwnerStatus.INVITED)
 
 
 async def _record(

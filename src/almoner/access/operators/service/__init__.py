@@ -54,7 +54,7 @@ async def has_any_operator(tx: Tx) -> bool:
     return await store.has_any_operator(tx, OPERATORS)
 
 
-async def lock_for_first_operator(tx: Tx) -> bool:
+async def lock_and_check_no_operator_exists(tx: Tx) -> bool:
     """Whether no operator exists yet; locks, so that only one caller can add the first one."""
     await store.lock_realm_for_update(tx, OPERATORS)
     return not await has_any_operator(tx)
@@ -360,7 +360,7 @@ async def record_approval(
                 f"{operator.display_name} has already confirmed this (1 of 2). A second operator with the role {role} "
                 f"must confirm it, too, before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
-        if until := await store.find_dependent_until(tx, waits.first.by, operator.id):
+        if until := await store.find_end_of_operator_dependence(tx, waits.first.by, operator.id):
             raise OperatorsNotIndependent(
                 f"{operator.display_name} cannot confirm this after {first.display_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
@@ -399,7 +399,9 @@ async def require_two_person_approval(
 async def ensure_independent_operator(tx: Tx, operator: Person, other_actor_ids: Iterable[str]) -> None:
     """Raises OperatorsNotIndependent if the operator and one of ``other_actor_ids`` recently gave each other access."""
     for person_id in [known for other in other_actor_ids if (known := tx.ids.decode(ID, other))]:
-        if person_id != operator.id and (until := await store.find_dependent_until(tx, person_id, operator.id)):
+        if person_id != operator.id and (
+            until := await store.find_end_of_operator_dependence(tx, person_id, operator.id)
+        ):
             first = await people.get(tx, OPERATORS, person_id)
             raise OperatorsNotIndependent(
                 f"{operator.display_name} cannot review this after {first.display_name}, because one of them gave or "

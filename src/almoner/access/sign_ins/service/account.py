@@ -28,7 +28,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
     async with db.write() as tx:
         there = await people.get_for_update(tx, person.realm, person.id)
         by = credentials.audit_context_of_person(tx, there, browser.address)
-        await passwords.store_password(tx, there, hashed, by, method="account")
+        await passwords.store_password(tx, there, hashed, by, changed_through="account")
         await service.end_all_sign_ins(tx, there, "password_changed", by, except_id=sign_in.id)
         await _notify(tx, there, "password_changed", browser)
         return await service.issue_device_cookie(tx, there)

@@ -129,7 +129,7 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
         await consume_link(tx, link, person)
         by = credentials.audit_context_of_person(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
-        await passwords.store_password(tx, person, hashed, by, method=purpose)
+        await passwords.store_password(tx, person, hashed, by, changed_through=purpose)
         await service.end_all_sign_ins(tx, person, "password_changed", by)
         await login_attempts.clear_attempts(tx, person)
         if known:

@@ -88,7 +88,9 @@ async def sign_in_by_second_factor_code(
     entered: NewSignIn | None = None
     async with db.write() as tx:
         person, first = await _read_ticket(tx, realm, ticket, hold=True)
-        counted = await login_attempts.count_code_attempt(tx, person, await _attempt_source(tx, realm, person, browser))
+        counted = await login_attempts.check_and_count_code_attempt(
+            tx, person, await _attempt_source(tx, realm, person, browser)
+        )
         method = await _code_method(tx, person, code) if person.active else None
         if method is None:
             await _record_refusal(tx, realm, person, "code", browser)
@@ -154,7 +156,7 @@ async def reauthenticate_by_second_factor_code(
     secret = None
     async with db.write() as tx:
         person = await _lock_person(tx, person)
-        counted = await login_attempts.count_code_attempt(
+        counted = await login_attempts.check_and_count_code_attempt(
             tx, person, await _attempt_source(tx, person.realm, person, browser)
         )
         factors = await credentials.get_authentication_factors(tx, person)
@@ -192,9 +194,9 @@ async def _try_password(
     async with db.write() as tx:
         known = await passwords.find_by_user_name(tx, realm, user_name)
         source = await _attempt_source(tx, realm, known.person, browser)
-        counted = await login_attempts.count_password_attempt(tx, realm, user_name, known.person, source)
-    before = signed_in or source.is_known
-    return known, counted, await passwords.verify_password(db.deployment.vault, known, password, is_known_source=before)
+        counted = await login_attempts.check_and_count_password_attempt(tx, realm, user_name, known.person, source)
+    before = signed_in or source.has_signed_in_before
+    return known, counted, await passwords.verify_password(db.deployment.vault, known, password, has_priority=before)
 
 
 async def _recheck_person(tx: Tx, realm: Realm, stored_password: StoredPassword) -> Person | None:
@@ -253,7 +255,7 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
     """Audit a refusal, at most once a minute for each person, and once for all unknown user names."""
-    if not await login_attempts.claim_refused_attempt_audit(tx, realm, person):
+    if not await login_attempts.mark_refused_attempt_audited_if_due(tx, realm, person):
         return
     subject = tx.ids.encode(realm.person_id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}

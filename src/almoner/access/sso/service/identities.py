@@ -15,7 +15,7 @@ from almoner.access.sso.domain import (
     IdentityClaims,
     IdentityProvider,
     LastSignInMethodRequired,
-    LinkedAccount,
+    LinkedAccountSummary,
     LinkedIdentity,
     SsoRefusalReason,
     SsoRefused,
@@ -25,7 +25,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 
 
-async def list_by_person(tx: Tx, person: Person) -> list[LinkedAccount]:
+async def list_by_person(tx: Tx, person: Person) -> list[LinkedAccountSummary]:
     """The provider accounts linked to a person, oldest first."""
     return await store.list_linked_accounts(tx, person)
 

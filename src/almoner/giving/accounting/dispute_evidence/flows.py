@@ -36,7 +36,7 @@ class _SubmitCall:
     key: str
 
     @property
-    def row(self) -> UUID:
+    def leased_row_id(self) -> UUID:
         """The ID of the leased evidence row."""
         return self.evidence.id
 
@@ -60,7 +60,7 @@ class _SubmitEvidence:
             reason = f"{dispute.provider} is not the provider of this deployment any more."
             await service.mark_rejected(tx, dispute, reason)
             return FlowDone(None)
-        return _SubmitCall(dispute, evidence, service.idempotency_key(tx, evidence))
+        return _SubmitCall(dispute, evidence, service.evidence_idempotency_key(tx, evidence))
 
     async def make_call(self, ask: _SubmitCall) -> str:
         """Submit the evidence. Returns why it was rejected, or "". Raises ProviderFailure, StorageUnavailable."""

@@ -120,7 +120,7 @@ async def mark_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
     await store.record_submission_result(tx, dispute.id, "rejected", reason[:500])
 
 
-async def is_overdue(tx: Tx, dispute_id: UUID) -> bool:
+async def is_evidence_deadline_passed(tx: Tx, dispute_id: UUID) -> bool:
     """Whether the deadline for evidence has passed. Providers report no deadline once they have accepted evidence."""
     due_at = (await disputes.get(tx, dispute_id)).evidence_due_at
     return due_at is not None and due_at <= tx.now
@@ -132,7 +132,7 @@ async def reject_unsent_evidence(tx: Tx, dispute_id: UUID, reason: str) -> None:
         await mark_rejected(tx, found[0], reason)
 
 
-def idempotency_key(tx: Tx, evidence: Evidence) -> str:
+def evidence_idempotency_key(tx: Tx, evidence: Evidence) -> str:
     """The provider's idempotency key for these texts and files."""
     return f"{tx.deployment.environment}:evidence:{encode_uuid(evidence.id)}:{evidence.version}"
 

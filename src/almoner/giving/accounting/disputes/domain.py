@@ -84,19 +84,17 @@ def outcome_from_provider(provider_dispute: ProviderDispute) -> DisputeOutcome |
             return None
 
 
-def matches_payment(provider_dispute: ProviderDispute, paid: Money, *, is_live: bool) -> bool:
+def has_payment_mode_and_currency(provider_dispute: ProviderDispute, paid: Money, *, is_live: bool) -> bool:
     """Whether the dispute has the payment's mode (live or test) and currency."""
     return provider_dispute.live is is_live and provider_dispute.money.currency == paid.currency
 
 
-def is_plausible_dispute(
-    provider_dispute: ProviderDispute, paid: Money, withdrawn_minor: int, *, is_live: bool
-) -> bool:
+def fits_payment(provider_dispute: ProviderDispute, paid: Money, withdrawn_minor: int, *, is_live: bool) -> bool:
     """Whether the dispute's amount fits the payment, given what is already refunded or disputed (M5)."""
     # A dispute that was won before we heard of it may have been refunded since.
     gone = 0 if provider_dispute.status is DisputeStatus.WON else withdrawn_minor
     return (
-        matches_payment(provider_dispute, paid, is_live=is_live)
+        has_payment_mode_and_currency(provider_dispute, paid, is_live=is_live)
         and 0 < provider_dispute.money.minor <= paid.minor - gone
     )
 

@@ -30,7 +30,7 @@ class DisputeContext:
 class _ProviderCall:
     """A read-only provider call."""
 
-    row: UUID | None = None
+    leased_row_id: UUID | None = None
 
 
 class _RefreshDispute:

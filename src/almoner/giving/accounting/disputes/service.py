@@ -101,30 +101,34 @@ class _DisputedUnallocated:
 
 
 async def apply_provider_state(
-    tx: Tx, provider: str, payment: str, provider_disputes: Sequence[ProviderDispute], rules: DisbursementRules
+    tx: Tx,
+    provider: str,
+    provider_payment_id: str,
+    provider_disputes: Sequence[ProviderDispute],
+    rules: DisbursementRules,
 ) -> None:
     """Apply a payment's disputes as the provider reports them; idempotent and independent of order.
 
     Raises ConcurrentChangeError while another change of the donation is in progress.
     """
-    known = await _recorded_disputes(tx, provider, payment)
+    known = await _recorded_disputes(tx, provider, provider_payment_id)
     for one in provider_disputes:
         if (dispute := known.get(one.id)) is not None and dispute.evidence_due_at != one.evidence_due_at:
             await store.update_evidence_due_at(tx, dispute.id, one.evidence_due_at)
     if not any(_is_new_state(known.get(one.id), one) for one in provider_disputes):
         return
-    if (subject := await _lock_subject(tx, provider, payment, rules)) is None:
-        reported = {"provider": provider, "payment": payment}
+    if (subject := await _lock_subject(tx, provider, provider_payment_id, rules)) is None:
+        reported = {"provider": provider, "payment": provider_payment_id}
         tx.add_commit_callback(lambda: _log.error("dispute_payment_unknown", **reported))
         return
     known, transfers = (
-        await _recorded_disputes(tx, provider, payment),
+        await _recorded_disputes(tx, provider, provider_payment_id),
         list[LedgerTransfer](),
     )  # recorded by another transaction while we waited
     for one in provider_disputes:
         if (dispute := known.get(one.id)) is None:
             debited = sum(other.money.minor for other in known.values() if other.status is DisputeStatus.OPEN)
-            if (dispute := await _record_opened(tx, provider, payment, subject, one, debited)) is None:
+            if (dispute := await _record_opened(tx, provider, provider_payment_id, subject, one, debited)) is None:
                 continue
             known[dispute.provider_dispute_id] = dispute
             transfers += ledger_domain.dispute_debited_transfers(dispute.id, provider, dispute.money)
@@ -180,11 +184,11 @@ async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRu
 
 
 async def list_by_payments_with_booked_line_kinds(
-    tx: Tx, provider: str, provider_payments: Sequence[str]
+    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """The disputes of each payment, oldest first, each with the kinds of report lines booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
-    for dispute, reported in await store.list_by_payments_with_booked_line_kinds(tx, provider, provider_payments):
+    for dispute, reported in await store.list_by_payments_with_booked_line_kinds(tx, provider, provider_payment_ids):
         found.setdefault(dispute.provider_payment_id, []).append((dispute, reported))
     return found
 
@@ -276,9 +280,9 @@ async def _record_opened(
         "reason": provider_dispute.reason,
     }
     gone = subject.refunded_minor + debited_minor
-    if not domain.is_plausible_dispute(provider_dispute, subject.paid, gone, is_live=not tx.deployment.sandbox):
+    if not domain.fits_payment(provider_dispute, subject.paid, gone, is_live=not tx.deployment.sandbox):
         tx.add_commit_callback(lambda: _log.error("dispute_refused", **reported))
-        if isinstance(subject, _DisputedDonation) and domain.matches_payment(
+        if isinstance(subject, _DisputedDonation) and domain.has_payment_mode_and_currency(
             provider_dispute, subject.paid, is_live=not tx.deployment.sandbox
         ):
             amount = format_amount(provider_dispute.money)

@@ -85,9 +85,9 @@ async def find(tx: Tx, dispute_id: UUID) -> Dispute | None:
 OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and provider_payment = $2 order by id"
 
 
-async def list_by_payment(tx: Tx, provider: str, provider_payment: str) -> list[Dispute]:
+async def list_by_payment(tx: Tx, provider: str, provider_payment_id: str) -> list[Dispute]:
     """The disputes of a payment, oldest first. To change them, lock the donation or unallocated payment."""
-    return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
+    return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment_id)]
 
 
 OF_PAYMENTS: Final = f"""
@@ -99,10 +99,10 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 
 
 async def list_by_payments_with_booked_line_kinds(
-    tx: Tx, provider: str, provider_payments: Sequence[str]
+    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> list[tuple[Dispute, frozenset[str]]]:
     """The disputes of several payments, each with the kinds of report lines booked for it."""
-    rows = await tx.fetch(OF_PAYMENTS, provider, provider_payments)
+    rows = await tx.fetch(OF_PAYMENTS, provider, provider_payment_ids)
     return [(_dispute(row), frozenset(row["told"])) for row in rows]
 
 

@@ -9,9 +9,9 @@ from almoner.giving.accounting.ledger.store import find_transfer_range as find_t
 from almoner.giving.accounting.ledger.store import list_balances as list_balances
 from almoner.giving.accounting.ledger.store import list_balances_at as list_balances_at
 from almoner.giving.accounting.ledger.store import list_day_totals_of_account as list_day_totals_of_account
+from almoner.giving.accounting.ledger.store import list_transfers_caused_by as list_transfers_caused_by
 from almoner.giving.accounting.ledger.store import list_transfers_in_period as list_transfers_in_period
 from almoner.giving.accounting.ledger.store import list_transfers_of_account as list_transfers_of_account
-from almoner.giving.accounting.ledger.store import list_transfers_of_owners as list_transfers_of_owners
 from almoner.giving.accounting.ledger.store import list_trial_balance as list_trial_balance
 from almoner.platform.database.transactions import Tx
 

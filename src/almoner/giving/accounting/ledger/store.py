@@ -162,7 +162,7 @@ def _posted(row: Record) -> PostedTransfer:
 
 
 async def list_transfers_of_account(
-    tx: Tx, account_key: str, days: Sequence[DayTotals] | None, before: int | None, limit: int
+    tx: Tx, account_key: str, days: Sequence[DayTotals] | None, before_id: int | None, limit: int
 ) -> list[PostedTransfer]:
     """The newest transfers of an account before the given one, of these days or of all."""
     where = SqlConditions(bound=1)
@@ -170,18 +170,18 @@ async def list_transfers_of_account(
         where.add("id >= {}", min((day.first_id for day in days), default=0))
         where.add("id <= {}", max((day.last_id for day in days), default=0))
         where.add("(posted_at at time zone 'UTC')::date = any({})", [day.on for day in days])
-    if before is not None:
-        where.add("id < {}", before)
+    if before_id is not None:
+        where.add("id < {}", before_id)
     transfers = _OF_ACCOUNT.format(where=where.sql or "true", limit=int(limit))
     sql = _POSTED.format(transfers=transfers, order="desc")
     rows = await tx.fetch(sql, account_key, *where.values)
     return [_posted(row) for row in rows]
 
 
-async def list_transfers_of_owners(tx: Tx, owner_ids: Sequence[UUID]) -> list[PostedTransfer]:
+async def list_transfers_caused_by(tx: Tx, record_ids: Sequence[UUID]) -> list[PostedTransfer]:
     """The transfers that these records caused, in the order of posting."""
     transfers = "select * from ledger_transfer where owner_id = any($1::uuid[])"
-    rows = await tx.fetch(_POSTED.format(transfers=transfers, order="asc"), list(owner_ids))
+    rows = await tx.fetch(_POSTED.format(transfers=transfers, order="asc"), list(record_ids))
     return [_posted(row) for row in rows]
 
 

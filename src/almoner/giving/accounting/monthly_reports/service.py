@@ -59,7 +59,7 @@ async def list_months(tx: Tx, partner: Partner) -> list[MonthWithReport]:
     months = domain.reportable_months(
         domain.first_day_of_month(tx.now, zone), domain.first_day_of_month(account.created_at, zone)
     )
-    known = {report.month: report for report in await store.list_since(tx, partner, months[-1])}
+    known = {report.month: report for report in await store.list_since_month(tx, partner, months[-1])}
     return [MonthWithReport(month, known.get(month)) for month in months]
 
 
@@ -123,7 +123,7 @@ async def set_report_subscription(tx: Tx, partner: Partner, person_id: UUID, *, 
 
 async def next_report_email_at(tx: Tx) -> datetime | None:
     """When the next monthly emails are due."""
-    notified = await store.oldest_notified_month(tx)
+    notified = await store.earliest_last_notified_month(tx)
     if notified is None:
         return None
     zone = tx.deployment.time_zone

@@ -85,7 +85,7 @@ async def find(tx: Tx, partner: Partner, month: date) -> MonthlyReport | None:
     return None if row is None else _report(row)
 
 
-async def find_last_closed(tx: Tx, partner: Partner, latest_end: datetime) -> MonthlyReport | None:
+async def find_last_closed(tx: Tx, partner: Partner, ends_by: datetime) -> MonthlyReport | None:
     """The last closed report that ends by that time."""
     row = await tx.fetchrow(
         f"""
@@ -93,12 +93,12 @@ async def find_last_closed(tx: Tx, partner: Partner, latest_end: datetime) -> Mo
         where partner_id = $1 and status = 'closed' and ends_at <= $2 order by month desc limit 1
         """,
         partner.id,
-        latest_end,
+        ends_by,
     )
     return None if row is None else _report(row)
 
 
-async def list_since(tx: Tx, partner: Partner, first_month: date) -> list[MonthlyReport]:
+async def list_since_month(tx: Tx, partner: Partner, first_month: date) -> list[MonthlyReport]:
     """The reports of a month and all later ones."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from monthly_report where partner_id = $1 and month >= $2", partner.id, first_month
@@ -206,7 +206,7 @@ async def is_report_recipient(tx: Tx, partner: Partner, person_id: UUID) -> bool
 
 
 @across_partners("sweep")
-async def oldest_notified_month(tx: Tx) -> date | None:
+async def earliest_last_notified_month(tx: Tx) -> date | None:
     """The earliest of the months that recipients were last notified of; None without recipients."""
     found: date | None = await tx.fetchval("select min(notified_month) from monthly_report_reader")
     return found

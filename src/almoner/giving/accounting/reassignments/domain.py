@@ -41,7 +41,7 @@ class Reassignment:
     reassigned_by: str
 
 
-def owed_amount(donation: Donation) -> Money:
+def amount_owed_to_nonprofit(donation: Donation) -> Money:
     """The amount owed for a received donation: settled (before settlement, the full amount) minus refunds."""
     return donation.net_amount_for_nonprofit
 

@@ -56,7 +56,7 @@ async def reassign_donation(
         raise InvalidState(str(refused)) from refused
     domain.ensure_reassignable(held, target)
     given = await donations.reassign_donation(tx, held, organisation_id)
-    money = domain.owed_amount(held)
+    money = domain.amount_owed_to_nonprofit(held)
     source = held.organisation_id
     created = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
     await store.insert(tx, created)

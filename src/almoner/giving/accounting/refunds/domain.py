@@ -46,7 +46,7 @@ class Refund:
     provider_refund: str | None = None
 
     @property
-    def is_sent_by_bank(self) -> bool:
+    def is_sent_by_bank_transfer(self) -> bool:
         """Whether an operator sends the refund by bank rather than the provider."""
         return self.provider in (PARTNER_TRANSFERS, BANK_TRANSFER)
 
@@ -116,9 +116,9 @@ def resolve_refund_amount(donation: Donation, amount_minor: int | None) -> Money
     return Money(amount_minor, donation.money.currency)
 
 
-def ensure_within_support_limit(donation: Donation, limit: int) -> None:
+def ensure_within_support_limit(donation: Donation, limit_minor: int) -> None:
     """Raises Forbidden if more of a donation is refunded, or being refunded, than support may refund."""
-    if donation.money.minor - donation.unrefunded_amount.minor > limit:
+    if donation.money.minor - donation.unrefunded_amount.minor > limit_minor:
         raise Forbidden("support may not refund so much of one donation: ask an owner or finance")
 
 
@@ -127,7 +127,7 @@ def calculate_nonprofit_share(donation: Donation, refund_amount: Money) -> Money
     return min(donation.net_amount_for_nonprofit, refund_amount)
 
 
-def calculate_restored_amount(donation: Donation, refund_amount: Money) -> Money:
+def calculate_amount_owed_again(donation: Donation, refund_amount: Money) -> Money:
     """The amount that is owed to the nonprofit again if the refund fails."""
     without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund_amount.minor)
     return without.net_amount_for_nonprofit - donation.net_amount_for_nonprofit
@@ -139,7 +139,7 @@ def ensure_valid_note(note: str) -> None:
         raise RefundError(f"a note has 1 to {NOTE_LENGTH} characters")
 
 
-def ensure_valid_reference(reference: str) -> None:
+def ensure_valid_provider_refund_id(reference: str) -> None:
     """Check a refund's reference at the provider. Raises RefundError if it is invalid."""
     if not 1 <= len(reference) <= _NAME_LENGTH:
         raise RefundError(f"the name of a refund has 1 to {_NAME_LENGTH} characters")

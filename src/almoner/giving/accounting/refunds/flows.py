@@ -33,9 +33,9 @@ RETRY_DELAY: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class _RefundCall:
-    """One refund to request; ``row`` is the leased refund."""
+    """One refund to request; ``leased_row_id`` is the leased refund."""
 
-    row: UUID
+    leased_row_id: UUID
     payment: str
     money: Money
     key: str
@@ -76,9 +76,9 @@ class _SendRefund:
     async def record_result(self, tx: Tx, ask: _RefundCall, answer: ProviderRefund | RefundRefused) -> FlowDone[None]:
         """Record that the refund is on its way to the donor, or that the provider refused it."""
         if isinstance(answer, RefundRefused):
-            await service.record_provider_refusal(tx, ask.row, str(answer))
+            await service.record_provider_refusal(tx, ask.leased_row_id, str(answer))
         else:
-            await service.record_refund_sent(tx, ask.row, answer.id)
+            await service.record_refund_sent(tx, ask.leased_row_id, answer.id)
         return FlowDone(None)
 
 
@@ -94,7 +94,7 @@ class RefundContext:
 class _StatusCall:
     """A read-only provider call."""
 
-    row: UUID | None = None
+    leased_row_id: UUID | None = None
 
 
 class _RefreshRefund:

@@ -100,7 +100,7 @@ async def begin_refund(
     if note is not None:
         domain.ensure_valid_note(note)
     if manual_refund_reference is not None:
-        domain.ensure_valid_reference(manual_refund_reference)
+        domain.ensure_valid_provider_refund_id(manual_refund_reference)
     domain.resolve_refund_amount(await donations.get(tx, scope, donation_id), amount_minor)
     try:
         donation = await disbursements.remove_from_disbursement(tx, donation_id, rules)
@@ -114,7 +114,7 @@ async def begin_refund(
     )
     if manual_refund_reference is not None:
         transfers += await _finish_once(tx, donation, refund, manual_refund_reference, started_by, note)
-    elif not refund.is_sent_by_bank:
+    elif not refund.is_sent_by_bank_transfer:
         await _enqueue_sending(tx, refund)
     ledger.post_at_commit(tx, transfers)
     return await get(tx, refund.id)
@@ -171,11 +171,11 @@ async def get_for_update_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donatio
     return donation, refund
 
 
-async def record_refund_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
+async def record_refund_sent(tx: Tx, refund_id: UUID, provider_refund_id: str) -> None:
     """Record that the provider sent the refund; idempotent."""
     donation, refund = await get_for_update_with_donation(tx, refund_id)
     if refund.status == "pending":
-        ledger.post_at_commit(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
+        ledger.post_at_commit(tx, await _finish_refund(tx, donation, refund, provider_refund_id, None, None))
 
 
 async def record_provider_refusal(tx: Tx, refund_id: UUID, reason: str) -> None:
@@ -199,7 +199,7 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
     A failure posts nothing: the amount arrives in a settlement, as a line to clear. Raises ConcurrentChangeError while
     it is being sent.
     """
-    if (refund_id := await store.find_id_by_provider_refund(tx, provider, refund_state.id)) is None:
+    if (refund_id := await store.find_id_by_provider_refund_id(tx, provider, refund_state.id)) is None:
         if await store.has_refund_without_provider_id(tx, provider, refund_state.payment):
             raise ConcurrentChangeError
         if refund_state.why is not None:
@@ -255,7 +255,7 @@ async def record_manual_refund(tx: Tx, refund_id: UUID, provider_refund_id: str,
     Raises NoSuchRefund, RefundError.
     """
     domain.ensure_valid_note(note)
-    domain.ensure_valid_reference(provider_refund_id)
+    domain.ensure_valid_provider_refund_id(provider_refund_id)
     donation, refund = await get_for_update_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
     ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, provider_refund_id, recorded_by, note))
@@ -282,7 +282,7 @@ async def resolve_failed_refund(tx: Tx, refund_id: UUID, note: str, resolved_by:
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
         by_hand = " (recorded manually)" if refund.ended_by else ""
         raise RefundError(f"the refund is {refund.status}{by_hand}: only a failed or returned refund can be resolved")
-    if not await store.resolve_refused_refund(tx, refund_id, note, resolved_by):
+    if not await store.insert_resolution(tx, refund_id, note, resolved_by):
         raise RefundError("the refund is already resolved")
     return refund
 
@@ -291,7 +291,7 @@ async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
     """Request again a refund that the worker gave up. Raises NoSuchRefund, RefundError."""
     _, refund = await get_for_update_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    if refund.is_sent_by_bank:
+    if refund.is_sent_by_bank_transfer:
         raise RefundError(
             "the refund is a bank transfer, which cannot be retried: send it and run `almoner refunds mark-sent`"
         )
@@ -321,7 +321,7 @@ async def _finish_refund(
 
 
 async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, reason: str) -> None:
-    back = domain.calculate_restored_amount(donation, refund.money)
+    back = domain.calculate_amount_owed_again(donation, refund.money)
     await store.mark_refused(tx, refund.id, back, by, reason)
     await _release_donation(tx, donation, refund)
     transfers = ledger_domain.donation_refund_reversed_transfers(

@@ -214,9 +214,9 @@ async def count_unresolved(tx: Tx) -> int:
 FIND_BY_PROVIDER_REFUND: Final = "select id from refund where provider = $1 and provider_refund = $2"
 
 
-async def find_id_by_provider_refund(tx: Tx, provider: str, provider_refund: str) -> UUID | None:
+async def find_id_by_provider_refund_id(tx: Tx, provider: str, provider_refund_id: str) -> UUID | None:
     """The refund with this ID at the provider."""
-    found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, provider_refund)
+    found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, provider_refund_id)
     return found
 
 
@@ -254,7 +254,7 @@ async def has_failed(tx: Tx, refund_id: UUID) -> bool:
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 
-async def resolve_refused_refund(tx: Tx, refund_id: UUID, note: str, resolved_by: str) -> bool:
+async def insert_resolution(tx: Tx, refund_id: UUID, note: str, resolved_by: str) -> bool:
     """Mark a refused refund as resolved by an operator; False if it is already resolved."""
     return bool(
         await tx.fetchval(

@@ -100,15 +100,15 @@ class SettlementLine:
         return self.payment, self.kind, self.refund
 
     @property
-    def signed_gross(self) -> int:
+    def signed_gross_minor(self) -> int:
         """The gross amount in minor units; negative for refunds and disputes."""
         comes = self.kind in (SettlementLineKind.PAYMENT, SettlementLineKind.DISPUTE_WON)
         return self.gross.minor if comes else -self.gross.minor
 
     @property
-    def signed_net(self) -> int:
+    def signed_net_minor(self) -> int:
         """The net amount that reached our bank account, in minor units."""
-        return self.signed_gross - self.fee.minor
+        return self.signed_gross_minor - self.fee.minor
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def match_dispute(line: SettlementLine, payment_match: PaymentMatch) -> Dispute 
 def _unallocated_mismatch(
     line: SettlementLine, unallocated_payment: UnallocatedPayment, *, counted: bool
 ) -> MismatchReason | None:
-    if not unallocated_payment.is_posted or unallocated_payment.status == "written_off":
+    if not unallocated_payment.is_posted_to_ledger or unallocated_payment.status == "written_off":
         return MismatchReason.DISMISSED
     if line.kind is SettlementLineKind.REFUND and unallocated_payment.status != "refunded":
         return MismatchReason.NOT_REFUNDED

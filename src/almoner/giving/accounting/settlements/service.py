@@ -160,11 +160,11 @@ async def claim_report_fetch(tx: Tx, provider: str) -> bool:
     return await store.claim_report_fetch(tx, provider, tx.now - FETCH_INTERVAL)
 
 
-async def find_payments_with_booked_refund(tx: Tx, provider: str, provider_payments: Sequence[str]) -> set[str]:
+async def find_payment_ids_with_booked_refund(tx: Tx, provider: str, provider_payment_ids: Sequence[str]) -> set[str]:
     """Return the unallocated payments of a provider that have a booked refund line."""
     return {
         name
-        for name, kind in await store.find_booked_line_kinds(tx, provider, provider_payments)
+        for name, kind in await store.find_booked_line_kinds(tx, provider, provider_payment_ids)
         if kind is SettlementLineKind.REFUND
     }
 

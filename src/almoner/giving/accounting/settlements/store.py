@@ -198,13 +198,13 @@ async def list_newest(tx: Tx, limit: int, before: UUID | None = None) -> list[Se
 
 
 async def find_stored_lines_by_key(
-    tx: Tx, settlement_id: UUID, provider_payments: Sequence[str]
+    tx: Tx, settlement_id: UUID, provider_payment_ids: Sequence[str]
 ) -> dict[LineKey, StoredSettlementLine]:
     """The lines of a report that are already stored."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
         settlement_id,
-        provider_payments,
+        provider_payment_ids,
     )
     return {stored.line.key: stored for stored in map(_line, rows)}
 
@@ -217,10 +217,12 @@ where provider = $1 and provider_payment = any($2) and status = 'matched' and re
 
 
 async def find_booked_line_kinds(
-    tx: Tx, provider: str, provider_payments: Sequence[str]
+    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> set[tuple[str, SettlementLineKind]]:
     """The provider's payments with booked lines and their kinds; lines of donation refunds by refund."""
-    return {(row[0], SettlementLineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, provider_payments)}
+    return {
+        (row[0], SettlementLineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, provider_payment_ids)
+    }
 
 
 async def insert_lines(
@@ -249,9 +251,9 @@ async def insert_lines(
         [one.line.gross.currency for one in lines],
         [one.line.kind.value for one in lines],
         [one.line.payment for one in lines],
-        [one.line.signed_gross for one in lines],
+        [one.line.signed_gross_minor for one in lines],
         [one.line.fee.minor for one in lines],
-        [one.line.signed_net for one in lines],
+        [one.line.signed_net_minor for one in lines],
         [one.reason for one in lines],
         [matched_records.get(one.id, _NOBODY).payment_id for one in lines],
         tx.now,

@@ -77,7 +77,7 @@ def schedule_rule_action(reason: UnallocatedReason, received_at: datetime, provi
     )
 
 
-def is_posted(reason: UnallocatedReason) -> bool:
+def is_posted_to_ledger(reason: UnallocatedReason) -> bool:
     """Whether payments with this reason are posted to the ledger."""
     return reason not in (UnallocatedReason.OTHER_MODE, UnallocatedReason.OTHER_ACCOUNT)
 
@@ -111,9 +111,9 @@ class UnallocatedPayment:
         return self.provider == BANK_TRANSFER
 
     @property
-    def is_posted(self) -> bool:
+    def is_posted_to_ledger(self) -> bool:
         """Whether it is posted to the ledger."""
-        return is_posted(self.reason)
+        return is_posted_to_ledger(self.reason)
 
 
 class OperatorChoice(StrEnum):

@@ -21,9 +21,9 @@ LEASE_KIND: Final = "unallocated_payment"
 
 @dataclass(frozen=True, slots=True)
 class _RefundCall:
-    """One refund to request; ``row`` is the leased unallocated payment."""
+    """One refund to request; ``leased_row_id`` is the leased unallocated payment."""
 
-    row: UUID
+    leased_row_id: UUID
     held: UnallocatedPayment
     key: str
 
@@ -54,7 +54,7 @@ class _RefundUnallocatedPayment:
 
     async def record_result(self, tx: Tx, ask: _RefundCall, provider_refund: ProviderRefund) -> FlowDone[None]:
         """Record that the refund is on its way to the donor."""
-        await service.record_refund(tx, ask.row, provider_refund.id)
+        await service.record_refund(tx, ask.leased_row_id, provider_refund.id)
         return FlowDone(None)
 
 

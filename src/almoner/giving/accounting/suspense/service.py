@@ -81,7 +81,7 @@ async def record_unallocated_payment(
         return
     reported = {"provider": provider, "payment": provider_payment.id, "reason": reason.value}
     tx.add_commit_callback(lambda: _log.error("payment_unallocated", **reported))
-    if held.is_posted:
+    if held.is_posted_to_ledger:
         ledger.post_at_commit(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
 
 
@@ -288,7 +288,7 @@ async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: s
 
 async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
     await store.mark_decided(tx, [held.id for held in due], "written_off", by, note)
-    ours = [held for held in due if held.is_posted]
+    ours = [held for held in due if held.is_posted_to_ledger]
     return [
         transfer
         for held in ours
@@ -308,7 +308,7 @@ def _ensure_undecided(unallocated_payment: UnallocatedPayment) -> None:
 
 
 def _ensure_posted(unallocated_payment: UnallocatedPayment) -> None:
-    if not unallocated_payment.is_posted:
+    if not unallocated_payment.is_posted_to_ledger:
         raise UnallocatedPaymentError(
             "The payment belongs to another mode or account and is not in our ledger, so it can only be written off."
         )

@@ -27,13 +27,13 @@ _RULE: Final = "rule"
 
 
 async def split_batch_booking(
-    tx: Tx, line: BankLine, referenced_records: ReferencedRecords, whole_line_match: object
+    tx: Tx, line: BankLine, referenced_records: ReferencedRecords, unsplit_match_result: object
 ) -> bool:
     """Split a locked collective line into one line for each disbursement; False if it is not one.
 
-    ``whole_line_match``: what the line matches by itself.
+    ``unsplit_match_result``: what the line matches by itself.
     """
-    if whole_line_match not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
+    if unsplit_match_result not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
     moved = line.movement
     ordered = await payment_files.transfers_of_released_files(tx, domain.find_end_to_end_ids(moved))

@@ -254,7 +254,7 @@ def _columns_of_heading(cells: Sequence[str]) -> dict[str, int]:
 def _text(row: Mapping[str, str], form: CsvStatementMapping, name: str) -> str:
     if (taking := form.columns.get(name)) is None:
         return ""
-    text = taking.join.join(cell for column in taking.columns if (cell := row.get(column, "").strip()))
+    text = taking.join_text.join(cell for column in taking.columns if (cell := row.get(column, "").strip()))
     for mark in taking.removed_text:
         text = text.replace(mark, "")
     return text

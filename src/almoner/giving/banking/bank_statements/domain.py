@@ -138,12 +138,12 @@ class BankMovement:
         return " ".join(part for part in (self.end_to_end_id, self.remittance_information) if part)
 
     @property
-    def non_personal_identity(self) -> tuple[date, int, str, str, str | None, str | None]:
+    def identity_without_texts(self) -> tuple[date, int, str, str, str | None, str | None]:
         """The non-personal fields that identify a movement after its texts were erased."""
         return self.booked_on, self.minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
     @property
-    def key(self) -> tuple[date, int, str, bool]:
+    def bank_key(self) -> tuple[date, int, str, bool]:
         """The bank's key of the movement; several movements may share one."""
         return self.booked_on, self.minor, self.reference, self.reversal
 
@@ -404,7 +404,7 @@ class ReferencedRecords:
 MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
-def unique_line_reference(line: BankLine) -> str:
+def build_unique_reference(line: BankLine) -> str:
     """A unique reference of one line, even if the bank uses one for several lines."""
     return f"{line.movement.reference[: MAX_REFERENCE - 27]}/{encode_uuid(line.id)}"
 
@@ -470,27 +470,27 @@ def find_new_lines(statement: BankStatement, existing_movements: Sequence[BankMo
     arbitrary.
     """
     # Exact repeats are matched first, so that of several equal movements only those not yet stored are new.
-    same, left = Counter(existing_movements), Counter(one.non_personal_identity for one in existing_movements)
+    same, left = Counter(existing_movements), Counter(one.identity_without_texts for one in existing_movements)
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
         if same[one]:
             same[one] -= 1
-            left[one.non_personal_identity] -= 1
+            left[one.identity_without_texts] -= 1
         else:
             unsure.append((position, one))
     new: list[tuple[int, BankMovement]] = []
     for position, one in unsure:
-        if left[one.non_personal_identity] > 0:
-            left[one.non_personal_identity] -= 1
+        if left[one.identity_without_texts] > 0:
+            left[one.identity_without_texts] -= 1
         else:
             new.append((position, one))
     if new and not statement.export:
         _ensure_nothing_gone(statement, [one for _, one in new], list(left.elements()))
-    counts = Counter(one.key for one in existing_movements)
+    counts = Counter(one.bank_key for one in existing_movements)
     lines = []
     for position, one in new:
-        counts[one.key] += 1
-        lines.append(NewStatementLine(position, one, counts[one.key]))
+        counts[one.bank_key] += 1
+        lines.append(NewStatementLine(position, one, counts[one.bank_key]))
     return lines
 
 
@@ -543,7 +543,7 @@ def contains_donation_reference(text: str) -> bool:
     return bool(iso11649.find_creditor_references(start) or _donation_request_references(start))
 
 
-def duplicate_reason(
+def possible_duplicate_reason(
     movement: BankMovement, similar_movements: Sequence[tuple[bool, BankMovement]]
 ) -> OpenLineReason | None:
     """Why the movement may be a duplicate of ``similar_movements`` lines; None if it is not.

@@ -76,7 +76,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
         one
         for gift in await _donation_ids(tx, payment, reference)
         for one in await refunds.list_by_donation(tx, gift)
-        if one.is_sent_by_bank and one.money == money
+        if one.is_sent_by_bank_transfer and one.money == money
     ]
     known: list[UnallocatedPayment | Refund] = [*locked, *given]
     if not (going := await _outgoing_refunds(tx, reference, locked, given)):
@@ -95,7 +95,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
         any(one.provider_refund == called for one in known)  # another line was matched to the refund with this name
         or await store.is_bank_reference_matched_elsewhere(tx, line, "donation_refund")
     ):
-        called = domain.unique_line_reference(line)
+        called = domain.build_unique_reference(line)
     if isinstance(back, UnallocatedPayment):
         await suspense.record_refund(tx, back.id, called)
         return await _book_settlement(tx, line, SettlementLineKind.REFUND, back.provider_payment_id)
@@ -132,7 +132,7 @@ async def _outgoing_refunds(
 
     Others of the same donations follow, each oldest first.
     """
-    debited = await settlements.find_payments_with_booked_refund(
+    debited = await settlements.find_payment_ids_with_booked_refund(
         tx, BANK_TRANSFER, [one.provider_payment_id for one in held]
     )
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]

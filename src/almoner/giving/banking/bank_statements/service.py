@@ -158,9 +158,9 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
-    recurrence, parts = await store.find_recurrence_and_part_count(tx, statement)
+    recurrence, parts = await store.find_statement_number_and_file_count(tx, statement)
     if statement.export and (days := statement.date_range):
-        known = await store.stored_movements_in_exports(tx, account, statement.currency, *days)
+        known = await store.stored_movements_of_account_exports(tx, account, statement.currency, *days)
     else:
         known = await store.stored_movements_of_statement(tx, account, name, recurrence) if parts else []
     new = domain.find_new_lines(statement, known)
@@ -245,7 +245,7 @@ async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
 def _unbooked_item(one: UnmatchedSettlementLine) -> UnreconciledItem:
     line, why = one.stored.line, one.stored.reason
     name = f"{one.reference} {line.kind} {line.payment}"
-    money = line.signed_gross, line.gross.currency
+    money = line.signed_gross_minor, line.gross.currency
     return UnreconciledItem(
         "provider_line", one.stored.since, one.stored.provider, name, *money, why.explanation if why else ""
     )
@@ -378,7 +378,7 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
     ]
     found = await store.find_disbursement_ids_by_end_to_end_ids(tx, domain.find_end_to_end_ids(moved))
     similar = await store.find_possible_duplicates_with_certainty(tx, line)
-    duplicate = domain.duplicate_reason(moved, similar)
+    duplicate = domain.possible_duplicate_reason(moved, similar)
     reports = await store.referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
     named = ReferencedRecords(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
@@ -414,7 +414,7 @@ async def _apply_match(
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
         if await store.is_bank_reference_matched_elsewhere(tx, line, "request"):
-            called = domain.unique_line_reference(line)
+            called = domain.build_unique_reference(line)
         made = await donation_requests.receive_payment(
             tx, ALL_PARTNERS, thing.id, line.movement.money, called, recorded_by=by
         )

@@ -64,7 +64,7 @@ async def lock_movements_of_same_day_and_amount(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def find_recurrence_and_part_count(tx: Tx, statement: BankStatement) -> tuple[int, int]:
+async def find_statement_number_and_file_count(tx: Tx, statement: BankStatement) -> tuple[int, int]:
     """The number of this statement among those with its reference, and the number of files with its lines.
 
     Banks reuse references: other days or another sequence number make another statement.
@@ -93,7 +93,9 @@ async def find_recurrence_and_part_count(tx: Tx, statement: BankStatement) -> tu
     return (known or 0) + 1, 0
 
 
-async def stored_movements_of_statement(tx: Tx, account: str, reference: str, recurrence: int) -> list[BankMovement]:
+async def stored_movements_of_statement(
+    tx: Tx, account: str, reference: str, statement_number: int
+) -> list[BankMovement]:
     """The stored movements of a statement."""
     rows = await tx.fetch(
         f"""
@@ -104,12 +106,12 @@ async def stored_movements_of_statement(tx: Tx, account: str, reference: str, re
         """,
         account,
         reference,
-        recurrence,
+        statement_number,
     )
     return [BankMovement(*row) for row in rows]
 
 
-async def stored_movements_in_exports(
+async def stored_movements_of_account_exports(
     tx: Tx, account: str, currency: str, first_day: date, last_day: date
 ) -> list[BankMovement]:
     """The stored movements of an account's exports for some days."""
@@ -131,12 +133,12 @@ async def insert(
     tx: Tx,
     statement: BankStatement,
     lines: Sequence[NewStatementLine],
-    recurrence_and_part: tuple[int, int],
+    number_and_part: tuple[int, int],
     imported_by: str,
 ) -> None:
     """Store a statement, or its new lines.
 
-    ``recurrence_and_part``: from ``recurrence_and_part``, including this one.
+    ``number_and_part``: from ``number_and_part``, including this one.
     """
     statement_id, (first, last) = tx.new_id(), statement.date_range or (None, None)
     await tx.execute(
@@ -156,11 +158,11 @@ async def insert(
         len(lines),
         imported_by,
         tx.now,
-        recurrence_and_part[1],
+        number_and_part[1],
         first,
         last,
         statement.export,
-        recurrence_and_part[0],
+        number_and_part[0],
         statement.sequence,
         statement.form,
         statement.rejected,

@@ -81,7 +81,7 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
     ``file`` is None if there are none. Raises PaymentFileError.
     """
     tx.deployment.identity.ensure_active()
-    today = tx.deployment.issuer_day_at(tx.now)
+    today = tx.deployment.date_in_issuer_time_zone(tx.now)
     if not today <= execution_date <= today + timedelta(days=_DAYS_AHEAD):
         raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
     sent = await _sent_disbursements(tx, own_account.single_release_limit.currency)

@@ -93,7 +93,7 @@ class BrowserFingerprint:
     device: bytes | None
 
     @property
-    def sources(self) -> list[bytes]:
+    def source_hashes(self) -> list[bytes]:
         """The hashes of address and device that attempts are counted by."""
         return [self.address] if self.device is None else [self.address, self.device]
 
@@ -112,7 +112,7 @@ class SourceHistory:
     oldest_open_payment_at: datetime | None = None
 
     @property
-    def used_attempts(self) -> int:
+    def used_attempt_count(self) -> int:
         """Card attempts in the last hour, including those still possible on open payments."""
         return len(self.declines) + self.open_attempts
 
@@ -194,13 +194,13 @@ class EmailCode:
         """Whether the code may still be entered."""
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
-    def check_entered_code(self, entered_code: str, expected: str, at: datetime) -> CodeCheckResult:
+    def check_entered_code(self, entered_code: str, expected_code: str, at: datetime) -> CodeCheckResult:
         """Check an entered code; an expired one is never reported as right or wrong (H11)."""
         if not (given := extract_digits(entered_code)):
             return CodeCheckResult.MISSING
         if not self.is_valid_at(at):
             return CodeCheckResult.OVER
-        return CodeCheckResult.RIGHT if compare_digest(given, expected) else CodeCheckResult.WRONG
+        return CodeCheckResult.RIGHT if compare_digest(given, expected_code) else CodeCheckResult.WRONG
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datet
     full = [
         _budget_exceeded(seen, limits, at)
         for seen in state.sources
-        if seen.used_attempts >= limits.source_attempts_per_hour
+        if seen.used_attempt_count >= limits.source_attempts_per_hour
     ]
     if full:
         raise max(full, key=lambda wait: wait.until)
@@ -259,7 +259,7 @@ def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datet
     if limits.requires_code and suspicious and not state.code_passed:
         raise CodeRequired
     beside_others = any(seen.open_attempts for seen in state.sources)
-    left = limits.source_attempts_per_hour - max(seen.used_attempts for seen in state.sources)
+    left = limits.source_attempts_per_hour - max(seen.used_attempt_count for seen in state.sources)
     return min(limits.attempts_with_open_payments if beside_others else limits.first, left)
 
 
@@ -267,7 +267,7 @@ def sources_to_block(
     browser: BrowserFingerprint, recent_declines: RecentDeclines, limits: CardTestingLimits
 ) -> list[bytes]:
     """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
-    counted = zip(browser.sources, (recent_declines.by_address, recent_declines.by_device), strict=False)
+    counted = zip(browser.source_hashes, (recent_declines.by_address, recent_declines.by_device), strict=False)
     return [source for source, declines in counted if declines >= limits.source_attempts_per_hour]
 
 

@@ -58,7 +58,7 @@ async def check_velocity(
 
     Payments from the same address or device wait here until this transaction ends.
     """
-    await store.lock_sources(tx, browser.sources)
+    await store.lock_sources(tx, browser.source_hashes)
     most = (limits.address_payments_per_hour, limits.device_payments_per_day)
     sight, code_id = await store.load_velocity_state_and_code(
         tx, partner, session_id, browser, _email_hash(tx, email), most
@@ -105,7 +105,7 @@ async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email
     """Send a new code to the email address; earlier codes of the session expire. Raises CodesExhausted."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, [browser.address, hashed])
-    ours, other = await store.code_send_times(tx, browser.address, hashed)
+    ours, other = await store.code_send_times_by_address_and_email(tx, browser.address, hashed)
     if len(other) >= MAX_CODES_PER_EMAIL:
         raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, RateLimitReason.CODES)
     if len(ours) >= MAX_CODES_PER_ADDRESS:

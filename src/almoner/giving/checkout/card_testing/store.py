@@ -218,7 +218,9 @@ async def active_alert_ends_by_partner(tx: Tx) -> dict[UUID, datetime]:
     return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
-async def code_send_times(tx: Tx, address_hash: bytes, email_hash: bytes) -> tuple[list[datetime], list[datetime]]:
+async def code_send_times_by_address_and_email(
+    tx: Tx, address_hash: bytes, email_hash: bytes
+) -> tuple[list[datetime], list[datetime]]:
     """When codes were sent in the last hour for an address, and to an email address; oldest first."""
     row = await tx.fetchrow(
         """

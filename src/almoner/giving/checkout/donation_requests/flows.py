@@ -96,7 +96,7 @@ async def receive_payment(
         made = await service.receive_payment(tx, scope, request_id, money, bank_reference, recorded_by=recorded_by)
         if on_recorded is not None:
             await on_recorded(tx, made)
-    await allocate_remaining_money(db, made.donation_request_id)
+    await allocate_pending_payments(db, made.donation_request_id)
     return made
 
 
@@ -116,11 +116,11 @@ async def apply_overpayment(
     async with db.write() as tx:
         _, part = await service.apply_overpayment(tx, payment_id, request_id, note=note, decided_by=decided_by)
         await on_recorded(tx, part)
-    await allocate_remaining_money(db, part.donation_request_id)
+    await allocate_pending_payments(db, part.donation_request_id)
     return part
 
 
-async def allocate_remaining_money(db: Database, request_id: UUID) -> None:
+async def allocate_pending_payments(db: Database, request_id: UUID) -> None:
     """Receive all donations that a request's money covers, in batches."""
     async with db.read() as tx:
         more = (await service.get(tx, ALL_PARTNERS, request_id)).allocation_pending

@@ -49,4 +49,4 @@ async def _enqueue_run(tx: Tx) -> int:
 
 
 tasks.add_periodic_job(ALLOCATE, _allocation_due_at, _allocate_next)
-tasks.add_periodic_job(RUN.name, partial(service.next_run_at, schedule=RUN.name), _enqueue_run)
+tasks.add_periodic_job(RUN.name, partial(service.next_invoicing_at, schedule_name=RUN.name), _enqueue_run)

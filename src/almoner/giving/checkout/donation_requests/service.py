@@ -253,15 +253,15 @@ async def apply_overpayment(
     return replace(locked, status="applied"), part
 
 
-async def next_run_at(tx: Tx, schedule: str) -> datetime | None:
+async def next_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When invoicing runs next: the midnight (UTC) after the oldest uninvoiced donation.
 
-    ``schedule``: of the schedule, which does not run twice for one midnight.
+    ``schedule_name``: of the schedule, which does not run twice for one midnight.
     """
     oldest = await donations.oldest_uninvoiced_at(tx)
     if oldest is None:
         return None
-    ran = await store.last_run_at(tx, schedule)
+    ran = await store.last_invoicing_at(tx, schedule_name)
     return domain.period_end_of("day", max(oldest, ran) if ran else oldest)
 
 

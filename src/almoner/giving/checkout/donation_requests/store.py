@@ -268,7 +268,7 @@ async def close_overpayment(
 _LAST_RUN: Final = "select last_run_at from schedule where name = $1"
 
 
-async def last_run_at(tx: Tx, schedule: str) -> datetime | None:
+async def last_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When a schedule last ran."""
-    found: datetime | None = await tx.fetchval(_LAST_RUN, schedule)
+    found: datetime | None = await tx.fetchval(_LAST_RUN, schedule_name)
     return found

@@ -77,7 +77,7 @@ async def _insert_created(tx: Tx, donation: Donation) -> Donation:
     return donation
 
 
-async def change_donor(tx: Tx, session: DonationSession, donation: Donation, details: DonationDetails) -> None:
+async def update_donor_details(tx: Tx, session: DonationSession, donation: Donation, details: DonationDetails) -> None:
     """Update the donor of a donation whose amount stays the same. The caller has locked the session."""
     await _change_details(tx, session, donation, details)
 

@@ -487,10 +487,10 @@ def ensure_currency_receivable(currency: str, receivable_currencies: tuple[str, 
         raise WrongTargetCurrency(f"the organisation receives {', '.join(receivable_currencies)}, not {currency}")
 
 
-def ensure_settlement_currency(currency: str, currencies: tuple[str, ...]) -> None:
+def ensure_settlement_currency(currency: str, settlement_currencies: tuple[str, ...]) -> None:
     """Raises WrongPartnerCurrency unless the partner settles in this currency."""
-    if currency not in currencies:
-        raise WrongPartnerCurrency(f"your account settles in {', '.join(currencies)}, not {currency}")
+    if currency not in settlement_currencies:
+        raise WrongPartnerCurrency(f"your account settles in {', '.join(settlement_currencies)}, not {currency}")
 
 
 def ensure_cancellable(donation: Donation) -> None:

@@ -67,9 +67,9 @@ class PaymentContext:
 
 @dataclass(frozen=True, slots=True)
 class ProviderCall:
-    """A call to the provider. ``row``: the leased payment; None if the call changes nothing."""
+    """A call to the provider. ``leased_row_id``: the leased payment; None if the call changes nothing."""
 
-    row: UUID | None
+    leased_row_id: UUID | None
     send: Callable[[], Awaitable[ProviderPayment]]
 
 
@@ -137,7 +137,7 @@ class _PaymentFlow:
         over = (
             donation.status != "REQUESTED_PAYMENT"
             or subscription.status not in donation_subscriptions_domain.CHARGED_STATUSES
-            or tx.deployment.issuer_day_at(tx.now) > last_day
+            or tx.deployment.date_in_issuer_time_zone(tx.now) > last_day
         )
         if over and await payments.cancel_unsent_payment(tx, payment.id):
             return None
@@ -228,7 +228,7 @@ class _StartPayment(_PaymentFlow):
             return await self.create(tx, payment, donation)
         same = self._gift.money == payment.money and payment.provider == self._way
         if same and await self._agrees_to_the_same(tx, donation):
-            await service.change_donor(tx, session, donation, self._gift)
+            await service.update_donor_details(tx, session, donation, self._gift)
             return FlowDone(domain.session_donation_of(donation, payment))
         session.ensure_open(tx.now)
         if payment.provider == BANK_TRANSFER:

@@ -127,7 +127,7 @@ async def _recover_lost_calls(tx: Tx) -> int:
 
 
 tasks.add_periodic_job("donations.cancel_abandoned", service.next_cancellation_at, service.cancel_abandoned_donations)
-tasks.add_periodic_job("donations.erase_donors", service.next_erasure_at, service.erase_donors)
+tasks.add_periodic_job("donations.erase_donors", service.next_erasure_at, service.erase_donors_of_cancelled_donations)
 tasks.add_periodic_job("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
 # Not more often: lists are exact without it, but slow down as the totals become stale.
 tasks.add_periodic_job(

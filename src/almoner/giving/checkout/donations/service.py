@@ -13,9 +13,9 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.dedications import service as dedications
 from almoner.giving.checkout.donations import domain, schemas, store, store_lists, store_money, store_requests
-from almoner.giving.checkout.donations.creation import change_donor as change_donor
 from almoner.giving.checkout.donations.creation import create_donation as create_donation
 from almoner.giving.checkout.donations.creation import find_or_recreate_donation
+from almoner.giving.checkout.donations.creation import update_donor_details as update_donor_details
 from almoner.giving.checkout.donations.domain import (
     AddedDonations,
     DisbursementBatch,
@@ -55,7 +55,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     UnallocatedReason,
-    other_mode_or_account_reason,
+    not_ours_reason,
 )
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
@@ -269,9 +269,9 @@ async def record_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDe
         await emit_event(tx, domain.RECEIPT_UNDELIVERABLE, changed)
 
 
-async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> bool:
+async def correct_receipt_email(tx: Tx, donation_id: UUID, email: str) -> bool:
     """Send an undeliverable receipt to the donor's corrected address; False if it was delivered."""
-    changed = await store.correct_receipt_address(tx, donation_id, email)
+    changed = await store.correct_receipt_email(tx, donation_id, email)
     if changed is not None:
         await _request_receipt_resend(tx, Partner(changed.partner_id), donation_id)
     return changed is not None
@@ -291,7 +291,7 @@ async def _request_receipt_resend(tx: Tx, partner: Partner, donation_id: UUID) -
 
 
 def _foreign_reason(tx: Tx, provider_payment: ProviderPayment) -> UnallocatedReason | None:
-    return other_mode_or_account_reason(provider_payment, is_live_mode=not tx.deployment.sandbox)
+    return not_ours_reason(provider_payment, is_live_mode=not tx.deployment.sandbox)
 
 
 async def _record_unallocated(
@@ -336,7 +336,7 @@ async def apply_unallocated_payment(
     await payments.mark_paid(tx, payment)
     if (received := await store.mark_received(tx, donation.id, payment.id)) is None:
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
-    await sessions.complete_by_operator(tx, session, donation.id)
+    await sessions.complete_or_replace_donation(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await mark_settled(tx, {received.id: unallocated_payment.money})
@@ -380,9 +380,9 @@ async def next_cancellation_at(tx: Tx) -> datetime | None:
     return min((one for one in due if one), default=None)
 
 
-async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
+async def erase_donors_of_cancelled_donations(tx: Tx, limit: int = BATCH) -> int:
     """Erase donors of donations cancelled 30 days ago and never paid (V6); returns how many."""
-    count, declarations = await store.erase_donors(tx, tx.now - domain.ERASED_AFTER, limit)
+    count, declarations = await store.erase_donors_of_cancelled_donations(tx, tx.now - domain.ERASED_AFTER, limit)
     if declarations:
         await gift_aid_declarations.delete_unused_declarations(tx, declarations)
     return count
@@ -390,7 +390,7 @@ async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
-    oldest = await store.oldest_cancelled_at(tx)
+    oldest = await store.oldest_cancelled_with_donor_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER
 
 

@@ -285,7 +285,7 @@ async def set_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDeliv
 
 
 @across_partners("link")
-async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> Donation | None:
+async def correct_receipt_email(tx: Tx, donation_id: UUID, email: str) -> Donation | None:
     """Store a corrected address for an undeliverable receipt; None if it was delivered."""
     row = await tx.fetchrow(
         f"""
@@ -393,7 +393,7 @@ class ErasedDonors(NamedTuple):
 
 
 @across_partners("sweep")
-async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> ErasedDonors:
+async def erase_donors_of_cancelled_donations(tx: Tx, cancelled_before: datetime, limit: int) -> ErasedDonors:
     """Erase the donors of cancelled donations; returns how many, and their declarations (V6)."""
     rows = await tx.fetch(
         f"""
@@ -412,7 +412,7 @@ async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> Erased
 
 
 @across_partners("sweep")
-async def oldest_cancelled_at(tx: Tx) -> datetime | None:
+async def oldest_cancelled_with_donor_at(tx: Tx) -> datetime | None:
     """When the oldest cancelled donation with a donor was cancelled."""
     sql = f"select cancelled_at from donation where {_FORGOTTEN} order by cancelled_at limit 1"
     found: datetime | None = await tx.fetchval(sql)

@@ -111,7 +111,7 @@ async def _page_of_few(
     rows = await tx.fetch(
         f"""
         with few as materialized (select id from donation where {where}),
-        listed as (select id from few where {after} order by id {order} limit {page.limit})
+        listed as (select id from few where {after} order by id {order} limit {page.fetch_limit})
         select {COLUMNS}, total from (select count(*) as total from few) counted
         left join (select donation.* from listed join donation using (id)) shown on true
         order by id {order}
@@ -161,7 +161,7 @@ def _walk(put: _Arguments, mine: str, page: RequestedPage, given: Mapping[str, o
         return walks[0]
     together = " union all ".join(f"({walk})" for walk in walks)
     order = "desc" if page.reads_descending else "asc"
-    return f"select id from ({together}) walked order by id {order} limit {page.limit}"
+    return f"select id from ({together}) walked order by id {order} limit {page.fetch_limit}"
 
 
 def _range_query(put: _Arguments, mine: str, page: RequestedPage, given: Mapping[str, object]) -> str:
@@ -180,7 +180,7 @@ def _range_query(put: _Arguments, mine: str, page: RequestedPage, given: Mapping
     ]
     where = " and ".join([*ranged, *_unindexed_filters(put, mine, given)])
     ordered = ", ".join(f"{column} {order}" for column in columns)
-    return f"select id from donation where {where} order by {ordered} limit {page.limit}"
+    return f"select id from donation where {where} order by {ordered} limit {page.fetch_limit}"
 
 
 def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:

@@ -146,7 +146,7 @@ async def list_page(
         """,
         partner.id,
         page_.after_id,
-        page_.limit,
+        page_.fetch_limit,
         active,
     )
     return [_link(row) for row in rows if row["id"] is not None], rows[0]["total"]

@@ -21,10 +21,10 @@ from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, is_slug
 from almoner.giving.checkout.hosted_page import device_cookie, prefill, service
 from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
-from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions, OperatorDisclosures
+from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions, GivingLinkDisclosures
 from almoner.giving.checkout.hosted_page.schemas import DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
-from almoner.giving.checkout.hosted_page.views import FormNotice, LinkContext
+from almoner.giving.checkout.hosted_page.views import FormNotice, GivingLinkContext
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import LIFETIME, PAGE_PURPOSE, DonationSession
 from almoner.giving.receipts import service as receipts
@@ -97,7 +97,7 @@ class GivingLinkPages:
         give: DonationPages,
         checkout: CheckoutFunctions,
         limiter: RateLimiter,
-        disclosures: OperatorDisclosures,
+        disclosures: GivingLinkDisclosures,
     ) -> None:
         self._db = db
         self._pages = pages
@@ -272,7 +272,9 @@ class GivingLinkPages:
             session, opened.account, "open", replace(cause, receives=offered), nothing, card_attempts_exhausted=False
         )
 
-    async def _context(self, tx: Tx, opened: OpenedLink, giving: SessionView, *, framed: bool = False) -> LinkContext:
+    async def _context(
+        self, tx: Tx, opened: OpenedLink, giving: SessionView, *, framed: bool = False
+    ) -> GivingLinkContext:
         """The link's details for the form."""
         link, session, query = opened.link, giving.session, opened.request.query_params
         assert session.currency is not None, "it was chosen"
@@ -287,7 +289,7 @@ class GivingLinkPages:
         image = link.image_key or giving.cause.logo
         several = link.category_id is not None or len(link.organisation_ids) > 1
         named = {"organisation": organisation} if several else {}
-        return LinkContext(
+        return GivingLinkContext(
             url=self._url(link),
             action=f"/g/{link.slug}" + (f"?{urlencode({'lang': lang})}" if (lang := query.get("lang")) else ""),
             words=(link.title, link.text),
@@ -315,7 +317,7 @@ class GivingLinkPages:
     def _form(
         self,
         giving: SessionView,
-        context: LinkContext,
+        context: GivingLinkContext,
         form: DonationForm,
         *,
         status: int = 200,
@@ -335,7 +337,7 @@ class GivingLinkPages:
             problems=problems or {},
             notice=notice,
             link=context,
-            shared_request=shared,
+            cacheable_page_request=shared,
         )
 
     def _wait(self, request: Request) -> int | None:
@@ -394,7 +396,7 @@ class GivingLinkPages:
         }
         if prefill.is_prefilled(query):
             return self._pages.render_page("choose.html", language, **context)
-        return self._pages.render_shared_page(opened.request, "choose.html", language, **context)
+        return self._pages.render_cacheable_page(opened.request, "choose.html", language, **context)
 
     async def _named(self, tx: Tx, opened: OpenedLink, text: str) -> list[Organisation]:
         found = await organisations.list_by_ids(tx, opened.partner, opened.link.organisation_ids)

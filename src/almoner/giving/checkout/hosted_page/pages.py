@@ -203,7 +203,7 @@ class DonationPages:
         )
         if not isinstance(gift, DonationDetails) or gift.frequency == "one_time":
             return gift
-        today = self._db.deployment.issuer_day_at(self._clock.now())
+        today = self._db.deployment.date_in_issuer_time_zone(self._clock.now())
         agreed = agreements.build_agreement(language, view.cause.name, gift.money, gift.frequency, today)
         return replace(gift, agreement=agreed)
 
@@ -312,7 +312,7 @@ class DonationPages:
             form = replace(form, typed=typed[:MAX_LENGTH], problem=problem)
             return self.views.thanks_page(opened.giving, donation, form, status=422)
         async with self._db.write() as tx:
-            await donations.correct_receipt_address(tx, donation.id, typed)
+            await donations.correct_receipt_email(tx, donation.id, typed)
         return redirect_to(form.action)
 
     async def open_session(self, request: Request) -> OpenedSession | Response:
@@ -372,7 +372,7 @@ class DonationPages:
                 return self._waiting(request, giving, giving.gift)
             case _:
                 return self.views.payment_pending_page(
-                    giving, donation, _retry_address(request), giving.gift.url, reported_unpaid=True
+                    giving, donation, _retry_address(request), giving.gift.url, provider_reports_unpaid=True
                 )
 
     def _success_url(self, giving: SessionView) -> str | None:

@@ -26,7 +26,7 @@ class LegalNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorDisclosures:
+class GivingLinkDisclosures:
     """The operator's statements on giving link pages. ``days``: within which donations are sent."""
 
     days: int

@@ -47,7 +47,7 @@ def prefilled_form(
     designation = clean_text(query.get("designation", ""))
     return DonationForm(
         amount="" if minor is None else str(minor) if suggested else OTHER,
-        typed=formats.format_plain_amount(minor, amounts.currency, locale)
+        typed=formats.format_amount_without_currency(minor, amounts.currency, locale)
         if minor is not None and not suggested
         else "",
         first_name=clean_text(query.get("firstName", ""))[:MAX_LENGTH],

@@ -72,7 +72,7 @@ class FrequencyChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkContext:
+class GivingLinkContext:
     """The details of the giving link that shows the form.
 
     ``words``: the partner's title and text. ``hidden``: fields that the form sends back. ``others``: the URL to choose
@@ -138,14 +138,14 @@ class HostedPageViews:
         status: int,
         problems: Problems,
         notice: FormNotice | None,
-        link: LinkContext | None = None,
-        shared_request: Request | None = None,
+        link: GivingLinkContext | None = None,
+        cacheable_page_request: Request | None = None,
     ) -> Response:
         """The form. ``offers_transfer``: the donor may pay by bank transfer instead.
 
         ``link``: the giving link that shows it.
 
-        ``shared_request``: the request, for a page that is identical for all visitors.
+        ``cacheable_page_request``: the request, for a page that is identical for all visitors.
         """
         language = self.language(view)
         context: dict[str, Any] = {
@@ -174,8 +174,8 @@ class HostedPageViews:
         }
         frame_ancestors = link.frame_ancestors if link is not None else ()
         context |= {"form_targets": self._targets(view), "frame_ancestors": frame_ancestors}
-        if shared_request is not None:
-            return self._pages.render_shared_page(shared_request, "gift.html", language, **context)
+        if cacheable_page_request is not None:
+            return self._pages.render_cacheable_page(cacheable_page_request, "gift.html", language, **context)
         page = self._pages.render_page("gift.html", language, status=status, script=True, **context)
         return _with_retry_after(page, notice)
 
@@ -192,7 +192,7 @@ class HostedPageViews:
 
     def _frequency_choices(self, giving: SessionView, form: DonationForm, language: Language) -> list[FrequencyChoice]:
         deployment = self._pages.deployment
-        offered, today = giving.session.frequencies, deployment.issuer_day_at(deployment.clock.now())
+        offered, today = giving.session.frequencies, deployment.date_in_issuer_time_zone(deployment.clock.now())
         chosen = form.chosen_frequency(offered)
         return [
             FrequencyChoice(
@@ -212,10 +212,12 @@ class HostedPageViews:
         retry_url: str,
         pay_url: str | None,
         *,
-        reported_unpaid: bool = False,
+        provider_reports_unpaid: bool = False,
     ) -> Response:
         """The page shown until the provider confirms the payment."""
-        kind, later = ("waiting.unpaid", "waiting.unpaid.next") if reported_unpaid else ("waiting", "waiting.later")
+        kind, later = (
+            ("waiting.unpaid", "waiting.unpaid.next") if provider_reports_unpaid else ("waiting", "waiting.later")
+        )
         return self._not_yet(view, donation, kind, later, retry_url, pay_url)
 
     def transfer_pending_page(self, view: SessionView, donation: Donation, retry_url: str) -> Response:
@@ -479,5 +481,5 @@ def _values(amounts: DonationAmounts, language: Language) -> dict[str, str]:
     return {
         "minimum": formats.format_money(amounts.minimum, amounts.currency, locale, short=True),
         "maximum": formats.format_money(amounts.maximum, amounts.currency, locale, short=True),
-        "example": formats.format_plain_amount(example, amounts.currency, locale),
+        "example": formats.format_amount_without_currency(example, amounts.currency, locale),
     }

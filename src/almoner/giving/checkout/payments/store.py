@@ -92,7 +92,7 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
 
 
 async def find_by_provider_payment_id(
-    tx: Tx, provider: str, provider_payment_id: str, reference: UUID | None
+    tx: Tx, provider: str, provider_payment_id: str, payment_id: UUID | None
 ) -> Payment | None:
     """The attempt with this provider ID; else the one with our reference, whose ID there was not recorded."""
     row = await tx.fetchrow(
@@ -104,7 +104,7 @@ async def find_by_provider_payment_id(
         """,
         provider,
         provider_payment_id,
-        reference,
+        payment_id,
     )
     return _payment(row) if row else None
 

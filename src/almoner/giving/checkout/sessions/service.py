@@ -194,7 +194,7 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     await outbox.emit_event(tx, session.partner_id, domain.COMPLETED, schemas.session_response(tx, completed))
 
 
-async def complete_by_operator(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
+async def complete_or_replace_donation(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """Complete a session with a donation that an operator accepted."""
     if session.stored_status != "completed":
         await complete(tx, session, donation_id)

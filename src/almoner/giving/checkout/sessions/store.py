@@ -86,7 +86,7 @@ async def create_and_record_response(
 ) -> Record:
     """Check, create, store the response, audit and count in one statement; returns the result as a row."""
     session = new_session.session
-    values = claim.statement_parameters(tx, response_body) | audit.entry_sql_parameters(audit_entry)
+    values = claim.claim_sql_parameters(tx, response_body) | audit.entry_sql_parameters(audit_entry)
     values |= {
         "id": session.id,
         "organisation_id": session.organisation_id,

@@ -209,16 +209,16 @@ def end_to_end_id_of(disbursement_id: UUID) -> str:
 
 
 def waiting_reason_of(
-    eligibility: EligibilityStatus, *, is_on_hold: bool, is_active: bool, money: Money, minimum_minor: int
+    eligibility: EligibilityStatus, *, is_on_hold: bool, is_organisation_active: bool, money: Money, minimum_minor: int
 ) -> WaitingReason | None:
     """Why a disbursement is not sent; None if it is.
 
-    ``is_on_hold``: an operator holds it. ``is_active``: its register lists the organisation. Of several reasons,
-    operators' come first, then the register's, the organisation's, and the minimum amount.
+    ``is_on_hold``: an operator holds it. ``is_organisation_active``: its register lists the organisation. Of several
+    reasons, operators' come first, then the register's, the organisation's, and the minimum amount.
     """
     if is_on_hold:
         return WaitingReason.ON_HOLD
-    if not is_active:
+    if not is_organisation_active:
         return WaitingReason.ORGANISATION_INACTIVE
     if eligibility is not EligibilityStatus.APPROVED:
         return WaitingReason(eligibility.value)

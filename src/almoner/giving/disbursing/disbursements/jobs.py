@@ -140,4 +140,6 @@ tasks.add_periodic_job(PROPAGATE, _propagation_due_at, _propagate_next)
 
 sandbox_tasks: Final = TaskRegistry()
 """The sandbox runs disbursements every day (settled 9). In production, a person runs and confirms them."""
-sandbox_tasks.add_periodic_job(RUN.name, partial(service.next_run_at, schedule_name=RUN.name), _enqueue_run)
+sandbox_tasks.add_periodic_job(
+    RUN.name, partial(service.next_disbursement_run_at, schedule_name=RUN.name), _enqueue_run
+)

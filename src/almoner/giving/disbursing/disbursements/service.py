@@ -127,7 +127,7 @@ async def _batch_waiting_reason(
     return domain.waiting_reason_of(
         eligibilities[batch.organisation_id],
         is_on_hold=await store.is_held(tx, partner, batch.organisation_id),
-        is_active=organisation.active,
+        is_organisation_active=organisation.active,
         money=money,
         minimum_minor=rules.minimum_disbursement_minor(batch.currency),
     )
@@ -444,7 +444,7 @@ async def has_donations_for_open_disbursement(tx: Tx, batch: DisbursementBatch) 
     return await donations.has_undisbursed_donations(tx, batch, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
 
-async def next_run_at(tx: Tx, schedule_name: str) -> datetime | None:
+async def next_disbursement_run_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When the daily run is next due: the midnight (UTC) after the oldest waiting disbursement or the last run.
 
     ``schedule_name``: of its schedule. Batches that wait for a reason count too, because it may have ended meanwhile.

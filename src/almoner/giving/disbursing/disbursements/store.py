@@ -236,7 +236,7 @@ async def list_page(
         """,
         partner.id,
         page_.after_id,
-        page_.limit,
+        page_.fetch_limit,
         filters.organisation_id,
         filters.status,
     )

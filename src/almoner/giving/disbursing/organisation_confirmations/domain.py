@@ -146,18 +146,16 @@ class ConfirmationPageChanged(Exception):
     """The page's content (an account or a name) changed since the nonprofit opened it."""
 
 
-def may_send_email(
-    sent_times: Sequence[datetime], recent_emails_to_address: int, now: datetime, *, sandbox: bool
-) -> bool:
+def may_send_email(sent_times: Sequence[datetime], recent_email_count: int, now: datetime, *, sandbox: bool) -> bool:
     """Whether another email may be sent at this real time.
 
-    ``sent_times``: when this request's earlier emails were sent; ``recent_emails_to_address``: emails to the address
+    ``sent_times``: when this request's earlier emails were sent; ``recent_email_count``: emails to the address
     within a day.
     """
     times = _MAX_SANDBOX_MAILS if sandbox else 1
     recent = [moment for moment in sent_times if moment > now - DAY]
     return (
-        recent_emails_to_address < _MAX_MAILS_PER_ADDRESS * times
+        recent_email_count < _MAX_MAILS_PER_ADDRESS * times
         and len(sent_times) < _MAX_MAILS_TOTAL
         and len(recent) < _MAX_MAILS_PER_DAY
         and all(moment <= now - MINUTE for moment in recent)

@@ -23,7 +23,7 @@ def _press() -> PdfRenderer:
     return PdfRenderer(_TEMPLATE)
 
 
-class RemittanceDocuments:
+class RemittanceRenderer:
     """Renders remittance statements, each in its language."""
 
     def __init__(self, deployment: Deployment, catalogues: TranslationCatalogues | None = None) -> None:
@@ -35,7 +35,7 @@ class RemittanceDocuments:
         """The available languages."""
         return self._catalogues.offered_languages
 
-    async def render(self, remittance: Remittance) -> bytes:
+    async def render_pdf(self, remittance: Remittance) -> bytes:
         """The PDF; identical bytes each time."""
         language = self._catalogues.language(remittance.language)
         return await _press().render_document(self._facts(remittance, language), {}, remittance.as_of)
@@ -43,7 +43,7 @@ class RemittanceDocuments:
     def _facts(self, remittance: Remittance, language: Language) -> Facts:
         """The template's input."""
         rtl = language.direction == "rtl"
-        of, disbursement = self._deployment.issuer_day_at(remittance.as_of), remittance.disbursement
+        of, disbursement = self._deployment.date_in_issuer_time_zone(remittance.as_of), remittance.disbursement
         stated = "remittance.paid_on" if disbursement.paid_at else "remittance.sent_on"
         return {
             "lang": language.html_lang.split("-")[0],
@@ -89,7 +89,7 @@ class RemittanceDocuments:
                 language.text("remittance.anonymous") if one.anonymous else donor, document_is_rtl=rtl
             ),
             "day": text_with_direction(
-                formats.format_day(self._deployment.issuer_day_at(one.given_at), locale), document_is_rtl=rtl
+                formats.format_day(self._deployment.date_in_issuer_time_zone(one.given_at), locale), document_is_rtl=rtl
             ),
             "donation": text_with_direction(
                 self._deployment.ids.encode("donation", one.donation_id), document_is_rtl=False

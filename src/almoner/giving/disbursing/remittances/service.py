@@ -8,7 +8,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.giving.disbursing.remittances import domain
-from almoner.giving.disbursing.remittances.documents import RemittanceDocuments as RemittanceDocuments
+from almoner.giving.disbursing.remittances.documents import RemittanceRenderer as RemittanceRenderer
 from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
 from almoner.giving.receipts import service as receipts
 from almoner.nonprofits.organisations import service as organisations

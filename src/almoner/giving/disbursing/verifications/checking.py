@@ -16,7 +16,11 @@ from almoner.giving.disbursing.verifications.domain import (
     VerificationFlaggedEvent,
 )
 from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, CheckFinding
-from almoner.giving.disbursing.verifications.ports import ApprovedAccountLookup, ApprovedPayeeAccount, Screening
+from almoner.giving.disbursing.verifications.ports import (
+    ApprovedAccountLookup,
+    ApprovedPayeeAccount,
+    OrganisationScreener,
+)
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -31,7 +35,7 @@ ACCOUNTS: Final = "accounts of nonprofits"
 
 
 async def check_verification(
-    tx: Tx, screening: Screening, account_lookup: ApprovedAccountLookup, verification_id: UUID
+    tx: Tx, screening: OrganisationScreener, account_lookup: ApprovedAccountLookup, verification_id: UUID
 ) -> MonetaryDonationVerification:
     """Check a verification against register and watch lists; repeating it changes nothing.
 
@@ -43,7 +47,7 @@ async def check_verification(
     organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     records = [organisation, *await organisations.list_merged_records(tx, organisation.id)]
     results = await screening.screen(tx, records, locked.partner_id)
-    listed = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
+    listed = findings.registration_finding(organisation, tx.now, tx.deployment.max_data_age)
     screened = findings.compliance_finding(results, tx.ids, tx.now)
     for finding in (listed, screened):
         await record_finding(tx, locked, finding)
@@ -88,7 +92,7 @@ async def record_registration_finding(
 ) -> tuple[Organisation, CheckFinding]:
     """Check the register and record the finding."""
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
-    finding = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
+    finding = findings.registration_finding(organisation, tx.now, tx.deployment.max_data_age)
     await record_finding(tx, verification, finding)
     return organisation, finding
 

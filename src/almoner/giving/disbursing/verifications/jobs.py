@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from almoner.giving.disbursing.verifications import checking, service
-from almoner.giving.disbursing.verifications.ports import ApprovedAccountLookup, Screening
+from almoner.giving.disbursing.verifications.ports import ApprovedAccountLookup, OrganisationScreener
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, decode_event_data
@@ -21,7 +21,7 @@ from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningCha
 class JobDependencies:
     """The dependencies: watch list screening, and approved accounts."""
 
-    screening: Screening
+    screening: OrganisationScreener
     accounts: ApprovedAccountLookup
 
 

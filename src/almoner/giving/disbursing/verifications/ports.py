@@ -34,7 +34,7 @@ class ApprovedAccountLookup(Protocol):
         ...
 
 
-class Screening(Protocol):
+class OrganisationScreener(Protocol):
     """Screens nonprofits against watch lists."""
 
     async def run_in_screening_transaction(

@@ -201,7 +201,7 @@ async def list_page(
         partner.id,
         page_.after_id,
         filters.organisation_id,
-        page_.limit,
+        page_.fetch_limit,
     )
     return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
 

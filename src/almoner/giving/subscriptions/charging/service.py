@@ -210,7 +210,7 @@ async def _charge(
     await donations.charge_off_session(tx, subscription, donation, organisation.effective_display_name)
     charge = replace(charge, donation_id=donation.id, attempts=charge.attempts + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
-    return replace(subscription, last_charged_on=tx.deployment.issuer_day_at(tx.now)), charge
+    return replace(subscription, last_charged_on=tx.deployment.date_in_issuer_time_zone(tx.now)), charge
 
 
 async def _stop(

@@ -261,7 +261,7 @@ async def record_later_payment(
     subscription = _with_donation(subscription, donation)
     charge = await store_charges.find_charge_by_donation(tx, donation.id)
     assert charge is not None, "a donation of a date is that of its charge"
-    charged_on = tx.deployment.issuer_day_at(payment.created_at)
+    charged_on = tx.deployment.date_in_issuer_time_zone(payment.created_at)
     await store_charges.mark_paid(tx, charge, charged_on)
     subscription = replace(subscription, last_charged_on=max(subscription.last_charged_on or charged_on, charged_on))
     if subscription.status == "past_due":
@@ -280,7 +280,7 @@ async def record_decline(tx: Tx, subscription: DonationSubscription, donation: D
     if charge is None or charge.status != "open" or subscription.status not in domain.CHARGED_STATUSES:
         return
     zone = tx.deployment.time_zone
-    retry_on = domain.retry_day(charge.due_on, tx.deployment.issuer_day_at(tx.now))
+    retry_on = domain.retry_day(charge.due_on, tx.deployment.date_in_issuer_time_zone(tx.now))
     again = decline.action is DeclineAction.RETRY and retry_on is not None
     charge = replace(
         charge,
@@ -337,7 +337,7 @@ async def _apply_change(
     cover = subscription.cover_minor if subscription.money == money else 0
     subscription = replace(subscription, money=money, cover_minor=cover, pending_change=None)
     subscription = domain.with_frequency(
-        subscription, frequency, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
+        subscription, frequency, tx.deployment.date_in_issuer_time_zone(tx.now), tx.deployment.time_zone
     )
     subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     if agreement is not None:
@@ -381,7 +381,7 @@ async def change_next_due_date(tx: Tx, partner: Partner, subscription_id: UUID, 
     if await store_charges.has_charge(tx, subscription.id, due_on):
         raise domain.InvalidDate("the gift of this day was skipped")
     subscription = domain.as_rescheduled(
-        subscription, due_on, tx.deployment.issuer_day_at(tx.now), tx.deployment.time_zone
+        subscription, due_on, tx.deployment.date_in_issuer_time_zone(tx.now), tx.deployment.time_zone
     )
     subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "changed")

@@ -258,7 +258,7 @@ async def list_page(
         """,
         partner.id,
         page.after_id,
-        page.limit,
+        page.fetch_limit,
         *conditions.values,
     )
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]

@@ -49,7 +49,7 @@ class SubmittedForm:
         value = self.form.get(name)
         return value.strip() if isinstance(value, str) else ""
 
-    def agreement(self, money: Money, frequency: Frequency, organisation: str | None = None) -> Agreement:
+    def build_agreement(self, money: Money, frequency: Frequency, organisation: str | None = None) -> Agreement:
         """The consent text shown next to the button."""
         return build_change_agreement(self.shown, self.language, money, frequency, organisation)
 
@@ -78,7 +78,7 @@ async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     )
     if isinstance(minor, str):
         return {"typed": minor}
-    agreement = submitted_form.agreement(Money(minor, subscription.money.currency), subscription.frequency)
+    agreement = submitted_form.build_agreement(Money(minor, subscription.money.currency), subscription.frequency)
     if submitted_form.field("agreed") != str(minor):
         raise AgreementNeeded(agreement, minor)
     await subscriptions.change_amount_and_frequency_by_donor(
@@ -92,7 +92,7 @@ def next_donation_date_range(today: date) -> tuple[date, date]:
     return today + timedelta(days=1), today + subscriptions_domain.MAX_NEXT_DATE
 
 
-async def change_next_date(tx: Tx, submitted_form: SubmittedForm) -> Problems:
+async def change_next_due_date(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Change the next due date, from which later ones are counted."""
     try:
         day = date.fromisoformat(submitted_form.field("day"))
@@ -110,7 +110,7 @@ async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     until = None
     if months != "open":
         zone = tx.deployment.time_zone
-        day = recurrence.nth_date(tx.deployment.issuer_day_at(tx.now), "monthly", int(months))
+        day = recurrence.nth_date(tx.deployment.date_in_issuer_time_zone(tx.now), "monthly", int(months))
         until = recurrence.local_time_to_utc(day, time(), zone)
     await subscriptions.pause(tx, submitted_form.partner, submitted_form.shown.subscription.id, until, "donor")
     return {}
@@ -141,7 +141,7 @@ async def confirm_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     change = submitted_form.shown.subscription.pending_change
     if change is None or submitted_form.field("change") != str(int(change.requested_at.timestamp())):
         raise InvalidState("another change waits by now")
-    agreement = submitted_form.agreement(change.money, change.frequency)
+    agreement = submitted_form.build_agreement(change.money, change.frequency)
     await subscriptions.confirm_change(tx, submitted_form.partner, submitted_form.shown.subscription.id, agreement)
     return {}
 
@@ -158,7 +158,7 @@ async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -
     named = tx.ids.encode_or_none("organisation", subscription.proposed_organisation_id)
     if proposed is None or submitted_form.field("organisation") != named:
         raise InvalidState("another nonprofit was proposed")
-    agreement = submitted_form.agreement(subscription.money, subscription.frequency, proposed)
+    agreement = submitted_form.build_agreement(subscription.money, subscription.frequency, proposed)
     await subscriptions.accept_successor_organisation(tx, submitted_form.partner, subscription.id, agreement)
     return {}
 
@@ -182,7 +182,7 @@ class DonorAction:
 
 ACTIONS: Final[Mapping[str, DonorAction]] = {
     "amount": DonorAction(change_amount, "changed", form=True),
-    "day": DonorAction(change_next_date, "changed", form=True),
+    "day": DonorAction(change_next_due_date, "changed", form=True),
     "pause": DonorAction(pause, "pause", form=True),
     "skip": DonorAction(skip_next_donation, "skip", form=True),
     "cancel": DonorAction(cancel, "cancel", form=True),

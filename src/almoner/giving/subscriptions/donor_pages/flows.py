@@ -130,7 +130,7 @@ async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
         if found is None or setup.live is tx.deployment.sandbox:
             return False
         subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, found[0])
-        new = await store.mark_setup_saved(tx, setup_id)
+        new = await store.mark_setup_completed(tx, setup_id)
         if subscription.status in LIVE_STATUSES:
             if new:
                 await subscriptions.set_payment_method(tx, context.provider.name, subscription, saved)

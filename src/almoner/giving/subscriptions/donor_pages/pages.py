@@ -414,7 +414,7 @@ class RegularDonationPages(RecordLinkPages):
     ) -> Response:
         async with self._db.read() as tx:
             shown = await service.load_single_regular_donation(tx, opened_by, subscription_id)
-            today = self._db.deployment.issuer_day_at(tx.now)
+            today = self._db.deployment.date_in_issuer_time_zone(tx.now)
         one, language = shown.listed[0], self.pages.language_for_tag(shown.opened_by.language)
         if one.subscription.status == "cancelled":
             return self._redirect(opened_by, "cancel")
@@ -447,7 +447,7 @@ class RegularDonationPages(RecordLinkPages):
             "values": {
                 "minimum": formats.format_money(amounts.minimum, currency, language.locale, short=True),
                 "maximum": formats.format_money(amounts.maximum, currency, language.locale, short=True),
-                "example": formats.format_plain_amount(amounts.suggested[1], currency, language.locale),
+                "example": formats.format_amount_without_currency(amounts.suggested[1], currency, language.locale),
                 "first": formats.format_day(first, language.locale),
                 "last": formats.format_day(last, language.locale),
             },

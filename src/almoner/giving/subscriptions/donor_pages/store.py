@@ -77,7 +77,7 @@ async def set_provider_setup_id(tx: Tx, setup_id: UUID, provider_setup_id: str) 
 
 
 @across_partners("held")
-async def mark_setup_saved(tx: Tx, setup_id: UUID) -> bool:
+async def mark_setup_completed(tx: Tx, setup_id: UUID) -> bool:
     """Record that the new card was saved; False if that is already recorded."""
     return bool(
         await tx.fetchval(

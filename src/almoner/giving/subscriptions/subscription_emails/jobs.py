@@ -90,7 +90,7 @@ async def _retry_day(tx: Tx, subscription: DonationSubscription) -> date | None:
     charge = await subscriptions.find_open_charge(tx, subscription.id)
     if charge is None or charge.next_attempt_at is None or not subscription.chargeable:
         return None
-    return tx.deployment.issuer_day_at(charge.next_attempt_at)
+    return tx.deployment.date_in_issuer_time_zone(charge.next_attempt_at)
 
 
 async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription) -> dict[str, str]:

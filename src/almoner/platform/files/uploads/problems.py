@@ -16,7 +16,7 @@ class ContentTypeError(BadRequest):
     message = "Send the file as multipart/form-data"
 
 
-class MaxFileSize(BadRequest):
+class FileTooLarge(BadRequest):
     code = "upload/max_file_size"
     message = "The file is too large for this endpoint"
 
@@ -45,7 +45,7 @@ class FileIsMissing(BadRequest):
 UPLOAD_ERRORS: Final[tuple[type[BadRequest], ...]] = (
     TooManyFiles,
     ContentTypeError,
-    MaxFileSize,
+    FileTooLarge,
     FiletypeNotSupported,
     MultipartBoundaryNotFound,
     FileIsMissing,

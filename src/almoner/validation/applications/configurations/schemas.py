@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from almoner.kit.patch import UNSET, UnsetType
 from almoner.kit.time import iso_timestamp
-from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
+from almoner.nonprofits.activities.domain import SUB_TAGS, sub_tags_in_file_order
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
@@ -234,7 +234,7 @@ def configuration_response(tx: Tx, configuration: Configuration) -> ValidationSu
         if codes is None
         else [
             tx.ids.encode("activitysubtag", sub.id)
-            for sub in ordered_sub_tags(code for code in codes if code in SUB_TAGS)
+            for sub in sub_tags_in_file_order(code for code in codes if code in SUB_TAGS)
         ],
         email_verification=configuration.email_verification,
         partner_fields=[_field_response(field) for field in configuration.partner_fields],

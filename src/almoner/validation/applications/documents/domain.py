@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.kit.errors import Conflict, Forbidden
 from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
-from almoner.platform.files.uploads.problems import MaxFileSize, TooManyFiles
+from almoner.platform.files.uploads.problems import FileTooLarge, TooManyFiles
 
 SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "rejected", "unreadable"})})
 ScanStatus = Literal["pending_scan", "clean", "rejected", "unreadable"]
@@ -63,7 +63,7 @@ class DocumentCountExceeded(TooManyFiles):
     message = "The record has reached its maximum number of documents"
 
 
-class DocumentSizeExceeded(MaxFileSize):
+class DocumentSizeExceeded(FileTooLarge):
     message = "The total size of the record's documents would exceed the limit"
 
 

@@ -115,7 +115,7 @@ async def trash_orphaned_blobs(
     try:
         unknown, newest = await _find_orphans(dependencies, context)
         for listed in unknown:
-            if listed.since <= newest and listed.since < real_now - DAY:
+            if listed.stored_at <= newest and listed.stored_at < real_now - DAY:
                 await _to_trash(blobs, context, listed.key, real_now.date())
         async for found in blobs.list_trashed():
             if found.trashed_on <= real_now.date() - timedelta(_TRASH_DAYS):
@@ -142,7 +142,7 @@ async def _find_orphans(dependencies: StorageDependencies, context: JobContext) 
             for list_referenced in dependencies.references:
                 known |= await list_referenced(tx, keys)
         unknown.extend(listed for listed in batch if listed.key not in known)
-        newest = max([newest, *(listed.since for listed in batch if listed.key in known)])
+        newest = max([newest, *(listed.stored_at for listed in batch if listed.key in known)])
         batch.clear()
 
     async for listed in blobs.list_blobs():

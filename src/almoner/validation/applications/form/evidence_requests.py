@@ -38,7 +38,7 @@ async def list_requestable_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> lis
 
 
 async def request_evidence(
-    tx: Tx, handler: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, requested_by: str
+    tx: Tx, handler: ReviewHandler, kind: Kind, subject_id: UUID, evidence_code: str, requested_by: str
 ) -> ReviewSubject:
     """Request evidence from applicants; the operator must have claimed the review.
 
@@ -51,8 +51,8 @@ async def request_evidence(
         raise EvidenceNotRequestable("No application is waiting for this case, so there is nobody to ask.")
     asked_as = str(tx.new_id())
     for one in locked:
-        if evidence not in submissions.requestable_evidence(one, check):
+        if evidence_code not in submissions.requestable_evidence(one, check):
             raise EvidenceNotRequestable("The applicant cannot be asked for this now.")
-        await submissions.request_evidence(tx, one, check, evidence, requested_by)
+        await submissions.request_evidence(tx, one, check, evidence_code, requested_by)
         await notify_applicant(tx, one.id, "missing", dedupe_key=asked_as)
     return subject

@@ -15,8 +15,8 @@ from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import (
     ContentTypeError,
     FileIsMissing,
+    FileTooLarge,
     FiletypeNotSupported,
-    MaxFileSize,
     MultipartBoundaryNotFound,
     TooManyFiles,
 )
@@ -59,7 +59,7 @@ _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
     (DocumentCountExceeded, "apply.problem.file.many"),
     (DocumentSizeExceeded, "apply.problem.file.many"),
     (TooManyFiles, "apply.problem.file.one"),
-    (MaxFileSize, "apply.problem.file.large"),
+    (FileTooLarge, "apply.problem.file.large"),
     (ContentTooLarge, "apply.problem.file.large"),
     (FileIsMissing, "apply.problem.file.missing"),
     (RateExceeded, "apply.problem.file.later"),
@@ -100,7 +100,7 @@ class FormDocumentPages(FormPagesBase):
         try:
             uploaded = received.get_uploaded_file()
             self.ensure_csrf(opened, uploaded.fields.get(CSRF_FIELD))
-            kinds = view_models.document_kinds(opened.application.configuration)
+            kinds = view_models.accepted_document_kinds(opened.application.configuration)
             chosen = kind = parse_document_kind(uploaded.fields.get("type", ""), kinds)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
@@ -112,7 +112,7 @@ class FormDocumentPages(FormPagesBase):
                 await submission_documents.add_to_invite(tx, invite, kind, stored)
                 await self.record_audit(tx, opened, "application.document_added", {"type": kind})
         except Problem as problem:
-            if (key := upload_problem_key(problem)) is None:
+            if (key := upload_problem_text_key(problem)) is None:
                 raise
             # The query says which form was used: a rejected body has no readable fields.
             field = "photo" if opened.request.query_params.get("source") == "photo" else "file"
@@ -143,7 +143,7 @@ class FormDocumentPages(FormPagesBase):
     async def _here(self, request: Request) -> FormRequest:
         """The form at the documents step. Raises StepNotRequired."""
         opened = await self.load_form_request(request)
-        if not view_models.document_kinds(opened.application.configuration):
+        if not view_models.accepted_document_kinds(opened.application.configuration):
             raise StepNotRequired(opened.first_incomplete_step_url)
         return opened
 
@@ -174,7 +174,7 @@ def parse_document_kind(value: str, possible_kinds: Sequence[str]) -> Kind:
     return next(kind for kind in get_args(Kind) if kind == named)
 
 
-def upload_problem_key(problem: Problem) -> str | None:
+def upload_problem_text_key(problem: Problem) -> str | None:
     """The text key of why a file was rejected; None if the file is not at fault.
 
     Raises InvalidFormPost for what none of our forms sends.

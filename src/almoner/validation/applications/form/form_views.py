@@ -56,7 +56,7 @@ class FormViews:
         self,
         form_context: FormContext,
         template: str,
-        template_name: str,
+        form_page_name: str,
         *,
         status: int = 200,
         problems: Mapping[str, str | Markup] | None = None,
@@ -74,12 +74,12 @@ class FormViews:
             template,
             language,
             status=status,
-            form=self._form(form_context, template_name),
+            form=self._form(form_context, form_page_name),
             partner_links=form_context.application.account.public_links,
             problems=shown,
             notice=language.html(notice.key, **reported) if notice else None,
             alert=bool(notice and notice.alert),
-            **{"page_name": template_name, **context},
+            **{"page_name": form_page_name, **context},
         )
 
     def _form(self, context: FormContext, name: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class FormViews:
         open_step = drafts.first_incomplete_step(application.draft, configuration)
         shown = _step_of(name)
         return {
-            **view_models.branding_of(configuration, application.account),
+            **view_models.build_branding_view_model(configuration, application.account),
             "until": formats.format_timestamp(
                 application.invite.expires_at, language.locale, self.pages.deployment.time_zone
             ),
@@ -246,7 +246,7 @@ class FormViews:
         chosen_kind: str | None = None,
     ) -> Response:
         """The page with all files and their states, and an upload form. ``document_rows``: with ID and kind."""
-        kinds = view_models.document_kinds(context.application.configuration)
+        kinds = view_models.accepted_document_kinds(context.application.configuration)
         locale = context.language.locale
         return self.render_page(
             context,

@@ -55,7 +55,7 @@ def application_state_of(
         return "appealed"
     if appeal.status == "upheld":
         return "upheld"
-    return "reversed" if appeal.awaits_outcome else "failed"
+    return "reversed" if appeal.is_reversal_incomplete else "failed"
 
 
 def check_statuses_for_applicant(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
@@ -66,7 +66,7 @@ def check_statuses_for_applicant(submission: Submission, appeal: Appeal | None) 
     """
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
-    if appeal is not None and appeal.awaits_outcome:
+    if appeal is not None and appeal.is_reversal_incomplete:
         return dict(appeals_domain.statuses_after_appeal(submission, appeal.overridden_checks))
     live = appeals_domain.statuses_after_appeal(submission, ())
     if submission.status != "failed":

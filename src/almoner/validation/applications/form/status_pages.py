@@ -23,7 +23,11 @@ from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.form import status, store, view_models
 from almoner.validation.applications.form.correction_pages import CorrectionPages
-from almoner.validation.applications.form.form_documents import parse_document_kind, receive_upload, upload_problem_key
+from almoner.validation.applications.form.form_documents import (
+    parse_document_kind,
+    receive_upload,
+    upload_problem_text_key,
+)
 from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, with_form_error_pages
 from almoner.validation.applications.form.resend_link_pages import ResendLinkPages
 from almoner.validation.applications.form.status_session import StatusPagesBase, StatusRequest
@@ -67,7 +71,7 @@ class StatusPages(StatusPagesBase):
                 raise LinkExpired(found)  # emailed when links did not expire yet
             raise NotFound
         found, until = read
-        if until <= self._now() or not await self.is_link_current(found, until):
+        if until <= self._now() or not await self.was_link_sent_to_current_address(found, until):
             raise LinkExpired(found)
         name = self._ids.encode("validationsubmission", found)
         response = redirect_to(f"/{STATUS_PAGE}/{name}")
@@ -76,7 +80,10 @@ class StatusPages(StatusPagesBase):
         if (
             visit is None
             or visit.expires_at is None
-            or not (self.is_session_unexpired(visit) and await self.is_link_current(found, visit.expires_at))
+            or not (
+                self.is_session_unexpired(visit)
+                and await self.was_link_sent_to_current_address(found, visit.expires_at)
+            )
         ):
             visit = link_sessions.begin_link_session(self._vault, STATUS_PAGE, found, name, until)
         visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
@@ -158,7 +165,7 @@ class StatusPages(StatusPagesBase):
         except InvalidState:
             return await self.render_status_page(visit, is_from_outdated_page=True)
         except Problem as problem:
-            if (key := upload_problem_key(problem)) is None:
+            if (key := upload_problem_text_key(problem)) is None:
                 raise
             return await self.render_status_page(
                 visit, http_status=422, problems={"file": key}, entered_values={"type": chosen} if chosen else None

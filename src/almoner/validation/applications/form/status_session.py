@@ -59,7 +59,7 @@ class StatusPagesBase(FormPagesBase):
         super().__init__(db, pages)
         self._status = StatusViews(pages)
 
-    async def is_link_current(self, submission_id: UUID, link_expires_at: datetime) -> bool:
+    async def was_link_sent_to_current_address(self, submission_id: UUID, link_expires_at: datetime) -> bool:
         """Whether the link was emailed to the application's current address."""
         async with self.db.read() as tx:
             corrected = await submissions.find_email_correction_time(tx, submission_id)
@@ -67,7 +67,9 @@ class StatusPagesBase(FormPagesBase):
         return corrected is None or link_expires_at - LINK_LIFETIME >= corrected.replace(microsecond=0)
 
     async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
-        return visit.expires_at is not None and await self.is_link_current(submission_id, visit.expires_at)
+        return visit.expires_at is not None and await self.was_link_sent_to_current_address(
+            submission_id, visit.expires_at
+        )
 
     async def load_status_request(self, request: Request) -> StatusRequest:
         """The visit of a browser with a valid cookie. Raises NotFound, LinkExpired."""
@@ -135,7 +137,7 @@ class StatusPagesBase(FormPagesBase):
             registries = await status_views.list_registries_for_correction(tx, known)
             candidates = await status_views.list_organisation_candidates(tx, known)
         status_request.request.state.language = known.language  # used by error pages of this request
-        asked = status_views.visible_field_names(
+        asked = status_views.visible_form_field_names(
             known, is_submitter=status_request.sender, can_correct_number=bool(registries)
         )
         if problems and asked.isdisjoint(problems):

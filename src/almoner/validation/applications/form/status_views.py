@@ -16,7 +16,7 @@ from almoner.platform.pages.rendering import PageRenderer, bidi_isolated
 from almoner.validation.applications.form import service, status, store
 from almoner.validation.applications.form.view_models import (
     FORMATS,
-    branding_of,
+    build_branding_view_model,
     format_file_size,
     language_choices,
     mask_email,
@@ -121,7 +121,7 @@ async def list_organisation_candidates(
     return candidates_from_evaluation(evaluation) if evaluation else []
 
 
-def visible_field_names(
+def visible_form_field_names(
     application_status: ApplicationStatus, *, is_submitter: bool, can_correct_number: bool
 ) -> set[str]:
     """The names of the fields that the page shows. ``can_correct_number``: whether it can be corrected."""
@@ -170,7 +170,7 @@ class StatusViews:
             "application.html",
             language,
             status=http_status,
-            face=branding_of(submission.check_records.configuration, application_status.account),
+            face=build_branding_view_model(submission.check_records.configuration, application_status.account),
             home=page_path,
             csrf=csrf_token,
             offered=language_choices(self._pages.catalogues.offered_languages),

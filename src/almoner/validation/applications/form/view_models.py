@@ -16,7 +16,7 @@ from almoner.validation.applications.configurations.domain import Configuration
 FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "PDF"}
 
 
-def document_kinds(configuration: Configuration) -> list[str]:
+def accepted_document_kinds(configuration: Configuration) -> list[str]:
     """The kinds of documents that the configuration's checks use."""
     return [check for check in ("validation_request", "agent_verification") if configuration.runs_check(check)]
 
@@ -62,7 +62,7 @@ def find_offered_language(tag: str, offered_tags: Iterable[str]) -> str | None:
     return languages.nearest_offered_language(tag, list(offered_tags)) if languages.is_language_tag(tag) else None
 
 
-def branding_of(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
+def build_branding_view_model(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
     """The branding for applicants: the configuration's colour and logo, else the account's."""
     colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
     return {

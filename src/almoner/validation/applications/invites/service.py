@@ -130,9 +130,9 @@ async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
     return expired
 
 
-async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
+async def expire_overdue_invites(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; returns how many. Reads apply them anyway."""
-    expired = await store.record_expiries(tx, limit)
+    expired = await store.expire_overdue_invites(tx, limit)
     if expired:
         await outbox.emit_events(
             tx, domain.EXPIRED, [(one.partner_id, schemas.invite_response(tx, one)) for one in expired]

@@ -102,7 +102,7 @@ from due where validation_invite.id = due_id returning {_COLUMNS}
 
 
 @across_partners("sweep")
-async def record_expiries(tx: Tx, limit: int) -> list[Invite]:
+async def expire_overdue_invites(tx: Tx, limit: int) -> list[Invite]:
     """Record the expiry of up to ``limit`` invites, oldest first, skipping locked ones."""
     rows = await tx.fetch(EXPIRE, tx.now, limit)
     return sorted((_invite(row) for row in rows), key=lambda invite: invite.id)

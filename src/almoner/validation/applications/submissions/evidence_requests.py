@@ -21,11 +21,11 @@ def requestable_evidence(submission: Submission, check: Check) -> list[str]:
     return [one for one in REQUESTABLE.get(check, ()) if one != CORRECTION or correctable]
 
 
-async def lock_submissions_for_evidence_request(tx: Tx, check: Check, subject_id: UUID) -> list[Submission]:
+async def lock_submissions_for_evidence_request(tx: Tx, check: Check, check_record_id: UUID) -> list[Submission]:
     """Lock the undecided submissions whose applicant can be asked about this check."""
     found = [
         await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
-        for one in await store.list_open_submission_ids(tx, check, [subject_id])
+        for one in await store.list_open_submission_ids(tx, check, [check_record_id])
     ]
     return [one for one in found if can_ask_applicant(one)]
 
@@ -35,10 +35,16 @@ def can_ask_applicant(submission: Submission) -> bool:
     return submission.status == "pending" and submission.applicant.email is not None
 
 
-async def list_awaited_evidence(tx: Tx, check: str, subject_ids: Sequence[UUID]) -> dict[UUID, list[RequestedEvidence]]:
+async def list_awaited_evidence(
+    tx: Tx, check: str, check_record_ids: Sequence[UUID]
+) -> dict[UUID, list[RequestedEvidence]]:
     """The requested evidence for the records of a check that has not arrived, by record."""
     found: dict[UUID, list[RequestedEvidence]] = {}
-    rows = await store.list_submissions_with_requested_evidence(tx, check, subject_ids) if check in REQUESTABLE else []
+    rows = (
+        await store.list_submissions_with_requested_evidence(tx, check, check_record_ids)
+        if check in REQUESTABLE
+        else []
+    )
     for partner_id in dict.fromkeys(row["partner_id"] for row in rows):
         own = [row for row in rows if row["partner_id"] == partner_id]
         loaded = await loader.load_submissions(tx, Partner(partner_id), own)
@@ -52,10 +58,10 @@ async def list_awaited_evidence(tx: Tx, check: str, subject_ids: Sequence[UUID])
 
 
 async def request_evidence(
-    tx: Tx, submission: Submission, check: Check, evidence: str, requested_by: str
+    tx: Tx, submission: Submission, check: Check, evidence_code: str, requested_by: str
 ) -> Submission:
     """Request one of the ``requestable_evidence`` from the applicant of a locked submission."""
     await store.insert_evidence_request(
-        tx, Partner(submission.partner_id), submission.id, check, evidence, requested_by
+        tx, Partner(submission.partner_id), submission.id, check, evidence_code, requested_by
     )
     return await corrections.reload_and_emit_updated(tx, submission)

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from almoner.validation.agents.domain import LIFETIME
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions.domain import RequestedEvidence, Submission, statuses_by_check
-from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, suggests_wrong_number
+from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, is_wrong_number_reason
 
 Source = Literal["applicant", "nonprofit", "reviewer"]
 RequirementCode = Literal["registration_evidence", "confirmation", "association", "review"]
@@ -183,7 +183,7 @@ def may_correct_registry_number(submission: Submission) -> bool:
         return False
     if request.corrections >= MAX_CORRECTIONS or not submission.check_records.exclusive_request:
         return False
-    return bool(evaluated.reasons) and all(suggests_wrong_number(reason) for reason in evaluated.reasons)
+    return bool(evaluated.reasons) and all(is_wrong_number_reason(reason) for reason in evaluated.reasons)
 
 
 def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -207,9 +207,9 @@ def submission_response(tx: Tx, submission: Submission) -> ValidationSubmissionR
     )
 
 
-def without_personal_data(record: ValidationSubmissionResponse) -> ValidationSubmissionResponse:
+def without_personal_data(response: ValidationSubmissionResponse) -> ValidationSubmissionResponse:
     """The response for publishable keys, without personal data (settled 2)."""
-    return msgspec.structs.replace(record, agent_verification=None, metadata=None, partner_fields=None)
+    return msgspec.structs.replace(response, agent_verification=None, metadata=None, partner_fields=None)
 
 
 def _answers(given: Mapping[str, Any] | None) -> dict[str, str | int | float] | None:

@@ -408,7 +408,7 @@ async def evaluate_after_check_results(tx: Tx, check: Check, check_record_ids: l
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Evaluate submissions after decisions on their requests; ended ones are indexed by organisation."""
-    for submission_id in await store.lock_failed_submission_ids(tx, request_ids):
+    for submission_id in await store.lock_submissions_failed_before_acceptance(tx, request_ids):
         await submission_evaluation.set_organisation_from_request(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )
@@ -437,6 +437,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next submission's personal data are erased."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_erasure.earliest_end_with_personal_data(tx, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.find_earliest_unerased_end_time(tx, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

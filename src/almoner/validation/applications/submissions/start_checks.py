@@ -49,7 +49,9 @@ async def start_agent_verification(
     )
     by = configuration.display_name  # the partner's name in the form and emails
     return (
-        await agents.create(tx, partner, stated, email_check=configuration.email_verification, requester_name=by)
+        await agents.create(
+            tx, partner, stated, requires_email_confirmation=configuration.email_verification, requester_name=by
+        )
     ).id
 
 

@@ -159,7 +159,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, s
 
 
 @across_partners("followers")
-async def lock_failed_submission_ids(tx: Tx, validation_request_ids: Sequence[UUID]) -> list[UUID]:
+async def lock_submissions_failed_before_acceptance(tx: Tx, validation_request_ids: Sequence[UUID]) -> list[UUID]:
     """Lock the submissions that failed before these requests were accepted."""
     rows = await tx.fetch(
         """
@@ -236,7 +236,7 @@ async def add_search_words(tx: Tx, submission_id: UUID, search_words: str) -> No
 
 
 @across_partners("followers")
-async def list_submission_ids_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def list_submission_ids_with_unshared_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """
@@ -278,7 +278,9 @@ async def find_email_correction_time(tx: Tx, submission_id: UUID) -> datetime | 
     return found
 
 
-async def list_representation_request_times(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+async def list_unanswered_representation_request_times(
+    tx: Tx, verification_ids: Sequence[UUID]
+) -> dict[UUID, datetime]:
     """By agent verification, when its nonprofit was asked about the applicant, if it has not answered."""
     rows = await tx.fetch(
         """
@@ -313,7 +315,7 @@ async def list_requested_evidence_by_check(
 
 
 async def insert_evidence_request(
-    tx: Tx, partner: Partner, submission_id: UUID, check: str, evidence: str, requested_by: str
+    tx: Tx, partner: Partner, submission_id: UUID, check: str, evidence_code: str, requested_by: str
 ) -> None:
     """Store the evidence that a reviewer requests, in place of earlier requests."""
     await tx.execute(
@@ -328,7 +330,7 @@ async def insert_evidence_request(
         submission_id,
         check,
         partner.id,
-        evidence,
+        evidence_code,
         requested_by,
         tx.now,
     )
@@ -424,7 +426,7 @@ async def _narrowed(
         """,
         partner.id,
         page_.after_id,
-        page_.limit,
+        page_.fetch_limit,
         *conditions.values,
     )
     return [row for row in rows if row["id"] is not None], rows[0]["total"]

@@ -44,7 +44,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
     status = domain.submission_status_of(standings)
     if status == locked.status or status == "pending":
         return None
-    reasons = load_failure_reasons(tx, locked) if status == "failed" else None
+    reasons = build_failure_reasons(tx, locked) if status == "failed" else None
     return await apply_transition(tx, locked, locked.with_status(status, reasons, tx.now))
 
 
@@ -66,7 +66,7 @@ async def apply_transition(tx: Tx, submission: Submission, changed_submission: S
 
 async def update_failure_reasons(tx: Tx, submission: Submission) -> Submission:
     """Update the failure reasons of a locked failed submission after an appeal."""
-    new = replace(submission, failure_reasons=load_failure_reasons(tx, submission))
+    new = replace(submission, failure_reasons=build_failure_reasons(tx, submission))
     await store.set_failure_reasons(tx, new.id, new.failure_reasons or {})
     await _emit_changed(tx, new)
     return new
@@ -82,7 +82,7 @@ async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionResponse
     return reported
 
 
-def load_failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
+def build_failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
     """The failure reasons by failed check, as in the API (settled 6).
 
     Leaves out checks that never ran because the request was rejected.

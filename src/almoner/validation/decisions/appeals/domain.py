@@ -73,7 +73,7 @@ class Appeal:
     completed_at: datetime | None = None
 
     @property
-    def awaits_outcome(self) -> bool:
+    def is_reversal_incomplete(self) -> bool:
         """Whether it is reversed and its consequences are not complete yet."""
         return self.status == "reversed" and self.completed_at is None
 

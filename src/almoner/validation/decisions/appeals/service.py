@@ -50,7 +50,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     before = await store.find_latest(tx, ALL_PARTNERS, locked.id)
     if before is not None and before.status == "open":
         raise InvalidState("an appeal is open already: it is decided first")
-    if before is not None and before.awaits_outcome:
+    if before is not None and before.is_reversal_incomplete:
         raise InvalidState("an appeal has reversed the decision: what follows from that is yet to be answered")
     if not domain.is_rejection_reversible(await _lock_agent(tx, locked)):
         raise InvalidState(domain.APPLICANT_ERASED)
@@ -147,7 +147,7 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     """Set the result of a submission with a reversed appeal once all checks have ended; None before."""
     locked = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
-    if locked.status != "failed" or before is None or not before.awaits_outcome:
+    if locked.status != "failed" or before is None or not before.is_reversal_incomplete:
         return None
     status = submissions_domain.submission_status_of(domain.statuses_after_appeal(locked, before.overridden_checks))
     if status == "pending":
@@ -173,7 +173,7 @@ async def erase_appeal_texts(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next appeal's text is erased."""
-    decided = await store.earliest_decision_with_text(tx)
+    decided = await store.find_earliest_unerased_decision_time(tx)
     return None if decided is None else decided + domain.ERASE_AFTER
 
 

@@ -115,7 +115,7 @@ async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def earliest_decision_with_text(tx: Tx) -> datetime | None:
+async def find_earliest_unerased_decision_time(tx: Tx) -> datetime | None:
     """When the longest-decided appeal that still has a text was decided."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"

@@ -367,10 +367,10 @@ async def list_conflicts(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflic
 
 
 async def list_related_decisions(
-    tx: Tx, related: Sequence[RelatedSubject], limit: int
+    tx: Tx, related_subjects: Sequence[RelatedSubject], limit: int
 ) -> tuple[list[RelatedDecision], list[RelatedDecision]]:
     """List decisions on related records, newest first, and pending ones."""
-    by_subject = {(one.subject.kind, one.subject.id): one for one in related}
+    by_subject = {(one.subject.kind, one.subject.id): one for one in related_subjects}
     kinds, ids = [kind for kind, _ in by_subject], [id_ for _, id_ in by_subject]
     decided = await tx.fetch(
         """

@@ -10,7 +10,7 @@ from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
 from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.kit.states import Lifecycle
-from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
+from almoner.nonprofits.activities.domain import SUB_TAGS, sub_tags_in_file_order
 
 SUBSCRIPTION: Final = Lifecycle(
     "eligibility_subscription",
@@ -266,7 +266,7 @@ def evaluate_activities(
             rules[code] = rule
     if simulated_status is not None:
         allowed_activities = ALL_ACTIVITIES if simulated_status == "pass" else NO_ACTIVITIES
-    confirmed = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
+    confirmed = {sub.code: rules[sub.code] for sub in sub_tags_in_file_order(rules)}
     rejected = tuple(code for code in confirmed if not allowed_activities.allows(code))
     status = simulated_status or _status(confirmed, rejected)
     return EligibilityResults(status, confirmed, rejected), _findings(confirmed, suggested_codes, rejected)
@@ -296,7 +296,7 @@ def _findings(
             "not_applicable" if sub.code not in confirmed else "fail" if sub.code in rejected else "pass",
             suggested=sub.code in suggested,
         )
-        for sub in ordered_sub_tags({*confirmed, *suggested})
+        for sub in sub_tags_in_file_order({*confirmed, *suggested})
     )
 
 

@@ -12,7 +12,7 @@ from almoner.kit.evidence import Evaluation
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
-from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, SubTag, ordered_sub_tags
+from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, SubTag, sub_tags_in_file_order
 from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
@@ -196,7 +196,8 @@ def subscription_response(tx: Tx, subscription: EligibilitySubscription) -> Elig
 
 def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[EligibilityDecidedSubTagResponse]:
     return [
-        EligibilityDecidedSubTagResponse(**_sub_tag(tx, sub), rule=rules[sub.code]) for sub in ordered_sub_tags(codes)
+        EligibilityDecidedSubTagResponse(**_sub_tag(tx, sub), rule=rules[sub.code])
+        for sub in sub_tags_in_file_order(codes)
     ]
 
 
@@ -253,7 +254,7 @@ def evaluation_response(tx: Tx, evaluation: Evaluation) -> EligibilityEvaluation
         eligibility_status=cast("EligibilityStatus | None", evaluation.outcome),
         allowed_activity_sub_tags=None
         if allowed is None
-        else [tx.ids.encode("activitysubtag", sub.id) for sub in ordered_sub_tags(allowed)],
+        else [tx.ids.encode("activitysubtag", sub.id) for sub in sub_tags_in_file_order(allowed)],
         findings=[
             EligibilityFindingResponse(
                 id=tx.ids.encode("activitysubtag", sub.id),
@@ -262,7 +263,7 @@ def evaluation_response(tx: Tx, evaluation: Evaluation) -> EligibilityEvaluation
                 suggested=bool(steps[sub.code].facts["suggested"]),
                 verdict=FINDINGS[steps[sub.code].verdict],
             )
-            for sub in ordered_sub_tags(steps)
+            for sub in sub_tags_in_file_order(steps)
         ],
         results_changed=bool(evaluation.facts["resultsChanged"]),
     )

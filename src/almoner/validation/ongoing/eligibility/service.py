@@ -186,7 +186,7 @@ async def list_history(
 ) -> tuple[list[Evaluation], int]:
     """One page of the evaluations with their evidence, and the total. Raises NotFound."""
     await get(tx, scope, subscription_id)
-    return await evidence.list_page(tx, subscription_id, page_)
+    return await evidence.list_evaluation_page(tx, subscription_id, page_)
 
 
 async def change_metadata(

@@ -181,7 +181,7 @@ async def list_page(
         partner.id,
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
-        page_.limit,
+        page_.fetch_limit,
         *conditions.values,
     )
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]

@@ -57,7 +57,7 @@ async def rescreen_subject(
 async def rescreen_after_import(
     screener: Screener,
     context: JobContext,
-    progress: service.RescreenAfterImportJob,
+    job_details: service.RescreenAfterImportJob,
     *,
     max_subjects: int = _MAX_SUBJECTS_PER_JOB,
 ) -> Result:
@@ -66,15 +66,15 @@ async def rescreen_after_import(
     Each job screens a limited number and enqueues the next: a job that exceeds its time limit is killed and would
     restart forever.
     """
-    follow = _rescreen_ended if progress.stage == "ended" else _rescreen_added
-    after = await follow(screener, context, progress.load, progress.after or _FIRST, max_subjects)
+    follow = _rescreen_ended if job_details.stage == "ended" else _rescreen_added
+    after = await follow(screener, context, job_details.load, job_details.after or _FIRST, max_subjects)
     async with context.db.write() as tx:
         if after is not None:
-            await service.RESCREEN.enqueue(tx, msgspec.structs.replace(progress, after=after))
-        elif progress.stage == "ended":
-            await service.RESCREEN.enqueue(tx, service.RescreenAfterImportJob(progress.load, "brought"))
+            await service.RESCREEN.enqueue(tx, msgspec.structs.replace(job_details, after=after))
+        elif job_details.stage == "ended":
+            await service.RESCREEN.enqueue(tx, service.RescreenAfterImportJob(job_details.load, "brought"))
         else:
-            await screenings.emit_screening_completed(tx, progress.load)
+            await screenings.emit_screening_completed(tx, job_details.load)
     return JobDone()
 
 
@@ -129,7 +129,7 @@ async def _rescreen_added(
     """Rescreen the next watched subjects that match the load's entries; returns the last one seen, None at the end."""
     async with context.db.read() as tx:
         fresh = await screenings.build_import_index(tx, load)
-        covers = await screenings.has_coverage_changed(tx, load)
+        covers = await screenings.has_category_coverage_changed(tx, load)
     looked = 0
     while looked < at_most:
         async with context.db.read() as tx:

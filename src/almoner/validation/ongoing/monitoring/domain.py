@@ -137,26 +137,26 @@ class MonitoringEvidence:
 NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 
-def build_screening_step(screened_list: ScreenedWatchlist, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
+def build_screening_step(screened_watchlist: ScreenedWatchlist, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
     """The step of screening one list for one of its categories."""
-    place = (screened_list.list, screened_list.category)
+    place = (screened_watchlist.list, screened_watchlist.category)
     decisions = {match.decision for match in matches if (match.list, match.category) == place}
     verdict: StepVerdict = "pass"
     if "confirmed" in decisions:
         verdict = "fail"
-    elif "open" in decisions or screened_list.status == "not_screened":
+    elif "open" in decisions or screened_watchlist.status == "not_screened":
         verdict = "unknown"
     return EvaluationStep(
-        screened_list.category,
+        screened_watchlist.category,
         verdict,
-        screened_list.reason,
-        screened_list.list,
-        facts={"status": screened_list.status},
-        version=screened_list.version,
+        screened_watchlist.reason,
+        screened_watchlist.list,
+        facts={"status": screened_watchlist.status},
+        version=screened_watchlist.version,
     )
 
 
-def screened_list_from_step(step: EvaluationStep) -> ScreenedWatchlist:
+def screened_watchlist_from_step(step: EvaluationStep) -> ScreenedWatchlist:
     """The screened list that a step describes."""
     return ScreenedWatchlist(
         step.source or "",
@@ -245,7 +245,7 @@ class MonitoringSubscription:
         raise InvalidState(f"the monitoring subscription is {self.status} and cannot become {target_status}")
 
     @property
-    def is_watched(self) -> bool:
+    def is_monitored(self) -> bool:
         """Whether its organisation is being monitored."""
         return self.status in ("pending", "live")
 

@@ -18,9 +18,9 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
     if locked is None or locked.status in ("cancelled", "validation_request_failed"):
         return
     now = await _apply_request_decision(tx, locked) if locked.status == "pending_validation_request" else locked
-    if now.is_watched and now.organisation_id is not None:
+    if now.is_monitored and now.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
-        seen = await monitoring_evidence.collect_evidence(tx, screener, organisation, now)
+        seen = await monitoring_evidence.screen_and_collect_evidence(tx, screener, organisation, now)
         flags = await monitoring_evidence.load_compliance_flags(tx, now)
         looked = now.with_evidence(seen, normalise_search_text(organisation.name), tx.now, flags)
         if looked.results.compliance is None:

@@ -43,7 +43,7 @@ def _screened_subject(record: Organisation, subscription: MonitoringSubscription
     return ScreenedSubject("organisation", record.id, subscription.partner_id)
 
 
-async def collect_evidence(
+async def screen_and_collect_evidence(
     tx: Tx, screener: Screener, organisation: Organisation, subscription: MonitoringSubscription
 ) -> MonitoringEvidence:
     """Collect current evidence from registers and watch lists; the lists are watched for changes."""
@@ -95,7 +95,7 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
             for version in lists
             for category in version.covered_categories("organisation")
         ),
-        registration_active_of(organisation),
+        registration_status_of(organisation),
         manual_flags=tuple(one for one in CATEGORIES if any(result.manual_result == one for result in results)),
         looked_up=all(result.manual_result is not None for result in results if result.obstacle is not None),
     )
@@ -113,7 +113,7 @@ async def request_manual_screening(
         await matches.request_manual_screening(tx, who)
 
 
-def registration_active_of(organisation: Organisation) -> RegistrationActive | None:
+def registration_status_of(organisation: Organisation) -> RegistrationActive | None:
     """Whether the organisation's register lists it as active; None if no loaded register has it."""
     if not organisation.active:
         return "no"

@@ -31,7 +31,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     ScreeningStatus,
     Sort,
     results_from_json,
-    screened_list_from_step,
+    screened_watchlist_from_step,
 )
 
 _NEVER: Final = "?"
@@ -212,7 +212,7 @@ def results_change_response(change: Evaluation) -> MonitoringChangeResponse:
         occasion=cast("Occasion", change.occasion),
         results=_results(results_from_json(cast("Mapping[str, str]", facts["results"]))),
         compliance_flags=cast("list[Category]", facts["flags"]),
-        sources=_sources([screened_list_from_step(step) for step in change.steps]),
+        sources=_sources([screened_watchlist_from_step(step) for step in change.steps]),
         matches=_matches(msgspec.convert(facts["matches"], list[MonitoringMatch])),
     )
 

@@ -188,7 +188,7 @@ async def list_history(
     """One page of the result changes with their evidence, and the total. Raises NotFound."""
     if await store.find(tx, scope, subscription_id) is None:
         raise NotFound
-    return await evidence.list_page(tx, subscription_id, page_)
+    return await evidence.list_evaluation_page(tx, subscription_id, page_)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
@@ -196,7 +196,7 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringS
     locked = await get_for_update(tx, partner, subscription_id)
     cancelled = (await _with_newer_list_versions(tx, [locked]))[0].with_cancellation(tx.now)
     await store_transition(tx, locked, cancelled)
-    if locked.organisation_id is not None and locked.is_watched:
+    if locked.organisation_id is not None and locked.is_monitored:
         await _unwatch(tx, locked, locked.organisation_id)
     return cancelled
 
@@ -228,7 +228,7 @@ async def simulate_results(
 ) -> MonitoringSubscription:
     """Set simulated results in the sandbox. Raises NotFound, InvalidState."""
     locked = await get_for_update(tx, scope, subscription_id)
-    if not locked.is_watched or locked.organisation_id is None:
+    if not locked.is_monitored or locked.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {locked.status}: it has no results")
     organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     flags = await monitoring_evidence.load_compliance_flags(tx, locked)

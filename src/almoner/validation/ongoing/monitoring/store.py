@@ -217,7 +217,7 @@ async def _narrowed(
         partner.id,
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
-        page_.limit,
+        page_.fetch_limit,
         *conditions.values,
     )
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
