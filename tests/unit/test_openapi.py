@@ -245,7 +245,7 @@ def test_values_are_closed_in_bodies_and_open_in_answers() -> None:
     assert status == {
         "type": "string",
         "x-extensible-enum": ["abandoned", "active"],
-        "description": "The status. Today one of `abandoned`, `active`; more may come.",
+        "description": "The status. Currently one of `abandoned`, `active`; more may be added.",
     }
     assert "additionalProperties" not in SCHEMAS["User"]
 

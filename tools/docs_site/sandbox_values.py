@@ -160,7 +160,7 @@ def _values() -> Iterator[str]:
     yield f"| {ids} | the ID followed by {suffixes} | all categories get this result |"
     for category in CATEGORIES:
         suffixes = f"`-{category}:flag` or `-{category}:clear`"
-        yield f"| {ids} | the value above followed by {suffixes} | this category gets this result instead |"
+        yield f"| {ids} | the value above followed by {suffixes} | overrides the result of this category |"
     for end in get_args(VerificationAction):
         yield (
             f"| `createMonetaryDonationVerification` | `organisationId` | the ID followed by "

@@ -39,10 +39,10 @@ export interface ActivityTag {
 /** Why the agent is not verified. */
 export interface AgentFailure {
   /**
-   * Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+   * Why it was rejected, for programs; null if it was not. Currently one of `blank_corrupted_documentation`,
    * `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
    * `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
-   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may be added.
    */
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {});
 }
@@ -88,17 +88,17 @@ export interface AgentVerification {
   /** Language of pages and emails (RFC 5646). */
   language: string;
   /**
-   * The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
-   * more may come.
+   * The status. Currently one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+   * more may be added.
    */
   status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
   /**
-   * Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+   * Why it was rejected, for programs; null if it was not. Currently one of `blank_corrupted_documentation`,
    * `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
    * `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
-   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may be added.
    */
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
   /** Your own data: text values by key. */
@@ -115,7 +115,7 @@ export interface Appeal {
   id: string;
   /** The validation submission. */
   validationSubmissionId: string;
-  /** The status. Today one of `open`, `reversed`, `upheld`; more may come. */
+  /** The status. Currently one of `open`, `reversed`, `upheld`; more may be added. */
   status: "open" | "reversed" | "upheld" | (string & {});
   /** The applicant's reasons; null from 30 days after the decision on, when they are deleted. */
   text: string | null;
@@ -209,7 +209,7 @@ export interface Disbursement {
   amount: number;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
-  /** The status. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come. */
+  /** The status. Currently one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may be added. */
   status: "PAID" | "PENDING" | "RETURNED" | "SENT" | (string & {});
   /** Why the disbursement waits; null if the next run sends it. */
   waitingReason: "below_threshold" | "on_hold" | "organisation_inactive" | "verification_expired" | "verification_missing" | "verification_pending" | "verification_rejected" | (string & {}) | null;
@@ -229,7 +229,7 @@ export interface Donation {
   userId: string | null;
   /** The organisation. */
   organisationId: string;
-  /** The type. Today one of `direct`, `hosted`; more may come. */
+  /** The type. Currently one of `direct`, `hosted`; more may be added. */
   type: "direct" | "hosted" | (string & {});
   /** The donation session of the donation; null for a direct donation. */
   hosted: HostedDonation | null;
@@ -238,8 +238,8 @@ export interface Donation {
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
   /**
-   * The status. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`; more may
-   * come.
+   * The status. Currently one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`; more
+   * may be added.
    */
   status: "ACTIVE" | "CANCELLED" | "DISBURSED" | "RECEIVED_PAYMENT" | "REQUESTED_PAYMENT" | (string & {});
   /** Empty if the donor has only one name. */
@@ -248,9 +248,9 @@ export interface Donation {
   lastName: string | null;
   /** Email address. */
   email: string | null;
-  /** Whether the nonprofit may contact the donor. Today one of `no`, `yes`; more may come. */
+  /** Whether the nonprofit may contact the donor. Currently one of `no`, `yes`; more may be added. */
   consentedToBeContactedByOrg: "no" | "yes" | (string & {});
-  /** Whether the donor's name is withheld from the nonprofit. Today one of `no`, `yes`; more may come. */
+  /** Whether the donor's name is withheld from the nonprofit. Currently one of `no`, `yes`; more may be added. */
   anonymous: "no" | "yes" | (string & {});
   /** The Gift Aid declaration that covers the donation. */
   giftAidId: string | null;
@@ -287,14 +287,14 @@ export interface Donation {
   /** When the donor's bank last disputed the payment, in UTC; null if it never did. */
   disputedAt: string | null;
   /**
-   * The status of the latest dispute; `lost`: the donor got the money back. Today one of `lost`, `open`, `won`;
-   * more may come.
+   * The status of the latest dispute; `lost`: the donor got the money back. Currently one of `lost`, `open`,
+   * `won`; more may be added.
    */
   disputeStatus: "lost" | "open" | "won" | (string & {}) | null;
   /**
    * The email with the receipt of a hosted donation. `sent`: a mail server accepted it. `undeliverable`: it could
-   * not be delivered, and is not retried until the donor corrects the address. Today one of `none`, `pending`,
-   * `sent`, `undeliverable`; more may come.
+   * not be delivered, and is not retried until the donor corrects the address. Currently one of `none`, `pending`,
+   * `sent`, `undeliverable`; more may be added.
    */
   receiptDelivery: "none" | "pending" | "sent" | "undeliverable" | (string & {});
 }
@@ -303,7 +303,7 @@ export interface Donation {
 export interface DonationRequest {
   /** Its identifier. */
   id: string;
-  /** The status. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come. */
+  /** The status. Currently one of `OPEN`, `PAID`, `PARTLY_PAID`; more may be added. */
   status: "OPEN" | "PAID" | "PARTLY_PAID" | (string & {});
   /** In the currency's minor unit, such as cents. */
   amount: number;
@@ -333,7 +333,7 @@ export interface DonationSeries {
 export interface DonationSession {
   /** Its identifier. */
   id: string;
-  /** The status. Today one of `completed`, `expired`, `open`; more may come. */
+  /** The status. Currently one of `completed`, `expired`, `open`; more may be added. */
   status: "completed" | "expired" | "open" | (string & {});
   /** The organisation. */
   organisationId: string;
@@ -379,15 +379,15 @@ export interface DonationSubscription {
   id: string;
   /**
    * `pending`: the first donation is not paid yet. `past_due`: the last donation could not be charged; it is
-   * retried, or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`,
-   * `pending`; more may come.
+   * retried, or the donor is asked for another card. Currently one of `active`, `cancelled`, `past_due`, `paused`,
+   * `pending`; more may be added.
    */
   status: "active" | "cancelled" | "past_due" | "paused" | "pending" | (string & {});
   /** The amount of each donation, in the currency's minor unit. */
   amount: number;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
-  /** How often the donor gives. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come. */
+  /** How often the donor gives. Currently one of `monthly`, `quarterly`, `weekly`, `yearly`; more may be added. */
   frequency: "monthly" | "quarterly" | "weekly" | "yearly" | (string & {});
   /** The organisation. */
   organisationId: string;
@@ -406,16 +406,17 @@ export interface DonationSubscription {
   /** When the pause ends, in UTC; null if it has no end, or if there is no pause. */
   pausedUntil: string | null;
   /**
-   * Who paused it; `organisation_cannot_receive`: the nonprofit cannot receive donations now. Today one of
-   * `donor`, `organisation_cannot_receive`, `partner`; more may come.
+   * Who paused it; `organisation_cannot_receive`: the nonprofit cannot receive donations now. Currently one of
+   * `donor`, `organisation_cannot_receive`, `partner`; more may be added.
    */
   pauseReason: "donor" | "organisation_cannot_receive" | "partner" | (string & {}) | null;
   /** When it was cancelled, in UTC; null if it was not. */
   cancelledAt: string | null;
   /**
    * Why it ended. `not_started`: the first donation was not paid. `payment_failed`: no donation could be charged
-   * for 28 days. `revoked`: the donor revoked the authorisation at the bank. Today one of `donor`, `donor_erased`,
-   * `not_started`, `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may come.
+   * for 28 days. `revoked`: the donor revoked the authorisation at the bank. Currently one of `donor`,
+   * `donor_erased`, `not_started`, `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may be
+   * added.
    */
   cancellationReason: "donor" | "donor_erased" | "not_started" | "partner" | "payment_failed" | "payment_method_not_saved" | "revoked" | (string & {}) | null;
   /** The change that waits for the donor's agreement. */
@@ -565,8 +566,8 @@ export interface DossierValidationRequest {
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
   /**
-   * Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
-   * `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+   * Why it was rejected, for programs; null if it was not. Currently one of `incorrect_documentation`,
+   * `not_attributable_to_registry`, `not_eligible`, `other`; more may be added.
    */
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
   /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
@@ -608,13 +609,13 @@ export interface EligibilityEvaluation {
   /** When, in UTC. */
   at: string;
   /**
-   * Why it was evaluated. Today one of `configuration_changed`, `created`, `organisation_changed`,
-   * `rules_changed`, `simulated`; more may come.
+   * Why it was evaluated. Currently one of `configuration_changed`, `created`, `organisation_changed`,
+   * `rules_changed`, `simulated`; more may be added.
    */
   occasion: "configuration_changed" | "created" | "organisation_changed" | "rules_changed" | "simulated" | (string & {});
   /** The organisation whose record was evaluated. */
   organisationId: string;
-  /** Whether the organisation's activities are allowed. Today one of `fail`, `pass`; more may come. */
+  /** Whether the organisation's activities are allowed. Currently one of `fail`, `pass`; more may be added. */
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
   /** What the configuration allowed; null for everything. */
   allowedActivitySubTags: Array<string> | null;
@@ -627,8 +628,8 @@ export interface EligibilityEvaluation {
 /** The organisation's activities, and those that are not allowed. */
 export interface EligibilityFailure {
   /**
-   * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
-   * `pending_validation_request`, `validation_request_failed`; more may come.
+   * The status. Currently one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * `pending_validation_request`, `validation_request_failed`; more may be added.
    */
   status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
   /** What was found. */
@@ -649,15 +650,15 @@ export interface EligibilityFinding {
   rule: string | null;
   /** Whether you suggested it. */
   suggested: boolean;
-  /** The outcome. Today one of `confirmed`, `left_out`, `rejected`; more may come. */
+  /** The outcome. Currently one of `confirmed`, `left_out`, `rejected`; more may be added. */
   verdict: "confirmed" | "left_out" | "rejected" | (string & {});
 }
 
 /** The results of an eligibility subscription. */
 export interface EligibilityResults {
   /**
-   * `pass` when at least one confirmed activity is allowed; null until it is known. Today one of `fail`, `pass`;
-   * more may come.
+   * `pass` when at least one confirmed activity is allowed; null until it is known. Currently one of `fail`,
+   * `pass`; more may be added.
    */
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
   /** Activities that have been confirmed. */
@@ -697,8 +698,8 @@ export interface EligibilitySubscription {
   /** The activities that you suggested; empty with a test value of the sandbox. */
   suggestedActivitySubTags: Array<EligibilitySubTag>;
   /**
-   * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
-   * `pending_validation_request`, `validation_request_failed`; more may come.
+   * The status. Currently one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * `pending_validation_request`, `validation_request_failed`; more may be added.
    */
   status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
   /** What was found. */
@@ -866,11 +867,11 @@ export interface Milestone {
 /** One check. */
 export interface MonetaryDonationCheck {
   /**
-   * The type. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more may
-   * come.
+   * The type. Currently one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more may
+   * be added.
    */
   type: "bank_details" | "compliance" | "organisation_confirmation" | "registration" | (string & {});
-  /** The status. Today one of `failed`, `pending`, `succeeded`; more may come. */
+  /** The status. Currently one of `failed`, `pending`, `succeeded`; more may be added. */
   status: "failed" | "pending" | "succeeded" | (string & {});
 }
 
@@ -885,8 +886,8 @@ export interface MonetaryDonationVerification {
   /** All four checks. */
   checks: Array<MonetaryDonationCheck>;
   /**
-   * Why it was rejected, for programs; null if it was not. Today one of `declined_by_organisation`,
-   * `failed_compliance`, `no_response`, `not_eligible`, `other`; more may come.
+   * Why it was rejected, for programs; null if it was not. Currently one of `declined_by_organisation`,
+   * `failed_compliance`, `no_response`, `not_eligible`, `other`; more may be added.
    */
   rejectionReasonCode: "declined_by_organisation" | "failed_compliance" | "no_response" | "not_eligible" | "other" | (string & {}) | null;
   /** Your own data: text values by key. */
@@ -903,7 +904,7 @@ export interface MonetaryDonationVerification {
 
 /** The status of the verification, and whether the organisation must act next. */
 export interface MonetaryDonationVerificationStatus {
-  /** The type. Today one of `approved`, `expired`, `pending`, `rejected`; more may come. */
+  /** The type. Currently one of `approved`, `expired`, `pending`, `rejected`; more may be added. */
   type: "approved" | "expired" | "pending" | "rejected" | (string & {});
   /** Whether the organisation still has to provide something or answer. */
   awaitingAnswerFromOrganisation: boolean;
@@ -913,7 +914,7 @@ export interface MonetaryDonationVerificationStatus {
 export interface MonitoringCategory {
   /**
    * Null until a list of the category is screened, while a match is being decided, and if a name cannot be
-   * compared. Today one of `clear`, `flag`; more may come.
+   * compared. Currently one of `clear`, `flag`; more may be added.
    */
   status: "clear" | "flag" | (string & {}) | null;
 }
@@ -923,8 +924,8 @@ export interface MonitoringChange {
   /** When, in UTC. */
   at: string;
   /**
-   * Why the organisation was evaluated. Today one of `chosen`, `configuration_changed`, `created`,
-   * `register_changed`, `request_decided`, `screening_changed`; more may come.
+   * Why the organisation was evaluated. Currently one of `chosen`, `configuration_changed`, `created`,
+   * `register_changed`, `request_decided`, `screening_changed`; more may be added.
    */
   occasion: "chosen" | "configuration_changed" | "created" | "register_changed" | "request_decided" | "screening_changed" | (string & {});
   /** What was found. */
@@ -944,8 +945,8 @@ export interface MonitoringMatch {
   /** Version of the watch list. */
   version: string;
   /**
-   * The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
-   * `sanction`, `warning`; more may come.
+   * The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+   * `sanction`, `warning`; more may be added.
    */
   category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
   /** The entry's number in its list. */
@@ -953,8 +954,8 @@ export interface MonitoringMatch {
   /** The similarity of the two, from 0 to 1. */
   score: number;
   /**
-   * `open` until a reviewer decides that they are the same (`confirmed`) or not (`cleared`). Today one of
-   * `cleared`, `confirmed`, `open`; more may come.
+   * `open` until a reviewer decides that they are the same (`confirmed`) or not (`cleared`). Currently one of
+   * `cleared`, `confirmed`, `open`; more may be added.
    */
   decision: "cleared" | "confirmed" | "open" | (string & {});
 }
@@ -967,15 +968,15 @@ export interface MonitoringOrganisation {
 
 /** The finding of the register. */
 export interface MonitoringRegistration {
-  /** Null until it is known, and if no register shows it. Today one of `no`, `yes`; more may come. */
+  /** Null until it is known, and if no register shows it. Currently one of `no`, `yes`; more may be added. */
   active: "no" | "yes" | (string & {}) | null;
 }
 
 /** The results of a monitoring subscription. Every field is null until its result is known. */
 export interface MonitoringResults {
   /**
-   * `fail` if a category that counts is flagged: by default sanction, warning and hateSpeech. Today one of `fail`,
-   * `pass`; more may come.
+   * `fail` if a category that counts is flagged: by default sanction, warning and hateSpeech. Currently one of
+   * `fail`, `pass`; more may be added.
    */
   complianceStatus: "fail" | "pass" | (string & {}) | null;
   /** Official warnings. */
@@ -1001,18 +1002,18 @@ export interface MonitoringSource {
   /** Version of the watch list. */
   version: string;
   /**
-   * The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
-   * `sanction`, `warning`; more may come.
+   * The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+   * `sanction`, `warning`; more may be added.
    */
   category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
   /**
-   * `not_screened`: not all names of the organisation could be compared with it. Today one of `not_screened`,
-   * `screened`; more may come.
+   * `not_screened`: not all names of the organisation could be compared with it. Currently one of `not_screened`,
+   * `screened`; more may be added.
    */
   status: "not_screened" | "screened" | (string & {});
   /**
-   * Why not: a name is in a script that cannot be compared, or has no words. Today one of `no_words`,
-   * `script_not_supported`, `script_uncertain`; more may come.
+   * Why not: a name is in a script that cannot be compared, or has no words. Currently one of `no_words`,
+   * `script_not_supported`, `script_uncertain`; more may be added.
    */
   reason: "no_words" | "script_not_supported" | "script_uncertain" | (string & {}) | null;
 }
@@ -1028,8 +1029,8 @@ export interface MonitoringSubscription {
   /** The submission configuration whose rules apply; null for the default rules. */
   configurationId: string | null;
   /**
-   * The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
-   * `validation_request_failed`; more may come.
+   * The status. Currently one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+   * `validation_request_failed`; more may be added.
    */
   status: "cancelled" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
   /** The organisation. */
@@ -1069,8 +1070,8 @@ export interface Organisation {
   /** Whether it can receive donations: it is active, and one of its types is `nonprofit`. */
   acceptsDonations: boolean;
   /**
-   * Why it is not active; null while it is. Today one of `merged`, `removed`, `reregistered`, `revoked`,
-   * `terminated`; more may come.
+   * Why it is not active; null while it is. Currently one of `merged`, `removed`, `reregistered`, `revoked`,
+   * `terminated`; more may be added.
    */
   inactiveReason: "merged" | "removed" | "reregistered" | "revoked" | "terminated" | (string & {}) | null;
   /** The successor after a merger or a new registration. */
@@ -1156,8 +1157,8 @@ export interface OrganisationChange {
   /** When, in UTC. */
   at: string;
   /**
-   * What happened. Today one of `branch`, `changed`, `joined`, `listed_again`, `merged`, `moved`, `parted`,
-   * `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may come.
+   * What happened. Currently one of `branch`, `changed`, `joined`, `listed_again`, `merged`, `moved`, `parted`,
+   * `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may be added.
    */
   kind: "branch" | "changed" | "joined" | "listed_again" | "merged" | "moved" | "parted" | "reinstated" | "removed" | "renamed" | "reregistered" | "revoked" | "taken_back" | "terminated" | (string & {});
   /** The field of the organisation that changed. */
@@ -1204,7 +1205,7 @@ export interface OrganisationSource {
 export interface PartnerField {
   /** Your ID for the question; answers use the same ID. */
   id: string;
-  /** The type. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come. */
+  /** The type. Currently one of `choice`, `long_text`, `number`, `short_text`, `url`; more may be added. */
   type: "choice" | "long_text" | "number" | "short_text" | "url" | (string & {});
   /** Whether applicants must answer the question. */
   required: boolean;
@@ -1260,7 +1261,7 @@ export interface PaymentMethod {
 export interface PendingChange {
   /** The new amount of each donation, in the currency's minor unit. */
   amount: number;
-  /** The new frequency. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come. */
+  /** The new frequency. Currently one of `monthly`, `quarterly`, `weekly`, `yearly`; more may be added. */
   frequency: "monthly" | "quarterly" | "weekly" | "yearly" | (string & {});
   /** When it was requested, in UTC. */
   requestedAt: string;
@@ -1312,8 +1313,8 @@ export interface RegistrySource {
 /** Why the nonprofit is not valid. */
 export interface RequestFailure {
   /**
-   * Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
-   * `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+   * Why it was rejected, for programs; null if it was not. Currently one of `incorrect_documentation`,
+   * `not_attributable_to_registry`, `not_eligible`, `other`; more may be added.
    */
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {});
 }
@@ -1395,17 +1396,17 @@ export interface SubmissionAgentVerification {
   /** Last name. */
   lastName: string | null;
   /**
-   * The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
-   * more may come.
+   * The status. Currently one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
+   * more may be added.
    */
   status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
   /**
-   * Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+   * Why it was rejected, for programs; null if it was not. Currently one of `blank_corrupted_documentation`,
    * `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
    * `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
-   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may be added.
    */
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
   /** Language of pages and emails (RFC 5646). */
@@ -1416,7 +1417,7 @@ export interface SubmissionAgentVerification {
 export interface SubmissionAppeal {
   /** Its identifier. */
   id: string;
-  /** The status. Today one of `open`, `reversed`, `upheld`; more may come. */
+  /** The status. Currently one of `open`, `reversed`, `upheld`; more may be added. */
   status: "open" | "reversed" | "upheld" | (string & {});
   /** When it is decided at the latest. */
   dueAt: string;
@@ -1433,8 +1434,8 @@ export interface SubmissionConfiguration {
 /** The check `eligibility`. */
 export interface SubmissionEligibility {
   /**
-   * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
-   * `pending_validation_request`, `validation_request_failed`; more may come.
+   * The status. Currently one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+   * `pending_validation_request`, `validation_request_failed`; more may be added.
    */
   status: "cancelled" | "cannot_define_eligibility" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
   /** What was found. */
@@ -1456,8 +1457,8 @@ export interface SubmissionFailureReasons {
 /** The check `compliance`. */
 export interface SubmissionMonitoring {
   /**
-   * The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
-   * `validation_request_failed`; more may come.
+   * The status. Currently one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+   * `validation_request_failed`; more may be added.
    */
   status: "cancelled" | "live" | "pending" | "pending_validation_request" | "validation_request_failed" | (string & {});
   /** What was found. */
@@ -1475,16 +1476,16 @@ export interface SubmissionOrganisation {
 /** A missing item, and who must provide it. */
 export interface SubmissionRequirement {
   /**
-   * The check that needs this requirement. Today one of `agent_verification`, `compliance`, `eligibility`,
-   * `validation_request`; more may come.
+   * The check that needs this requirement. Currently one of `agent_verification`, `compliance`, `eligibility`,
+   * `validation_request`; more may be added.
    */
   check: "agent_verification" | "compliance" | "eligibility" | "validation_request" | (string & {});
   /**
-   * Code for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more may
-   * come.
+   * Code for programs. Currently one of `association`, `confirmation`, `registration_evidence`, `review`; more may
+   * be added.
    */
   code: "association" | "confirmation" | "registration_evidence" | "review" | (string & {});
-  /** Who has to act. Today one of `applicant`, `nonprofit`, `reviewer`; more may come. */
+  /** Who has to act. Currently one of `applicant`, `nonprofit`, `reviewer`; more may be added. */
   from: "applicant" | "nonprofit" | "reviewer" | (string & {});
   /** A message for people; its wording may change. */
   message: string;
@@ -1556,7 +1557,7 @@ export interface UserOrganisation {
 export interface ValidationInvite {
   /** Its identifier. */
   id: string;
-  /** The status. Today one of `complete`, `expired`, `open`; more may come. */
+  /** The status. Currently one of `complete`, `expired`, `open`; more may be added. */
   status: "complete" | "expired" | "open" | (string & {});
   /** The submission configuration of the hosted form. */
   hostedConfigId: string | null;
@@ -1615,8 +1616,8 @@ export interface ValidationRequest {
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
   /**
-   * Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
-   * `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+   * Why it was rejected, for programs; null if it was not. Currently one of `incorrect_documentation`,
+   * `not_attributable_to_registry`, `not_eligible`, `other`; more may be added.
    */
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
   /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
@@ -1631,7 +1632,7 @@ export interface ValidationRequestDocument {
   id: string;
   /** The validation request. */
   validationRequestId: string;
-  /** The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
+  /** The status. Currently one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may be added. */
   status: "clean" | "deleted" | "infected" | "pending" | "unreadable" | (string & {});
   /** Its address. */
   url: string;
@@ -1671,7 +1672,7 @@ export interface ValidationRequestDossier {
 export interface ValidationSubmission {
   /** Its identifier. */
   id: string;
-  /** The status. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come. */
+  /** The status. Currently one of `failed`, `pending`, `processed`, `succeeded`; more may be added. */
   status: "failed" | "pending" | "processed" | "succeeded" | (string & {});
   /** The invite that was used. */
   validationInviteId: string | null;
@@ -1751,9 +1752,9 @@ export interface ValidationSubmissionDocument {
   validationSubmissionId: string | null;
   /** The invite that was used. */
   validationInviteId: string | null;
-  /** The type. Today one of `agent_verification`, `validation_request`; more may come. */
+  /** The type. Currently one of `agent_verification`, `validation_request`; more may be added. */
   type: "agent_verification" | "validation_request" | (string & {});
-  /** The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come. */
+  /** The status. Currently one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may be added. */
   status: "clean" | "deleted" | "infected" | "pending" | "unreadable" | (string & {});
   /** Its address. */
   url: string;
@@ -1789,9 +1790,9 @@ export interface WebhookDelivery {
   eventType: string;
   /** The event's number, without gaps for each partner. */
   sequence: number | null;
-  /** The cause of the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come. */
+  /** The cause of the delivery. Currently one of `event`, `replay`, `resend`, `test`; more may be added. */
   reason: "event" | "replay" | "resend" | "test" | (string & {});
-  /** The status. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come. */
+  /** The status. Currently one of `cancelled`, `failed`, `pending`, `succeeded`; more may be added. */
   status: "cancelled" | "failed" | "pending" | "succeeded" | (string & {});
   /** The attempts so far, oldest first. */
   attempts: Array<WebhookAttempt>;
@@ -1833,9 +1834,9 @@ export interface WebhookSubscription {
   secret: string | null;
   /** Until when the previous secret is also used to sign, in UTC; null if it is not used any more. */
   previousSecretExpiresAt: string | null;
-  /** The status. Today one of `active`, `suspended`; more may come. */
+  /** The status. Currently one of `active`, `suspended`; more may be added. */
   status: "active" | "suspended" | (string & {});
-  /** Whether deliveries succeed. Today one of `failing`, `healthy`; more may come. */
+  /** Whether deliveries succeed. Currently one of `failing`, `healthy`; more may be added. */
   health: "failing" | "healthy" | (string & {});
   /** When deliveries started to fail, in UTC; null if the last one succeeded. */
   failingSince: string | null;
@@ -1865,7 +1866,7 @@ export interface ListAgentVerificationsParameters {
   pageSize?: number;
   /** As it is at the moment of asking. */
   status?: "pending" | "pending_user_verification" | "pending_review" | "approved" | "rejected";
-  /** The whole address of the agent. */
+  /** The agent's full email address. */
   email?: string;
   /** Created then or later. */
   startDate?: string;
@@ -2248,9 +2249,9 @@ export interface ListGivingLinksParameters {
 
 /** The body of `createGivingLink`. */
 export interface CreateGivingLink {
-  /** Shown as your words, beside the organisation's name. */
+  /** Shown beside the organisation's name and marked as your text. */
   title: string;
-  /** Shown as your words. */
+  /** Shown on the page and marked as your text. */
   text?: string | null;
   /** The end of the link's URL. It never changes and is never reused. Default: made from the title. */
   slug?: string | null;
@@ -2299,9 +2300,9 @@ export interface CreateGivingLink {
 
 /** The body of `updateGivingLink`. */
 export interface UpdateGivingLink {
-  /** Shown as your words, beside the organisation's name. */
+  /** Shown beside the organisation's name and marked as your text. */
   title?: string;
-  /** Shown as your words. */
+  /** Shown on the page and marked as your text. */
   text?: string | null;
   /** The organisations from which donors choose. A single one applies without a choice. */
   organisationIds?: Array<string> | null;

@@ -224,7 +224,7 @@ def mark_enum_extensible(schema: Schema) -> Schema:
     result = dict(schema)
     values = result.pop("enum")
     listed = ", ".join(f"`{value}`" for value in values)
-    reported = " ".join(filter(None, (result.get("description"), f"Today one of {listed}; more may come.")))
+    reported = " ".join(filter(None, (result.get("description"), f"Currently one of {listed}; more may be added.")))
     return {"type": "string", **result, OPEN_ENUM: values, "description": reported}
 
 

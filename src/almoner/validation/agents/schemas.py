@@ -42,7 +42,7 @@ class AgentVerificationsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
     status: AgentStatus | None = Field(None, description="As it is at the moment of asking.")
-    email: TypedEmailText | None = Field(None, max_length=255, description="The whole address of the agent.")
+    email: TypedEmailText | None = Field(None, max_length=255, description="The agent's full email address.")
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 

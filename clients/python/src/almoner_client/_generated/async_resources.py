@@ -134,7 +134,7 @@ class AsyncAgentVerificationsResource:
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
         status: As it is at the moment of asking.
-        email: The whole address of the agent.
+        email: The agent's full email address.
         start_date: Created then or later.
         end_date: Created before then.
         """
@@ -1651,8 +1651,8 @@ class AsyncGivingLinksResource:
 
         Needs a secret key with the scope `giving_links:write`.
 
-        title: Shown as your words, beside the organisation's name.
-        text: Shown as your words.
+        title: Shown beside the organisation's name and marked as your text.
+        text: Shown on the page and marked as your text.
         slug: The end of the link's URL. It never changes and is never reused. Default: made from the title.
         organisation_ids: The organisations from which donors choose. A single one applies without a choice.
         category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
@@ -1758,8 +1758,8 @@ class AsyncGivingLinksResource:
         Needs a secret key with the scope `giving_links:write`.
 
         id: The giving link's identifier.
-        title: Shown as your words, beside the organisation's name.
-        text: Shown as your words.
+        title: Shown beside the organisation's name and marked as your text.
+        text: Shown on the page and marked as your text.
         organisation_ids: The organisations from which donors choose. A single one applies without a choice.
         category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
         suggested_amounts: Amounts to choose from, in minor units. Default: the currency's default amounts.

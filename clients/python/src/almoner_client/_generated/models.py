@@ -61,10 +61,10 @@ class AgentFailure(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"rejection_reason_code": "rejectionReasonCode"}
     rejection_reason_code: str
-    """Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+    """Why it was rejected, for programs; null if it was not. Currently one of `blank_corrupted_documentation`,
     `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
     `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
-    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may be added.
     """
 
 
@@ -126,16 +126,16 @@ class AgentVerification(Record):
     language: str
     """Language of pages and emails (RFC 5646)."""
     status: str
-    """The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
-    more may come.
+    """The status. Currently one of `approved`, `pending`, `pending_review`, `pending_user_verification`,
+    `rejected`; more may be added.
     """
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+    """Why it was rejected, for programs; null if it was not. Currently one of `blank_corrupted_documentation`,
     `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
     `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
-    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may be added.
     """
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
@@ -160,7 +160,7 @@ class Appeal(Record):
     validation_submission_id: str
     """The validation submission."""
     status: str
-    """The status. Today one of `open`, `reversed`, `upheld`; more may come."""
+    """The status. Currently one of `open`, `reversed`, `upheld`; more may be added."""
     text: str | None
     """The applicant's reasons; null from 30 days after the decision on, when they are deleted."""
     due_at: datetime
@@ -287,7 +287,7 @@ class Disbursement(Record):
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     status: str
-    """The status. Today one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may come."""
+    """The status. Currently one of `PAID`, `PENDING`, `RETURNED`, `SENT`; more may be added."""
     waiting_reason: str | None
     """Why the disbursement waits; null if the next run sends it."""
     end_to_end_id: str
@@ -332,7 +332,7 @@ class Donation(Record):
     organisation_id: str
     """The organisation."""
     type: str
-    """The type. Today one of `direct`, `hosted`; more may come."""
+    """The type. Currently one of `direct`, `hosted`; more may be added."""
     hosted: HostedDonation | None
     """The donation session of the donation; null for a direct donation."""
     amount: int
@@ -340,8 +340,8 @@ class Donation(Record):
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     status: str
-    """The status. Today one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`; more
-    may come.
+    """The status. Currently one of `ACTIVE`, `CANCELLED`, `DISBURSED`, `RECEIVED_PAYMENT`, `REQUESTED_PAYMENT`;
+    more may be added.
     """
     first_name: str | None
     """Empty if the donor has only one name."""
@@ -350,9 +350,9 @@ class Donation(Record):
     email: str | None
     """Email address."""
     consented_to_be_contacted_by_org: str
-    """Whether the nonprofit may contact the donor. Today one of `no`, `yes`; more may come."""
+    """Whether the nonprofit may contact the donor. Currently one of `no`, `yes`; more may be added."""
     anonymous: str
-    """Whether the donor's name is withheld from the nonprofit. Today one of `no`, `yes`; more may come."""
+    """Whether the donor's name is withheld from the nonprofit. Currently one of `no`, `yes`; more may be added."""
     gift_aid_id: str | None
     """The Gift Aid declaration that covers the donation."""
     donation_request_id: str | None
@@ -388,13 +388,13 @@ class Donation(Record):
     disputed_at: datetime | None
     """When the donor's bank last disputed the payment, in UTC; null if it never did."""
     dispute_status: str | None
-    """The status of the latest dispute; `lost`: the donor got the money back. Today one of `lost`, `open`, `won`;
-    more may come.
+    """The status of the latest dispute; `lost`: the donor got the money back. Currently one of `lost`, `open`,
+    `won`; more may be added.
     """
     receipt_delivery: str
     """The email with the receipt of a hosted donation. `sent`: a mail server accepted it. `undeliverable`: it
-    could not be delivered, and is not retried until the donor corrects the address. Today one of `none`,
-    `pending`, `sent`, `undeliverable`; more may come.
+    could not be delivered, and is not retried until the donor corrects the address. Currently one of `none`,
+    `pending`, `sent`, `undeliverable`; more may be added.
     """
 
 
@@ -412,7 +412,7 @@ class DonationRequest(Record):
     id: str
     """Its identifier."""
     status: str
-    """The status. Today one of `OPEN`, `PAID`, `PARTLY_PAID`; more may come."""
+    """The status. Currently one of `OPEN`, `PAID`, `PARTLY_PAID`; more may be added."""
     amount: int
     """In the currency's minor unit, such as cents."""
     paid_amount: int
@@ -457,7 +457,7 @@ class DonationSession(Record):
     id: str
     """Its identifier."""
     status: str
-    """The status. Today one of `completed`, `expired`, `open`; more may come."""
+    """The status. Currently one of `completed`, `expired`, `open`; more may be added."""
     organisation_id: str
     """The organisation."""
     user_id: str | None
@@ -525,15 +525,15 @@ class DonationSubscription(Record):
     """Its identifier."""
     status: str
     """`pending`: the first donation is not paid yet. `past_due`: the last donation could not be charged; it is
-    retried, or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`,
-    `pending`; more may come.
+    retried, or the donor is asked for another card. Currently one of `active`, `cancelled`, `past_due`,
+    `paused`, `pending`; more may be added.
     """
     amount: int
     """The amount of each donation, in the currency's minor unit."""
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     frequency: str
-    """How often the donor gives. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come."""
+    """How often the donor gives. Currently one of `monthly`, `quarterly`, `weekly`, `yearly`; more may be added."""
     organisation_id: str
     """The organisation."""
     user_id: str | None
@@ -551,16 +551,16 @@ class DonationSubscription(Record):
     paused_until: datetime | None
     """When the pause ends, in UTC; null if it has no end, or if there is no pause."""
     pause_reason: str | None
-    """Who paused it; `organisation_cannot_receive`: the nonprofit cannot receive donations now. Today one of
-    `donor`, `organisation_cannot_receive`, `partner`; more may come.
+    """Who paused it; `organisation_cannot_receive`: the nonprofit cannot receive donations now. Currently one of
+    `donor`, `organisation_cannot_receive`, `partner`; more may be added.
     """
     cancelled_at: datetime | None
     """When it was cancelled, in UTC; null if it was not."""
     cancellation_reason: str | None
     """Why it ended. `not_started`: the first donation was not paid. `payment_failed`: no donation could be charged
-    for 28 days. `revoked`: the donor revoked the authorisation at the bank. Today one of `donor`,
+    for 28 days. `revoked`: the donor revoked the authorisation at the bank. Currently one of `donor`,
     `donor_erased`, `not_started`, `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may
-    come.
+    be added.
     """
     pending_change: PendingChange | None
     """The change that waits for the donor's agreement."""
@@ -753,8 +753,8 @@ class DossierValidationRequest(Record):
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
-    `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+    """Why it was rejected, for programs; null if it was not. Currently one of `incorrect_documentation`,
+    `not_attributable_to_registry`, `not_eligible`, `other`; more may be added.
     """
     usa_group_exempt: bool | None
     """Whether the organisation is covered by an IRS group exemption; null outside the United States."""
@@ -813,13 +813,13 @@ class EligibilityEvaluation(Record):
     at: datetime
     """When, in UTC."""
     occasion: str
-    """Why it was evaluated. Today one of `configuration_changed`, `created`, `organisation_changed`,
-    `rules_changed`, `simulated`; more may come.
+    """Why it was evaluated. Currently one of `configuration_changed`, `created`, `organisation_changed`,
+    `rules_changed`, `simulated`; more may be added.
     """
     organisation_id: str
     """The organisation whose record was evaluated."""
     eligibility_status: str | None
-    """Whether the organisation's activities are allowed. Today one of `fail`, `pass`; more may come."""
+    """Whether the organisation's activities are allowed. Currently one of `fail`, `pass`; more may be added."""
     allowed_activity_sub_tags: List[str] | None
     """What the configuration allowed; null for everything."""
     findings: List[EligibilityFinding]
@@ -833,8 +833,8 @@ class EligibilityFailure(Record):
     """The organisation's activities, and those that are not allowed."""
 
     status: str
-    """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
-    `pending_validation_request`, `validation_request_failed`; more may come.
+    """The status. Currently one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    `pending_validation_request`, `validation_request_failed`; more may be added.
     """
     results: EligibilityResults
     """What was found."""
@@ -856,7 +856,7 @@ class EligibilityFinding(Record):
     suggested: bool
     """Whether you suggested it."""
     verdict: str
-    """The outcome. Today one of `confirmed`, `left_out`, `rejected`; more may come."""
+    """The outcome. Currently one of `confirmed`, `left_out`, `rejected`; more may be added."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -869,8 +869,8 @@ class EligibilityResults(Record):
         "rejected_activity_sub_tags": "rejectedActivitySubTags",
     }
     eligibility_status: str | None
-    """`pass` when at least one confirmed activity is allowed; null until it is known. Today one of `fail`, `pass`;
-    more may come.
+    """`pass` when at least one confirmed activity is allowed; null until it is known. Currently one of `fail`,
+    `pass`; more may be added.
     """
     confirmed_activity_sub_tags: List[EligibilityDecidedSubTag]
     """Activities that have been confirmed."""
@@ -923,8 +923,8 @@ class EligibilitySubscription(Record):
     suggested_activity_sub_tags: List[EligibilitySubTag]
     """The activities that you suggested; empty with a test value of the sandbox."""
     status: str
-    """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
-    `pending_validation_request`, `validation_request_failed`; more may come.
+    """The status. Currently one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    `pending_validation_request`, `validation_request_failed`; more may be added.
     """
     results: EligibilityResults
     """What was found."""
@@ -1147,11 +1147,11 @@ class MonetaryDonationCheck(Record):
     """One check."""
 
     type: str
-    """The type. Today one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more may
-    come.
+    """The type. Currently one of `bank_details`, `compliance`, `organisation_confirmation`, `registration`; more
+    may be added.
     """
     status: str
-    """The status. Today one of `failed`, `pending`, `succeeded`; more may come."""
+    """The status. Currently one of `failed`, `pending`, `succeeded`; more may be added."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1175,8 +1175,8 @@ class MonetaryDonationVerification(Record):
     checks: List[MonetaryDonationCheck]
     """All four checks."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not. Today one of `declined_by_organisation`,
-    `failed_compliance`, `no_response`, `not_eligible`, `other`; more may come.
+    """Why it was rejected, for programs; null if it was not. Currently one of `declined_by_organisation`,
+    `failed_compliance`, `no_response`, `not_eligible`, `other`; more may be added.
     """
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
@@ -1196,7 +1196,7 @@ class MonetaryDonationVerificationStatus(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"awaiting_answer_from_organisation": "awaitingAnswerFromOrganisation"}
     type: str
-    """The type. Today one of `approved`, `expired`, `pending`, `rejected`; more may come."""
+    """The type. Currently one of `approved`, `expired`, `pending`, `rejected`; more may be added."""
     awaiting_answer_from_organisation: bool
     """Whether the organisation still has to provide something or answer."""
 
@@ -1207,7 +1207,7 @@ class MonitoringCategory(Record):
 
     status: str | None
     """Null until a list of the category is screened, while a match is being decided, and if a name cannot be
-    compared. Today one of `clear`, `flag`; more may come.
+    compared. Currently one of `clear`, `flag`; more may be added.
     """
 
 
@@ -1219,8 +1219,8 @@ class MonitoringChange(Record):
     at: datetime
     """When, in UTC."""
     occasion: str
-    """Why the organisation was evaluated. Today one of `chosen`, `configuration_changed`, `created`,
-    `register_changed`, `request_decided`, `screening_changed`; more may come.
+    """Why the organisation was evaluated. Currently one of `chosen`, `configuration_changed`, `created`,
+    `register_changed`, `request_decided`, `screening_changed`; more may be added.
     """
     results: MonitoringResults
     """What was found."""
@@ -1241,16 +1241,16 @@ class MonitoringMatch(Record):
     version: str
     """Version of the watch list."""
     category: str
-    """The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
-    `sanction`, `warning`; more may come.
+    """The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+    `sanction`, `warning`; more may be added.
     """
     entry: str
     """The entry's number in its list."""
     score: float
     """The similarity of the two, from 0 to 1."""
     decision: str
-    """`open` until a reviewer decides that they are the same (`confirmed`) or not (`cleared`). Today one of
-    `cleared`, `confirmed`, `open`; more may come.
+    """`open` until a reviewer decides that they are the same (`confirmed`) or not (`cleared`). Currently one of
+    `cleared`, `confirmed`, `open`; more may be added.
     """
 
 
@@ -1267,7 +1267,7 @@ class MonitoringRegistration(Record):
     """The finding of the register."""
 
     active: str | None
-    """Null until it is known, and if no register shows it. Today one of `no`, `yes`; more may come."""
+    """Null until it is known, and if no register shows it. Currently one of `no`, `yes`; more may be added."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1280,8 +1280,8 @@ class MonitoringResults(Record):
         "adverse_media": "adverseMedia",
     }
     compliance_status: str | None
-    """`fail` if a category that counts is flagged: by default sanction, warning and hateSpeech. Today one of
-    `fail`, `pass`; more may come.
+    """`fail` if a category that counts is flagged: by default sanction, warning and hateSpeech. Currently one of
+    `fail`, `pass`; more may be added.
     """
     warning: MonitoringCategory
     """Official warnings."""
@@ -1308,16 +1308,16 @@ class MonitoringSource(Record):
     version: str
     """Version of the watch list."""
     category: str
-    """The category of watch lists. Today one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
-    `sanction`, `warning`; more may come.
+    """The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+    `sanction`, `warning`; more may be added.
     """
     status: str
-    """`not_screened`: not all names of the organisation could be compared with it. Today one of `not_screened`,
-    `screened`; more may come.
+    """`not_screened`: not all names of the organisation could be compared with it. Currently one of
+    `not_screened`, `screened`; more may be added.
     """
     reason: str | None
-    """Why not: a name is in a script that cannot be compared, or has no words. Today one of `no_words`,
-    `script_not_supported`, `script_uncertain`; more may come.
+    """Why not: a name is in a script that cannot be compared, or has no words. Currently one of `no_words`,
+    `script_not_supported`, `script_uncertain`; more may be added.
     """
 
 
@@ -1340,8 +1340,8 @@ class MonitoringSubscription(Record):
     configuration_id: str | None
     """The submission configuration whose rules apply; null for the default rules."""
     status: str
-    """The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
-    `validation_request_failed`; more may come.
+    """The status. Currently one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+    `validation_request_failed`; more may be added.
     """
     organisation: MonitoringOrganisation | None
     """The organisation."""
@@ -1402,8 +1402,8 @@ class Organisation(Record):
     accepts_donations: bool
     """Whether it can receive donations: it is active, and one of its types is `nonprofit`."""
     inactive_reason: str | None
-    """Why it is not active; null while it is. Today one of `merged`, `removed`, `reregistered`, `revoked`,
-    `terminated`; more may come.
+    """Why it is not active; null while it is. Currently one of `merged`, `removed`, `reregistered`, `revoked`,
+    `terminated`; more may be added.
     """
     succeeded_by: str | None
     """The successor after a merger or a new registration."""
@@ -1501,8 +1501,9 @@ class OrganisationChange(Record):
     at: datetime
     """When, in UTC."""
     kind: str
-    """What happened. Today one of `branch`, `changed`, `joined`, `listed_again`, `merged`, `moved`, `parted`,
-    `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may come.
+    """What happened. Currently one of `branch`, `changed`, `joined`, `listed_again`, `merged`, `moved`, `parted`,
+    `reinstated`, `removed`, `renamed`, `reregistered`, `revoked`, `taken_back`, `terminated`; more may be
+    added.
     """
     field: str
     """The field of the organisation that changed."""
@@ -1561,7 +1562,7 @@ class PartnerField(Record):
     id: str
     """Your ID for the question; answers use the same ID."""
     type: str
-    """The type. Today one of `choice`, `long_text`, `number`, `short_text`, `url`; more may come."""
+    """The type. Currently one of `choice`, `long_text`, `number`, `short_text`, `url`; more may be added."""
     required: bool
     """Whether applicants must answer the question."""
     labels: Dict[str, str]
@@ -1629,7 +1630,7 @@ class PendingChange(Record):
     amount: int
     """The new amount of each donation, in the currency's minor unit."""
     frequency: str
-    """The new frequency. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come."""
+    """The new frequency. Currently one of `monthly`, `quarterly`, `weekly`, `yearly`; more may be added."""
     requested_at: datetime
     """When it was requested, in UTC."""
 
@@ -1694,8 +1695,8 @@ class RequestFailure(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"rejection_reason_code": "rejectionReasonCode"}
     rejection_reason_code: str
-    """Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
-    `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+    """Why it was rejected, for programs; null if it was not. Currently one of `incorrect_documentation`,
+    `not_attributable_to_registry`, `not_eligible`, `other`; more may be added.
     """
 
 
@@ -1798,16 +1799,16 @@ class SubmissionAgentVerification(Record):
     last_name: str | None
     """Last name."""
     status: str
-    """The status. Today one of `approved`, `pending`, `pending_review`, `pending_user_verification`, `rejected`;
-    more may come.
+    """The status. Currently one of `approved`, `pending`, `pending_review`, `pending_user_verification`,
+    `rejected`; more may be added.
     """
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+    """Why it was rejected, for programs; null if it was not. Currently one of `blank_corrupted_documentation`,
     `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
     `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
-    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may be added.
     """
     language: str
     """Language of pages and emails (RFC 5646)."""
@@ -1821,7 +1822,7 @@ class SubmissionAppeal(Record):
     id: str
     """Its identifier."""
     status: str
-    """The status. Today one of `open`, `reversed`, `upheld`; more may come."""
+    """The status. Currently one of `open`, `reversed`, `upheld`; more may be added."""
     due_at: datetime
     """When it is decided at the latest."""
 
@@ -1841,8 +1842,8 @@ class SubmissionEligibility(Record):
     """The check `eligibility`."""
 
     status: str
-    """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
-    `pending_validation_request`, `validation_request_failed`; more may come.
+    """The status. Currently one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
+    `pending_validation_request`, `validation_request_failed`; more may be added.
     """
     results: EligibilityResults
     """What was found."""
@@ -1867,8 +1868,8 @@ class SubmissionMonitoring(Record):
     """The check `compliance`."""
 
     status: str
-    """The status. Today one of `cancelled`, `live`, `pending`, `pending_validation_request`,
-    `validation_request_failed`; more may come.
+    """The status. Currently one of `cancelled`, `live`, `pending`, `pending_validation_request`,
+    `validation_request_failed`; more may be added.
     """
     results: MonitoringResults
     """What was found."""
@@ -1895,15 +1896,15 @@ class SubmissionRequirement(Record):
         "registry_id": "registryId",
     }
     check: str
-    """The check that needs this requirement. Today one of `agent_verification`, `compliance`, `eligibility`,
-    `validation_request`; more may come.
+    """The check that needs this requirement. Currently one of `agent_verification`, `compliance`, `eligibility`,
+    `validation_request`; more may be added.
     """
     code: str
-    """Code for programs. Today one of `association`, `confirmation`, `registration_evidence`, `review`; more may
-    come.
+    """Code for programs. Currently one of `association`, `confirmation`, `registration_evidence`, `review`; more
+    may be added.
     """
     from_: str
-    """Who has to act. Today one of `applicant`, `nonprofit`, `reviewer`; more may come."""
+    """Who has to act. Currently one of `applicant`, `nonprofit`, `reviewer`; more may be added."""
     message: str
     """A message for people; its wording may change."""
     accepted: List[str]
@@ -2005,7 +2006,7 @@ class ValidationInvite(Record):
     id: str
     """Its identifier."""
     status: str
-    """The status. Today one of `complete`, `expired`, `open`; more may come."""
+    """The status. Currently one of `complete`, `expired`, `open`; more may be added."""
     hosted_config_id: str | None
     """The submission configuration of the hosted form."""
     redirect_url: str | None
@@ -2081,8 +2082,8 @@ class ValidationRequest(Record):
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
-    `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+    """Why it was rejected, for programs; null if it was not. Currently one of `incorrect_documentation`,
+    `not_attributable_to_registry`, `not_eligible`, `other`; more may be added.
     """
     usa_group_exempt: bool | None
     """Whether the organisation is covered by an IRS group exemption; null outside the United States."""
@@ -2104,7 +2105,7 @@ class ValidationRequestDocument(Record):
     validation_request_id: str
     """The validation request."""
     status: str
-    """The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
+    """The status. Currently one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may be added."""
     url: str
     """Its address."""
     created_at: datetime
@@ -2168,7 +2169,7 @@ class ValidationSubmission(Record):
     id: str
     """Its identifier."""
     status: str
-    """The status. Today one of `failed`, `pending`, `processed`, `succeeded`; more may come."""
+    """The status. Currently one of `failed`, `pending`, `processed`, `succeeded`; more may be added."""
     validation_invite_id: str | None
     """The invite that was used."""
     organisation_id: str | None
@@ -2267,9 +2268,9 @@ class ValidationSubmissionDocument(Record):
     validation_invite_id: str | None
     """The invite that was used."""
     type: str
-    """The type. Today one of `agent_verification`, `validation_request`; more may come."""
+    """The type. Currently one of `agent_verification`, `validation_request`; more may be added."""
     status: str
-    """The status. Today one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may come."""
+    """The status. Currently one of `clean`, `deleted`, `infected`, `pending`, `unreadable`; more may be added."""
     url: str
     """Its address."""
     created_at: datetime
@@ -2325,9 +2326,9 @@ class WebhookDelivery(Record):
     sequence: int | None
     """The event's number, without gaps for each partner."""
     reason: str
-    """The cause of the delivery. Today one of `event`, `replay`, `resend`, `test`; more may come."""
+    """The cause of the delivery. Currently one of `event`, `replay`, `resend`, `test`; more may be added."""
     status: str
-    """The status. Today one of `cancelled`, `failed`, `pending`, `succeeded`; more may come."""
+    """The status. Currently one of `cancelled`, `failed`, `pending`, `succeeded`; more may be added."""
     attempts: List[WebhookAttempt]
     """The attempts so far, oldest first."""
     next_attempt_at: datetime | None
@@ -2382,9 +2383,9 @@ class WebhookSubscription(Record):
     previous_secret_expires_at: datetime | None
     """Until when the previous secret is also used to sign, in UTC; null if it is not used any more."""
     status: str
-    """The status. Today one of `active`, `suspended`; more may come."""
+    """The status. Currently one of `active`, `suspended`; more may be added."""
     health: str
-    """Whether deliveries succeed. Today one of `failing`, `healthy`; more may come."""
+    """Whether deliveries succeed. Currently one of `failing`, `healthy`; more may be added."""
     failing_since: datetime | None
     """When deliveries started to fail, in UTC; null if the last one succeeded."""
     last_success_at: datetime | None

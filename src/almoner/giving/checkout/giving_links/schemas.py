@@ -79,11 +79,11 @@ Title = Annotated[
         min_length=1,
         max_length=120,
         examples=["Winter appeal"],
-        description="Shown as your words, beside the organisation's name.",
+        description="Shown beside the organisation's name and marked as your text.",
     ),
     Typed,
 ]
-Text = Annotated[str, Field(min_length=1, max_length=2000, description="Shown as your words."), TypedLines]
+Text = Annotated[str, Field(min_length=1, max_length=2000, description="Shown on the page and marked as your text."), TypedLines]
 OrganisationIds = Annotated[
     list[Annotated[str, IdString("organisation")]],
     Field(min_length=1, max_length=MAX_ORGANISATIONS, description=_ORGANISATIONS),
