@@ -247,7 +247,7 @@ def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCata
     db, card = context.db, CardChangeContext(context.db, context.provider)
     payments = DonorPaymentFunctions(
         context.provider.hosted_page_origin,
-        partial(donations_flows.create_later_donation_payment_page, context),
+        partial(donations_flows.create_payment_page_for_subscription_date, context),
         partial(donations_flows.refresh_payment, context),
         partial(donor_pages_flows.start_card_change, card),
         partial(donor_pages_flows.finish_card_change, card),

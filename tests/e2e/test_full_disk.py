@@ -131,7 +131,7 @@ async def test_a_database_that_ended_over_its_full_disk_starts_again_once_there_
     service: Running, api: httpx.Client, filler: Path
 ) -> None:
     await _until_written(api)
-    server = postgres.Cluster.locate(service.data_dir, None).server()
+    server = postgres.Cluster.locate(service.data_dir, None).describe_running_server()
     connection = await asyncpg.connect(server.superuser_url())
     fill(filler)
     await eventually(lambda: not _ballast(service), within=WITHIN)

@@ -329,7 +329,7 @@ async def test_s4_no_plan_moves_more_gifts_at_once_than_asked_for(service: Servi
     async with service.db.write() as tx:
         for step in ("hashjoin", "mergejoin", "hashagg", "sort", "material"):
             await tx.execute(f"set local enable_{step} = off")
-        assert (await disbursements.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, limit=1)).propagating
+        assert (await disbursements.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, max_donations=1)).propagating
     statuses = [data(await api.get(f"/v1/donations/{gift['id']}"))["status"] for gift in gifts]
     assert sorted(statuses) == ["DISBURSED", "RECEIVED_PAYMENT", "RECEIVED_PAYMENT"]
 

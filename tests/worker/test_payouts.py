@@ -95,7 +95,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     async with ground.service.db.write() as tx:
         await disbursements.send_disbursement(tx, payout, DisbursementRules())
     async with ground.service.db.write() as tx:
-        assert (await disbursements.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, limit=2)).propagating
+        assert (await disbursements.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, max_donations=2)).propagating
     assert sorted([(await gift(ground.api, made))["status"] for made in gifts]) == [
         *["DISBURSED"] * 2,
         *["RECEIVED_PAYMENT"] * 3,

@@ -102,7 +102,7 @@ async def run_with_open_database(
     )
     try:
         await key_check.ensure_master_key(database)
-        found = await copy_detection.detect_copy_for_command(
+        found = await copy_detection.detect_database_copy_for_command(
             database, build_storage(completed_settings), completed_settings.dsn
         )
         # A sandbox's clock may be ahead of real time; commands use that time, too.

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import ImportScope, RegistryNumber, SuccessionKind
-from almoner.nonprofits.merges.store import FieldChange, ResolvedRegisterLink, StatusOverride
+from almoner.nonprofits.merges.store import FieldChange, OrganisationStatusOverride, ResolvedRegisterLink
 from almoner.nonprofits.merges.store import count_ambiguous_register_links as count_ambiguous_register_links
 from almoner.nonprofits.merges.store import has_register_links as has_register_links
 from almoner.nonprofits.merges.store import (
@@ -112,7 +112,7 @@ async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_o
 
 
 async def _apply_overrides(
-    tx: Tx, load_id: UUID, day: datetime, rows: Iterable[tuple[StatusOverride, StatusOverride]]
+    tx: Tx, load_id: UUID, day: datetime, rows: Iterable[tuple[OrganisationStatusOverride, OrganisationStatusOverride]]
 ) -> None:
     changed = [(before, after) for before, after in rows if before != after]
     if not changed:
@@ -128,7 +128,7 @@ async def _apply_overrides(
     await store.insert_field_changes(tx, load_id, day, reported)
 
 
-def _reversal_kind(before: StatusOverride) -> str:
+def _reversal_kind(before: OrganisationStatusOverride) -> str:
     return "parted" if before.status_override in _ENDINGS else "reinstated"
 
 

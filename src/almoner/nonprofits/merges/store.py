@@ -29,7 +29,7 @@ class ResolvedRegisterLink:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusOverride:
+class OrganisationStatusOverride:
     """Whether another list overrides an organisation's status."""
 
     id: UUID
@@ -332,7 +332,7 @@ _OVERRULED: Final = """
 
 async def list_overridden_organisations(
     tx: Tx, kinds: Sequence[SuccessionKind], organisation_ids: Sequence[UUID], *, staged_only: bool
-) -> list[StatusOverride]:
+) -> list[OrganisationStatusOverride]:
     """Organisations whose status is overridden for one of these reasons, and those with these IDs."""
     within = _BODIES_WITHIN if staged_only else ""
     rows = await tx.fetch(
@@ -346,17 +346,17 @@ async def list_overridden_organisations(
         kinds,
         organisation_ids,
     )
-    return [StatusOverride(*row) for row in rows]
+    return [OrganisationStatusOverride(*row) for row in rows]
 
 
 @across_partners("registers")
-async def list_status_overrides(tx: Tx, organisation_ids: Sequence[UUID]) -> list[StatusOverride]:
+async def list_status_overrides(tx: Tx, organisation_ids: Sequence[UUID]) -> list[OrganisationStatusOverride]:
     """The status overrides of these organisations."""
     rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", organisation_ids)
-    return [StatusOverride(*row) for row in rows]
+    return [OrganisationStatusOverride(*row) for row in rows]
 
 
-async def set_status_overrides(tx: Tx, overrides: Sequence[StatusOverride]) -> None:
+async def set_status_overrides(tx: Tx, overrides: Sequence[OrganisationStatusOverride]) -> None:
     """Store status overrides, and update which organisations are active."""
     await tx.execute(
         """

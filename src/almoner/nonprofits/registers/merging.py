@@ -86,7 +86,7 @@ async def merge_import(
     )
     await store.upsert_parts(tx, new_import, staged_parts)
     await store.update_source_dates(tx, source.code, registry_id)
-    scope = await import_scope_of(tx, doing, staged_parts)
+    scope = await import_scope_of_parts(tx, doing, staged_parts)
     await merges.apply_register_links_to_organisations(tx, new_import.id, day, scope, relinked)
     progress_reporter.report_merge_steps(4, _STEPS)
     added = counts.added if compared else inserted
@@ -106,12 +106,12 @@ def _with_counts(register_import: RegisterImport, counts: MergeCounts, added: in
     )
 
 
-async def import_scope_of(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> ImportScope:
+async def import_scope_of_parts(tx: Tx, merge_run: MergeRun, register_parts: Collection[str]) -> ImportScope:
     """The numbers and parts that a merge affected."""
     if not merge_run.looks_up_rows:
-        return ImportScope(merge_run.registry_id, merge_run.source, parts, None)
+        return ImportScope(merge_run.registry_id, merge_run.source, register_parts, None)
     numbers, changed_groups = await store_merge.list_changed_numbers_and_groups(tx)
-    return ImportScope(merge_run.registry_id, merge_run.source, parts, numbers, changed_groups)
+    return ImportScope(merge_run.registry_id, merge_run.source, register_parts, numbers, changed_groups)
 
 
 async def merge_organisations(tx: Tx, merge_run: MergeRun, *, had_previous_entries: bool) -> None:

@@ -79,7 +79,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     await store.insert_import(tx, registry_id, created, [], {})
     await store.update_source_dates(tx, source.code, registry_id)
     relinked = await merges.revert_register_links_and_list_affected_numbers(tx, newest.id, load_id)
-    scope = await merging.import_scope_of(tx, doing, parts)
+    scope = await merging.import_scope_of_parts(tx, doing, parts)
     await merges.apply_register_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
     await store_staging.delete_staging(tx, staging_id)
     return created

@@ -156,7 +156,7 @@ class CopyFinding:
     storage_error: Exception | None
 
 
-async def detect_copy(db: Database, deployment_records: DeploymentRecordStore, address: str) -> CopyFinding:
+async def detect_database_copy(db: Database, deployment_records: DeploymentRecordStore, address: str) -> CopyFinding:
     """Inspect whether the database is a copy, without changing anything."""
     async with db.read() as tx:
         claim = await find_claim(tx)
@@ -183,9 +183,11 @@ async def _read_marks(
     return None if content is None else DeploymentGeneration.from_bytes(content), [], None
 
 
-async def detect_copy_for_command(db: Database, deployment_records: DeploymentRecordStore, dsn: str) -> CopyFinding:
+async def detect_database_copy_for_command(
+    db: Database, deployment_records: DeploymentRecordStore, dsn: str
+) -> CopyFinding:
     """Inspect the database for a CLI command, and set the process's deployment identity."""
-    found = await detect_copy(db, deployment_records, server_address(dsn))
+    found = await detect_database_copy(db, deployment_records, server_address(dsn))
     if found.verdict not in LIVE_VERDICTS:
         since = found.claim.copy_detected_at if found.claim is not None else None
         db.deployment.identity.copy = UnreleasedCopyNotice(found.verdict, since or db.deployment.clock.real_now())

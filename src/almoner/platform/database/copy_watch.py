@@ -37,7 +37,7 @@ class DatabaseCopyMonitor:
         """Inspect the database once, and raise the generation if it is due."""
         if not at_shutdown and self._raised > 1 and await self._is_fresh():
             return
-        found = await copy_detection.detect_copy(self._db, self._marks, self._address)
+        found = await copy_detection.detect_database_copy(self._db, self._marks, self._address)
         if found.storage_error is not None:
             self._log("storage_waits", found.storage_error)
         if found.verdict not in copy_detection.LIVE_VERDICTS:

@@ -107,7 +107,7 @@ def running_server(data_dir: Path, programs_folder: Path | None = None) -> Itera
     except OSError as error:
         raise unavailable_error(data_dir, f"{error.strerror}: {error.filename}") from error
     try:
-        yield cluster.server()
+        yield cluster.describe_running_server()
     finally:
         cluster.stop_if_unused(users)
 
@@ -121,7 +121,7 @@ async def keep_server_running(
     DatabaseUnavailable if it does not start again.
     """
     cluster = await asyncio.to_thread(Cluster.locate, data_dir, programs_folder)
-    sockets = cluster.server().socket_folder
+    sockets = cluster.describe_running_server().socket_folder
     attempts, full = 0, False
     while not stop.is_set():
         try:
@@ -274,7 +274,7 @@ class Cluster:
             finally:
                 os.close(users)
 
-    def server(self) -> PostgresServer:
+    def describe_running_server(self) -> PostgresServer:
         """The connection data of the running server."""
         if (sockets := self._sockets()) is None:
             raise DatabaseUnavailable(

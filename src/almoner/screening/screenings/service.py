@@ -174,7 +174,7 @@ async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result
 
 async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Undo the decision on a locked match; False if there is none."""
-    if not await store.reopen_match(tx, match.id, is_current=_still_agrees(match)):
+    if not await store.reopen_match(tx, match.id, still_matches=_still_agrees(match)):
         return False
     await outbox.emit_internal_event(
         tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True)

@@ -392,7 +392,7 @@ async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "c
     return row is not None
 
 
-async def reopen_match(tx: Tx, match_id: UUID, *, is_current: bool) -> bool:
+async def reopen_match(tx: Tx, match_id: UUID, *, still_matches: bool) -> bool:
     """Remove the decision on a match; False if there was none."""
     row = await tx.fetchrow(
         """
@@ -403,7 +403,7 @@ async def reopen_match(tx: Tx, match_id: UUID, *, is_current: bool) -> bool:
         """,
         match_id,
         tx.now,
-        is_current,
+        still_matches,
     )
     return row is not None
 

@@ -44,12 +44,12 @@ async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
 
 
 async def verify_password(
-    vault: Vault, stored_password: StoredPassword, password: str, *, has_priority: bool = False
+    vault: Vault, stored_password: StoredPassword, password: str, *, has_signed_in_here_before: bool = False
 ) -> bool:
     """Whether the password is right; takes as long if there is no such person or password (ASVS 6.3.8).
 
-    ``has_priority``: whether the person has signed in from this source before, which gives them priority. Call it
-    outside a transaction. Raises SignInOverloaded.
+    ``has_signed_in_here_before``: whether the person has signed in from this source before, which gives them priority.
+    Call it outside a transaction. Raises SignInOverloaded.
     """
     try:
         typed = domain.normalise_password(password)
@@ -57,7 +57,9 @@ async def verify_password(
         typed = ""
     owner = stored_password.person.id if stored_password.person else UUID(int=0)
     secret = _secret(vault, owner, typed[: domain.LONGEST_PASSWORD + 1])
-    right = await hashing.verify_hash(stored_password.hash or hashing.dummy_hash(), secret, has_priority=has_priority)
+    right = await hashing.verify_hash(
+        stored_password.hash or hashing.dummy_hash(), secret, has_priority=has_signed_in_here_before
+    )
     return right and stored_password.hash is not None
 
 

@@ -196,7 +196,11 @@ async def _try_password(
         source = await _attempt_source(tx, realm, known.person, browser)
         counted = await login_attempts.check_and_count_password_attempt(tx, realm, user_name, known.person, source)
     before = signed_in or source.has_signed_in_before
-    return known, counted, await passwords.verify_password(db.deployment.vault, known, password, has_priority=before)
+    return (
+        known,
+        counted,
+        await passwords.verify_password(db.deployment.vault, known, password, has_signed_in_here_before=before),
+    )
 
 
 async def _recheck_person(tx: Tx, realm: Realm, stored_password: StoredPassword) -> Person | None:

@@ -139,7 +139,7 @@ async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) ->
     code = await store.get_current_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeCheckResult.OVER
-    answer = code.check_entered_code(entered_code, email_code_digits(tx, code.id), tx.real_now)
+    answer = code.check_entered_code(entered_code, digits_of_email_code(tx, code.id), tx.real_now)
     if answer in (CodeCheckResult.RIGHT, CodeCheckResult.WRONG):
         await store.record_code_attempt(tx, code.id, correct=answer is CodeCheckResult.RIGHT)
     return answer
@@ -153,7 +153,7 @@ async def find_sendable_code_and_address(tx: Tx, code_id: UUID) -> tuple[Partner
     return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, associated_data=code_id.bytes).decode()
 
 
-def email_code_digits(tx: Tx, code_id: UUID) -> str:
+def digits_of_email_code(tx: Tx, code_id: UUID) -> str:
     """The six digits of a code, derived from the master key and not stored."""
     number = int.from_bytes(tx.vault.keyed_hash("gift-code", code_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"

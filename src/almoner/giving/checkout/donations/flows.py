@@ -476,7 +476,7 @@ async def start_payment(
     )
 
 
-async def create_later_donation_payment_page(context: PaymentContext, donation_id: UUID) -> str | None:
+async def create_payment_page_for_subscription_date(context: PaymentContext, donation_id: UUID) -> str | None:
     """The page where the donor pays an open date of a subscription; None if it is paid or over.
 
     Raises NotFound, AccountPaused, ProviderUnavailable.

@@ -83,7 +83,9 @@ Title = Annotated[
     ),
     Typed,
 ]
-Text = Annotated[str, Field(min_length=1, max_length=2000, description="Shown on the page and marked as your text."), TypedLines]
+Text = Annotated[
+    str, Field(min_length=1, max_length=2000, description="Shown on the page and marked as your text."), TypedLines
+]
 OrganisationIds = Annotated[
     list[Annotated[str, IdString("organisation")]],
     Field(min_length=1, max_length=MAX_ORGANISATIONS, description=_ORGANISATIONS),

@@ -256,9 +256,9 @@ def _ensure_sent(disbursement: Disbursement) -> None:
 
 
 async def confirm_paid(
-    tx: Tx, disbursement_id: UUID, confirmation: PaymentConfirmation | None = None, *, limit: int = BATCH
+    tx: Tx, disbursement_id: UUID, confirmation: PaymentConfirmation | None = None, *, max_donations: int = BATCH
 ) -> Disbursement:
-    """Record that the bank paid a disbursement, and mark up to ``limit`` donations as disbursed.
+    """Record that the bank paid a disbursement, and mark up to ``max_donations`` donations as disbursed.
 
     ``confirmation``: the operators'; None if it is in a released file. Raises NotFound; DisbursementError;
     SecondConfirmationRequired if the amount needs a second operator.
@@ -276,7 +276,7 @@ async def confirm_paid(
             ) from refused
     if not await store.update_status(tx, locked, "PAID"):
         raise LookupError(f"disbursement {locked.id} is held and cannot be confirmed")
-    await _move_donations(tx, locked.id, "PAID", limit)
+    await _move_donations(tx, locked.id, "PAID", max_donations)
     ledger.post_at_commit(
         tx, ledger_domain.disbursement_paid_transfers(locked.id, locked.organisation_id, locked.money)
     )

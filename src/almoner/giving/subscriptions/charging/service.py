@@ -58,9 +58,11 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     return len(due)
 
 
-async def list_ids_awaiting_successor_proposal(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
+async def list_subscription_ids_awaiting_successor_proposal(
+    tx: Tx, after_id: UUID | None, limit: int = BATCH
+) -> list[UUID]:
     """Active subscriptions after this ID whose nonprofit merged into another and whose donor was not asked yet."""
-    return await store.list_ids_awaiting_successor_proposal(tx, after_id, limit)
+    return await store.list_subscription_ids_awaiting_successor_proposal(tx, after_id, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:

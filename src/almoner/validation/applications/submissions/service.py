@@ -373,7 +373,7 @@ async def apply_appeal_reversal(
         ),
     )
     await store.override_checks(tx, locked.id, locked.overridden_checks)
-    await submission_evaluation.set_organisation_from_request(tx, locked)
+    await submission_evaluation.copy_organisation_from_validation_request(tx, locked)
     if status != "failed":
         return await submission_evaluation.apply_transition(tx, locked, locked.with_status(status, None, tx.now))
     return await submission_evaluation.update_failure_reasons(tx, locked)
@@ -409,7 +409,7 @@ async def evaluate_after_check_results(tx: Tx, check: Check, check_record_ids: l
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Evaluate submissions after decisions on their requests; ended ones are indexed by organisation."""
     for submission_id in await store.lock_submissions_failed_before_acceptance(tx, request_ids):
-        await submission_evaluation.set_organisation_from_request(
+        await submission_evaluation.copy_organisation_from_validation_request(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )
     await evaluate_after_check_results(tx, "validation_request", request_ids)

@@ -39,7 +39,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
         return None
     if not locked.is_open:
         return None
-    await set_organisation_from_request(tx, locked)
+    await copy_organisation_from_validation_request(tx, locked)
     standings = domain.statuses_by_check(locked)
     status = domain.submission_status_of(standings)
     if status == locked.status or status == "pending":
@@ -48,7 +48,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
     return await apply_transition(tx, locked, locked.with_status(status, reasons, tx.now))
 
 
-async def set_organisation_from_request(tx: Tx, submission: Submission) -> None:
+async def copy_organisation_from_validation_request(tx: Tx, submission: Submission) -> None:
     """Store the organisation of a locked submission once its request was accepted, and index its name."""
     if (known := submission.check_records.organisation) is not None:
         await store.set_organisation(tx, submission.id, known.id, search_text.search_text_of([known.name], None))
