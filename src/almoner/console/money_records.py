@@ -72,7 +72,7 @@ class RecordPage:
 class ActingOperator:
     """The operator who performs an action on a page.
 
-    For CLI commands, ``Caller`` is the equivalent. ``role``: the role that a second operator needs.
+    For CLI commands, ``CommandCaller`` is the equivalent. ``role``: the role that a second operator needs.
     """
 
     context: ConsoleContext

@@ -27,7 +27,7 @@ class ClockInUse(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """The clock's state. ``remaining``: how much due work is not done yet."""
+    """The clock's state. ``outstanding_work_count``: how much due work is not done yet."""
 
     now: datetime
     offset: timedelta
@@ -59,9 +59,9 @@ class SandboxClock:
         """Advance by a duration.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
-        no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left. It
-        ends before the first date of a donation subscription that was not worked off: ``remaining`` is not 0 then.
-        Raises ClockInUse, IncorrectParams, UnreleasedDatabaseCopy.
+        no more than 30 s in all; after that the clock goes straight to the end, and ``outstanding_work_count`` says
+        what is left. It ends before the first date of a donation subscription that was not worked off:
+        ``outstanding_work_count`` is not 0 then. Raises ClockInUse, IncorrectParams, UnreleasedDatabaseCopy.
         """
         if not timedelta() <= duration <= MAX_ADVANCE:
             raise IncorrectParams(f"body must move the clock forwards, by at most {MAX_ADVANCE.days} days a call")

@@ -30,8 +30,9 @@ _ALIAS: Final = {"User": "p", "Group": "g"}
 class ScalarSql:
     """SQL of a single value. ``sql``: comparable, null if missing; ``case_exact``: case-sensitive.
 
-    ``is_indexed_column``: it stands in a column with an index in this form. ``required``: it is never null. ``ids``: of
-    a uuid, the beginning of its text. ``is_false_sql``: the condition that it is false, as an index has it.
+    ``is_indexed_column``: it stands in a column with an index in this form. ``required``: it is never null.
+    ``id_prefix``: of a uuid, the beginning of its text. ``is_false_sql``: the condition that it is false, as an index
+    has it.
     """
 
     sql: str
@@ -63,7 +64,7 @@ class ComplexAttributeSql:
 
 @dataclass(frozen=True, slots=True)
 class MultiValuedSql:
-    """SQL of a list of values. ``rows``: the FROM clause; ``item_sql``: a part of one row by name, or the value.
+    """SQL of a list of values. ``rows_sql``: the FROM clause; ``item_sql``: a part of one row by name, or the value.
 
     ``order_sql``: the place of a row. ``is_primary_sql``: whether a row is the primary one, null when it does not say.
     """

@@ -203,7 +203,7 @@ async def list_entries(
 
 
 def list_entries_sql(*, filter_by_actor: bool, filter_by_action: bool) -> str:
-    """The SQL of ``list_page`` for one combination of filters; each has its own query plan."""
+    """The SQL of ``list_entries`` for one combination of filters; each has its own query plan."""
     conditions = [*(["actor_id"] if filter_by_actor else []), *(["action"] if filter_by_action else [])]
     wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 5))
     bounds = "id < $2 and id >= $4"

@@ -68,7 +68,7 @@ def is_space_low(free_space: FreeSpace | None, reserved_bytes: int, *, was_low: 
 
 
 class DiskSpace:
-    """The disk space state of this process, updated by ``disk_space_monitor``."""
+    """The disk space state of this process, updated by DiskSpaceMonitor."""
 
     def __init__(self) -> None:
         self.free: FreeSpace | None = None

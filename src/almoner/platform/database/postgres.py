@@ -79,7 +79,7 @@ def effective_cache_bytes(usable_memory_bytes: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """A running embedded server. ``home``: the folder with its cluster."""
+    """A running embedded server. ``cluster_folder``: the folder with its cluster."""
 
     cluster_folder: Path
     socket_folder: Path

@@ -77,7 +77,8 @@ class OsAccount:
 class PostgresPrograms:
     """A PostgreSQL installation: its program folder and version.
 
-    ``parts`` are the folders below ``base_folder`` that belong to it; together they may be copied to another base.
+    ``installation_folders`` are the folders below ``base_folder`` that belong to it; together they may be copied to
+    another base.
     """
 
     folder: Path

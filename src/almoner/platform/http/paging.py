@@ -55,7 +55,7 @@ class PageRows(Generic[R]):
 
 
 def page_rows(page: RequestedPage, fetched_rows: Sequence[R]) -> PageRows[R]:
-    """The rows to show, from ``page.limit`` fetched rows in reading order."""
+    """The rows to show, from ``page.fetch_limit`` fetched rows in reading order."""
     more = len(fetched_rows) > page.size
     rows = list(fetched_rows[: page.size])
     if page.backwards:

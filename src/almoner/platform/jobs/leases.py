@@ -26,7 +26,7 @@ _PATIENCE_SECONDS: Final = 20.0  # longer than a provider's slowest response
 
 
 class LeasedCall(Protocol):
-    """The outside call that ``prepare`` returns. ``row``: the leased row; None for a read."""
+    """The outside call that ``prepare`` returns. ``leased_row_id`` is None for a read."""
 
     @property
     def leased_row_id(self) -> UUID | None:

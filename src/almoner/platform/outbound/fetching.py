@@ -65,7 +65,7 @@ class FetchedFile:
 
 @dataclass(frozen=True, slots=True)
 class FetchProgress:
-    """The progress of a download. ``total`` is None if unknown."""
+    """The progress of a download. ``total_bytes`` is None if unknown."""
 
     name: str
     received_bytes: int

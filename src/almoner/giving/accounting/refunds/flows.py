@@ -33,7 +33,7 @@ RETRY_DELAY: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class _RefundCall:
-    """One refund to request; ``leased_row_id`` is the leased refund."""
+    """One refund to request; ``leased_row_id``: the leased refund's ID."""
 
     leased_row_id: UUID
     payment: str

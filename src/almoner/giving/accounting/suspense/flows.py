@@ -21,7 +21,7 @@ LEASE_KIND: Final = "unallocated_payment"
 
 @dataclass(frozen=True, slots=True)
 class _RefundCall:
-    """One refund to request; ``leased_row_id`` is the leased unallocated payment."""
+    """One refund to request; ``leased_row_id``: the leased unallocated payment's ID."""
 
     leased_row_id: UUID
     held: UnallocatedPayment

@@ -138,7 +138,7 @@ async def insert(
 ) -> None:
     """Store a statement, or its new lines.
 
-    ``number_and_part``: from ``number_and_part``, including this one.
+    ``number_and_part``: from ``find_statement_number_and_file_count``, including this one.
     """
     statement_id, (first, last) = tx.new_id(), statement.date_range or (None, None)
     await tx.execute(

@@ -256,7 +256,7 @@ async def apply_overpayment(
 async def next_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When invoicing runs next: the midnight (UTC) after the oldest uninvoiced donation.
 
-    ``schedule_name``: of the schedule, which does not run twice for one midnight.
+    ``schedule_name``: the schedule, which does not run twice for one midnight.
     """
     oldest = await donations.oldest_uninvoiced_at(tx)
     if oldest is None:

@@ -67,7 +67,7 @@ class PaymentContext:
 
 @dataclass(frozen=True, slots=True)
 class ProviderCall:
-    """A call to the provider. ``leased_row_id``: the leased payment; None if the call changes nothing."""
+    """A call to the provider. ``leased_row_id``: the leased payment's ID; None if the call changes nothing."""
 
     leased_row_id: UUID | None
     send: Callable[[], Awaitable[ProviderPayment]]
