@@ -100,3 +100,16 @@ def test_punctuation_and_another_script_are_no_difference() -> None:
     assert elsewhere.note == "in different scripts: compare the transliteration"
     assert "<del>" not in elsewhere.stated
     assert elsewhere.reading is not None
+
+
+def test_digits_that_punctuation_parts_are_not_one_number() -> None:
+    (flat,) = build_comparison_rows([ValueComparison("Address", "Flat 1, 12 High St", ["Flat 11, 2 High St"])])
+    assert flat.note == ""
+    assert "<del>" in flat.stated
+    (lodge,) = build_comparison_rows([ValueComparison("Name", "Lodge No. 4", ["LODGE NO 4"])])
+    assert lodge.note == "match, apart from spaces and punctuation"
+
+
+def test_letters_of_long_texts_are_not_compared() -> None:
+    (long,) = build_comparison_rows([ValueComparison("Name", "ab" * 1000, ["ab" * 999 + "ba"])])
+    assert long.stated == f'<del><span class="unseen">only stated: </span>{"ab" * 1000}</del>'

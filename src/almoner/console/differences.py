@@ -1,9 +1,10 @@
 """Compare submitted values with registered values. The comparison marks differences and look-alike letters."""
 
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Final
 
 from markupsafe import Markup, escape
@@ -16,12 +17,12 @@ _LONGEST: Final = 2000
 _MOST_LISTED: Final = 12
 _NAMED: Final = 8
 _COUNTRY_LABELS: Final = ("Countries", "Country")
-_PUNCTUATED_LABELS: Final = ("name", "number", "numbers", "address")
-"""Labels of values whose spaces and punctuation mean nothing. In websites and email addresses, they do."""
 _SAME_LETTERS: Final = "match, apart from spaces and punctuation"
 _OTHER_SCRIPT: Final = "in different scripts: compare the transliteration"
 _CLOSE: Final = 0.7
 """From this similarity on, differing letters are marked instead of whole words."""
+_MOST_LETTERS: Final = 300
+"""The longest text whose letters are compared: the time grows with the square of its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,12 @@ def _build_row(
     nearest = sorted(listed, key=lambda one: -_closeness(stated, one)) if stated else listed
     best = nearest[0] if nearest else ""
     agrees = bool(stated) and _folded(stated) == _folded(best)
-    punctuated = comparison.label.rpartition(": ")[2].lower() in _PUNCTUATED_LABELS
-    note = _note(stated, best, punctuated=punctuated) if stated and best and not agrees else ""
-    odd = _odd_letters(stated)
+    fold = _FOLDS.get(comparison.label.rpartition(": ")[2].lower(), _folded)
+    note = _note(stated, best, fold) if stated and best and not agrees else ""
+    odd = frozenset(_odd_letters(stated))
     ours, others = _highlight(stated, odd), escape(best)
     if stated and best and not agrees and not note:
-        ours, others = _marked(stated, best, odd, _bare if punctuated else _folded)
+        ours, others = _marked(stated, best, odd, fold)
     return ComparisonRow(
         comparison.label,
         ours,
@@ -82,9 +83,9 @@ def _build_row(
     )
 
 
-def _note(stated: str, listed: str, *, punctuated: bool) -> str:
+def _note(stated: str, listed: str, fold: Callable[[str], str]) -> str:
     """Why the differences between two values are not marked. An empty string if they are."""
-    if punctuated and _bare(stated) and _bare(stated) == _bare(listed):
+    if fold is not _folded and fold(stated) and fold(stated) == fold(listed):
         return _SAME_LETTERS
     ours, others = unicode_scripts_in_text(stated), unicode_scripts_in_text(listed)
     return _OTHER_SCRIPT if ours and others and ours.isdisjoint(others) else ""
@@ -124,6 +125,23 @@ def _bare(text: str) -> str:
     return "".join(one for one in _folded(text) if unicodedata.category(one)[0] not in "PZ")
 
 
+def _bare_parts(text: str) -> str:
+    """The same, but digits stay apart: FLAT 1, 12 HIGH ST is not FLAT 11, 2 HIGH ST."""
+    parts = "".join(" " if unicodedata.category(one)[0] in "PZ" else one for one in _folded(text)).split()
+    return "".join(
+        f" {one}" if before[-1:].isdigit() and one[0].isdigit() else one for before, one in pairwise(["", *parts])
+    )
+
+
+_FOLDS: Final[Mapping[str, Callable[[str], str]]] = {
+    "name": _bare_parts,
+    "address": _bare_parts,
+    "number": _bare,
+    "numbers": _bare,
+}
+"""How values are compared whose spaces and punctuation mean nothing, by label. In websites and emails, they do."""
+
+
 def _closeness(one: str, other: str) -> float:
     return SequenceMatcher(None, _folded(one), _folded(other), autojunk=False).quick_ratio()
 
@@ -149,14 +167,16 @@ def _marked(stated: str, listed: str, odd: Collection[str], fold: Callable[[str]
 
 
 def _letter_differences(mine: str, other: str) -> list[tuple[bool, str, str]]:
-    """The parts of two texts, each with whether it is equal: one part if the texts are not similar.
+    """The parts of two texts, each with whether it is equal: one part if the texts are not similar, or long.
 
     Texts with combining marks stay whole, because a mark is not shown correctly without its letter.
     """
+    combining = any(unicodedata.category(one)[0] == "M" for one in mine + other)
+    if combining or max(len(mine), len(other)) > _MOST_LETTERS:
+        return [(False, mine, other)]
     letters, against = [one.casefold() for one in mine], [one.casefold() for one in other]
     matcher = SequenceMatcher(None, letters, against, autojunk=False)
-    combining = any(unicodedata.category(one)[0] == "M" for one in mine + other)
-    if combining or matcher.ratio() < _CLOSE:
+    if matcher.ratio() < _CLOSE:
         return [(False, mine, other)]
     return [(what == "equal", mine[i:j], other[k:m]) for what, i, j, k, m in matcher.get_opcodes()]
 
