@@ -31,6 +31,8 @@ _MIN_LETTER_SIMILARITY: Final = 0.58
 _LONG_ENOUGH_FOR_TWO: Final = 8
 _LONG_ENOUGH_FOR_THREE: Final = 12
 _SHORTEST_TRUNCATED: Final = 18
+_MOST_OMITTED: Final = 3
+"""How many letters fewer than the usual form a word joined by the Arabic article may have."""
 _MISSPELT_KINDS: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
 _UMLAUT_LIKENESS: Final = 0.98
@@ -116,7 +118,7 @@ def _is_shortened(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=8_192)
-def _joined_by_article(written: str, first: str, second: str) -> tuple[str, ...]:
+def join_by_article(written: str, first: str, second: str) -> tuple[str, ...]:
     """Two words as people join them, if the name has the Arabic article between them: ABDULRAHMAN, ABDERRAHMAN."""
     if second.startswith("al") and len(second) > MIN_WORD_LENGTH and first + second in written:
         second = second[2:]  # ALLAH is AL and LAH
@@ -125,11 +127,16 @@ def _joined_by_article(written: str, first: str, second: str) -> tuple[str, ...]
     return tuple(f"{first}{vowel}{end}{second}" for vowel in "aeu" for end in ("", "l", second[0]))
 
 
-def _are_one_word(one: str, other: str) -> bool:
-    return (
-        one == other
-        or may_be_same_word_across_languages(one, other)
-        or word_similarity(one, other) >= _PHONETIC_LIKENESS
+@lru_cache(maxsize=32_768)
+def _is_joined_form(word: str, forms: tuple[str, ...]) -> bool:
+    """Whether a word is one of these forms, however it is spelt."""
+    if len(word) + _MOST_OMITTED < len(forms[0]):
+        return False
+    return any(
+        word == form
+        or may_be_same_word_across_languages(word, form)
+        or word_similarity(word, form) >= _PHONETIC_LIKENESS
+        for form in forms
     )
 
 
@@ -239,11 +246,11 @@ class WordAligner:
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for first, second in pairwise(ours):
                 if second != first + 1 or not (
-                    together := _joined_by_article(mine.joined_with_stop_words, mine.words[first], mine.words[second])
+                    together := join_by_article(mine.joined_with_stop_words, mine.words[first], mine.words[second])
                 ):
                     continue
                 for place in others:
-                    if any(_are_one_word(other_name.words[place], one) for one in together):
+                    if _is_joined_form(other_name.words[place], together):
                         split, whole = (first, second), (place,)
                         self._pair_words("together", _JOINED_LIKENESS, *((whole, split) if turned else (split, whole)))
                         return

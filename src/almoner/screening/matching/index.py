@@ -18,7 +18,12 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import conventions, tables
-from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
+from almoner.screening.matching.alignment import (
+    MIN_WORD_LENGTH,
+    join_by_article,
+    max_edit_distance,
+    word_similarity,
+)
 from almoner.screening.matching.domain import PhoneticName, PreparedName
 from almoner.screening.matching.posting_lists import CompactPostingLists, PackedWords, PostingLists
 from almoner.screening.matching.sound_comparison import comparable_word_positions
@@ -104,6 +109,7 @@ class NameIndex:
             (*listed(word, allow_more_typos), weight)
             for word, weight in zip(searched_name.words, searched_name.weights, strict=True)
         ]
+        words += self._words_joined_by_article(searched_name, listed)
         if joined or sum(weight for count, _, weight in words if count) >= least:
             found.update(self._names_sharing_words(words, least))
         found.update(self._in_other_scripts.find_candidates(searched_name))
@@ -127,6 +133,16 @@ class NameIndex:
         for number, worth in shared.items():
             if worth >= least and worth >= _MIN_SHARED_WEIGHT * self._totals[number] - _ROUNDING:
                 yield number
+
+    def _words_joined_by_article(
+        self, name: PreparedName, similar: Callable[[str, bool], tuple[int, tuple[str, ...]]]
+    ) -> Iterator[tuple[int, tuple[str, ...], float]]:
+        """Listed words that join two of the name with the Arabic article: NOUREDDINE for NUR AL-DIN."""
+        for place, (first, second) in enumerate(pairwise(name.words)):
+            forms = join_by_article(name.joined_with_stop_words, first, second)
+            found = dict.fromkeys(word for form in forms for word in similar(form, False)[1])
+            if found:
+                yield sum(map(self._postings.count_numbers, found)), (*found,), sum(name.weights[place : place + 2])
 
     def _exact_word(self, word: str, _loose: bool, /) -> tuple[int, tuple[str, ...]]:
         count = self._postings.count_numbers(word)
