@@ -3,10 +3,11 @@
 from pathlib import Path
 from uuid import uuid4
 
-from almoner.console.review_parts import split_steps
+from almoner.console.review_parts import fact_reading, facts_beside_comparison, split_steps
 from almoner.console.review_words import rejection_choices
 from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.screening.screenings.service import Screener
+from almoner.validation.decisions.reviews.domain import ReviewEvidence, ValueComparison
 from almoner.validation.ongoing.matches import service as matches
 from tests.support import factories, watchlists
 from tests.support.operators import operator, signed_in
@@ -29,6 +30,20 @@ def test_reasons_to_reject_say_what_they_mean() -> None:
         "Fake email used: the email address is not the applicant's own",
     )
     assert rejection_choices("screening", ["sanction"]) == [("sanction", "Sanction")]
+
+
+def test_only_submitted_values_that_the_comparison_shows_are_left_out() -> None:
+    compared = [ValueComparison("Name", "Harakat Fund", ["Harakat Fund"]), ValueComparison("Countries", "IRN", [])]
+    listed = ("listed name, weak alias", "Harakat Fund"), ("listed countries", "IRN")
+    facts = [("name", "Harakat Fund"), ("countries", "IRN"), *listed]
+    assert facts_beside_comparison(ReviewEvidence("", facts, compared=compared)) == [*listed]
+
+
+def test_facts_of_an_appeal_are_those_of_one_check() -> None:
+    own, of_nonprofit = ("agent verification: email", "ada@x.example"), ("validation request: email", "ada@x.example")
+    compared = [ValueComparison("Agent verification: email address", "ada@x.example", [])]
+    assert facts_beside_comparison(ReviewEvidence("", [own, of_nonprofit], compared=compared)) == [of_nonprofit]
+    assert fact_reading("BGR", "validation request: name", "Иван") is not None
 
 
 async def test_a_match_says_when_our_organisation_was_registered(alone: Service, tmp_path: Path) -> None:

@@ -17,6 +17,13 @@ _STEP_ORDER: Final = ("fail", "warn", "unknown")
 """The verdicts that a reviewer must read, the most important one first."""
 _READ_ALOUD: Final = ("name", "first name", "last name", "address")
 """Facts that are shown in Latin letters, too."""
+_SUBMITTED: Final = frozenset(
+    (
+        *("name", "identifier", "website", "address", "email", "countries", "numbers"),
+        "website, as the applicant says",
+    )
+)
+"""Facts that comparisons show, too."""
 
 
 def evidence_parts(ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewEvidence) -> dict[str, Any]:
@@ -34,14 +41,26 @@ def evidence_parts(ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewE
 
 
 def facts_beside_comparison(evidence: ReviewEvidence) -> list[Fact]:
-    """The facts of a case, without submitted values that the comparison shows already."""
-    compared = {one.stated for one in evidence.compared if one.stated}
-    return [(label, value) for label, value in evidence.facts if value not in compared]
+    """The facts of a case, without submitted values that the comparison shows already.
+
+    The same value under another label is a fact of its own, such as a listed name and its kind.
+    """
+    compared = {(_check_of(one.label), one.stated) for one in evidence.compared if one.stated}
+    return [
+        (label, value)
+        for label, value in evidence.facts
+        if label.rpartition(": ")[2] not in _SUBMITTED or (_check_of(label), value) not in compared
+    ]
+
+
+def _check_of(label: str) -> str:
+    """The check that a label of an appeal starts with; empty in other cases."""
+    return label.rpartition(": ")[0].casefold()
 
 
 def fact_reading(country: str | None, label: str, value: str) -> Romanisation | None:
     """A name or address in Latin letters, if it is not in them."""
-    return romanise_text(value, {country} if country else set()) if label in _READ_ALOUD else None
+    return romanise_text(value, {country} if country else set()) if label.rpartition(": ")[2] in _READ_ALOUD else None
 
 
 def _organisation_path(ids: RecordIdCodec, value: str) -> str | None:
