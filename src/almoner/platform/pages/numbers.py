@@ -43,12 +43,14 @@ _OUTER_SPACE: Final = re.compile(rf"(?<!\d)[{_SPACES}]+(?!\d)")
 
 _WORDS: Final = {
     "AED": ("Dhs.", "Dhs", "Dh"),
+    "BDT": ("Tk.", "Tk"),
     "CAD": ("C$", "Can$"),
     "CHF": ("Fr.", "Fr", "SFr."),
     "CNY": ("元", "元整", "块", "圆", "RMB"),
     "CZK": ("Kč", "Kc"),
     "DKK": ("kr.", "kr"),
     "EGP": ("LE",),
+    "ETB": ("Br.", "Br"),
     "EUR": ("euros",),
     "HKD": ("元", "元正"),
     "HUF": ("Ft.", "Ft"),
@@ -59,7 +61,9 @@ _WORDS: Final = {
     "KRW": ("원", "원정"),
     "KWD": ("KD",),
     "LKR": ("Rs.", "Rs"),
+    "MAD": ("Dhs.", "Dhs", "Dh"),
     "MYR": ("RM",),
+    "MZN": ("MT",),
     "NGN": ("N",),
     "NOK": ("kr.", "kr"),
     "NPR": ("Rs.", "Rs"),
@@ -74,10 +78,14 @@ _WORDS: Final = {
     "TWD": ("元", "元整"),
     "UAH": ("грн.", "грн"),
     "VND": ("đ",),
+    "XAF": ("F",),
+    "XOF": ("F",),
 }
 """Common names of currencies besides CLDR's symbols and names."""
 _GROUPED_BY_TWO: Final = frozenset(("BDT", "INR", "LKR", "NPR", "PKR"))
 """Currencies whose amounts people write as 12,34,567 in English, too (lakh and crore)."""
+_MULTIPLES: Final = frozenset("kmbt")
+"""Letters that may be thousands, millions, billions or trillions behind a number: 5K, 2M."""
 _EAST_ASIAN: Final = ("ja", "ko", "zh")
 _SHORTEST_WORD: Final = 3
 _COUNTS: Final = (None, 1, 2, 3, 5, 100)
@@ -176,10 +184,10 @@ def _ascii_digit(character: str) -> str:
 def _without_currency(text: str, currency: str, locale: Locale) -> str:
     """The number without the currency's own signs, name or code at its ends, such as ``$25 USD`` or ``USD $25``.
 
-    A single letter is a sign only before the number: behind it, ``K`` may be thousands.
+    Letters such as ``K`` are signs only before the number: behind it, they may be thousands.
     """
     signs = sorted(_currency_signs(currency, locale), key=len, reverse=True)
-    endings = [sign for sign in signs if len(sign) > 1 or not sign.isascii() or not sign.isalpha()]
+    endings = [sign for sign in signs if sign not in _MULTIPLES]
     for _ in range(2):
         before = next((sign for sign in signs if text.lower().startswith(sign)), "")
         text = text[len(before) :].strip()
