@@ -246,6 +246,8 @@ def test_a_person_is_found_without_a_patronymic_or_second_surname(asked: str, li
         ("Daud Ebrahim Benzaghou", "BENZAGHOU, Dawood Ibrahim"),
         ("Michail Gorbatschorow", "GORBACHOREV, Mikhail"),
         ("J. A. Yépez Benzaghou", "YEPEZ BENZAGHOU, Jose Antonio"),
+        ("J.-A. Yépez Benzaghou", "YEPEZ BENZAGHOU, Jose Antonio"),
+        ("И. А. Бензагу", "BENZAGU, Ivan Andrei"),  # Cyrillic
     ],
 )
 def test_a_person_is_found_however_articles_fathers_and_initials_are_written(asked: str, listed: str) -> None:

@@ -11,7 +11,7 @@ from almoner.kit import abbreviations
 from almoner.screening.matching import tables
 from almoner.screening.matching.conventions import may_be_same_word_across_languages, spelling_pairs_differing_in_vowels
 from almoner.screening.matching.domain import Finding, PreparedName
-from almoner.screening.matching.spelling import consonant_key
+from almoner.screening.matching.spelling import consonant_key, normalise_text
 
 _SYNONYM_LIKENESS: Final = 0.9
 _MIN_JOINED_SIMILARITY: Final = 0.9
@@ -35,6 +35,7 @@ _MOST_OMITTED: Final = 3
 """How many letters fewer than the usual form a word joined by the Arabic article may have."""
 _MISSPELT_KINDS: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
+_INITIALS: Final = re.compile(r"\b(\w)\. ?-?(\w)\.")
 _UMLAUT_LIKENESS: Final = 0.98
 _MOST_UNMATCHED: Final = 30
 """The maximum number of words without an equal one that are still compared: names that differ more are never alike."""
@@ -107,8 +108,8 @@ def _phonetic_similarity(one: str, other: str) -> float:
 
 
 def _is_two_initials(word: str, name: str) -> bool:
-    """Whether a word is two initials, as written: J. A. Smith."""
-    return len(word) == len("ja") and re.search(rf"\b{word[0]}\. ?{word[1]}\.", name.lower()) is not None
+    """Whether a word is two initials, as written: J. A. Smith, J.-A. Smith."""
+    return len(word) == len("ja") and any(normalise_text("".join(pair)) == word for pair in _INITIALS.findall(name))
 
 
 def _is_shortened(one: str, other: str) -> bool:
