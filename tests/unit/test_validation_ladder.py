@@ -173,6 +173,12 @@ def test_everything_else_goes_to_a_person(
     assert (climbed.outcome.verdict, climbed.outcome.reasons) == ("review", reasons), climbed.steps
 
 
+def test_a_number_of_an_unknown_format_is_not_called_well_formed() -> None:
+    known, unknown = seen(), seen(check=check_registry_number("XYZ", "A 12"))
+    found = [codes(ladder.evaluate_rules(one, RULES))["identifier"] for one in (known, unknown)]
+    assert found == [("pass", "well_formed"), ("pass", "format_not_checked")]
+
+
 def test_revoked_is_told_of_what_is_not_listed_too() -> None:
     revoked = SourceReport(REVOCATIONS, APRIL, ({"REVOCATION_DATE": "2017-11-15", "POSTING_DATE": "2018-03-12"},))
     heard = us(
