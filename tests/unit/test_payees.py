@@ -28,6 +28,7 @@ from almoner.screening.matching.service import best_name_similarity
 
 RIGHT: list[tuple[Mapping[str, str], AccountNumbers]] = [
     ({"iban": "de89 3704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
+    ({"iban": "\u202aDE89 3704\u200b 0044 0532 0130 00\u202c"}, AccountNumbers("iban", "DE89370400440532013000")),
     ({"iban": "IBAN: DE89 3704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
     ({"iban": "ＤＥ８９ ３704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
     ({"iban": "NL91ABNA0417164300", "bic": "ABNANL2A"}, AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A")),

@@ -61,7 +61,8 @@ def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
 
 def _tidied(entered: str) -> str:
     """A number without what stands between its digits or, copied with it, before an IBAN; wide digits are digits."""
-    plain = _BETWEEN.sub("", unicodedata.normalize("NFKC", entered)).upper()
+    visible = "".join(one for one in unicodedata.normalize("NFKC", entered) if unicodedata.category(one) != "Cf")
+    plain = _BETWEEN.sub("", visible).upper()
     return re.sub("^IBAN:?(?=[A-Z]{2}[0-9]{2})", "", plain)
 
 
