@@ -79,6 +79,7 @@ _PARTICLE_WEIGHT: Final = 0.3
 _LINK_WEIGHT: Final = 0.1
 _PATRONYMIC_LINKS: Final = frozenset("ibn bin bint binti".split())
 """Words before a father's name, which people omit."""
+_VOWELS: Final = re.compile("[aeiouy]+")
 _BETWEEN_NAMES: Final = re.compile(r"[\s,;]+")
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
 _MAX_LETTERS: Final = 1_000
@@ -385,7 +386,7 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
         weights = [weight if word in strong else _PARTICLE_WEIGHT for word, weight in zip(words, weights, strict=True)]
     if is_person:
         for place in range(1, len(words) - 1):
-            if words[place] in _PATRONYMIC_LINKS:
+            if _is_patronymic_link(words, place):
                 weights[place] = _LINK_WEIGHT
     if len(words) > 1 and words[-1] in _FORMAL:
         weights[-1] = _FORMAL_WEIGHT
@@ -404,3 +405,10 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
         bare,
         build_phonetic_name(name[:_MAX_LETTERS]),
     )
+
+
+def _is_patronymic_link(words: Sequence[str], place: int) -> bool:
+    """Whether a word stands for "son of"; BIN between words of one syllable is a Chinese given name."""
+    if words[place] != "bin":
+        return words[place] in _PATRONYMIC_LINKS
+    return any(len(_VOWELS.findall(word)) > 1 for word in (words[place - 1], words[place + 1]))
