@@ -53,4 +53,4 @@ async def record_backup(
     """
     await backups.record_backup(tx, part.value, note)
     await MACHINE.record_audit_entry(tx, audit.DEPLOYMENT, "backup.recorded", part.value)
-    return f"Recorded that this part was backed up: {part.value}."
+    return f"Backup recorded: {part.value}."

@@ -18,7 +18,7 @@ PATHS: Final = {
     "agentverification": REVIEWS,
     "monetarydonationverification": f"{REVIEWS}/verifications",
 }
-"""The path of the page of each kind of record that has a dossier, by ID type."""
+"""The path of the page of a record by its ID type, for the kinds of record that have a dossier."""
 
 
 def dossier_links(id_type: str, record_id: str) -> list[tuple[str, str]]:

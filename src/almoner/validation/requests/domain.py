@@ -61,7 +61,7 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "merged": "The organisation has merged into another one.",
         "reregistered": "The organisation is now registered under another number.",
         "name_disagrees": "The name does not match any name that the register lists for this number.",
-        "former_name": "The name is one that the register gave the organisation before, but no longer does.",
+        "former_name": "The name is a former name of the organisation in the register.",
         "member_not_named": "Several organisations in the register share this name, and the request does not say which "
         "one it means.",
         "other_number_fits_better": "Another number in the register fits this name better.",
