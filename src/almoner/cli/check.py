@@ -22,7 +22,7 @@ from almoner.platform.observability.deployment_checks import CheckResult, Probe,
 from almoner.screening.watchlists import checks as watchlists_checks
 from almoner.settings import Settings
 
-_FILE_ADVICE: Final = "Correct the file, or give the account of the service permission to read the file."
+_FILE_ADVICE: Final = "Correct the file, or allow the service's account to read it."
 _COPY_ADVICE: Final = (
     "Nothing is sent, paid or deleted until you run `almoner release-copy`. See docs/runbooks/backup.md."
 )
