@@ -58,10 +58,11 @@ class SandboxClock:
     async def advance(self, tx: Tx, duration: timedelta) -> ClockReading:
         """Advance by a duration.
 
-        Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
-        no more than 30 s in all; after that the clock goes straight to the end, and ``outstanding_work_count`` says
-        what is left. It ends before the first date of a donation subscription that was not worked off:
-        ``outstanding_work_count`` is not 0 then. Raises ClockInUse, IncorrectParams, UnreleasedDatabaseCopy.
+        Each expiry, periodic job, job and delivery that falls due on the way runs at its own time, for up to 30 s in
+        total. The clock then moves straight to the end, and ``outstanding_work_count`` counts what is left. But it
+        stops before the first date of a donation subscription that was not processed; the count is not 0 then.
+
+        Raises ClockInUse, IncorrectParams, UnreleasedDatabaseCopy.
         """
         if not timedelta() <= duration <= MAX_ADVANCE:
             raise IncorrectParams(f"body must move the clock forwards, by at most {MAX_ADVANCE.days} days a call")

@@ -60,7 +60,7 @@ async def set_planner_join_method(tx: Tx, *, uses_nested_loops: bool) -> None:
 
     After a load, outdated statistics would make the planner scan millions of rows for a handful.
     """
-    await tx.execute(f"set local enable_nestloop = {'on' if uses_nested_loops else 'off'}")
+    await tx.execute("select set_config('enable_nestloop', $1, true)", "on" if uses_nested_loops else "off")
 
 
 async def stage_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:

@@ -33,7 +33,7 @@ _ALL_WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, describe
 
 @dataclass(frozen=True, slots=True)
 class ReindexBatch:
-    """The result of one batch; ``last_organisation_id`` None: no more organisations."""
+    """The result of one batch. ``last_organisation_id``: where the next batch begins; None if this was the last one."""
 
     last_organisation_id: UUID | None
     organisations: int

@@ -152,7 +152,7 @@ select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is
 
 @across_partners("banking")
 async def disbursement_ids_on_hold(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
-    """Return the disbursements to nonprofits that must not be paid now."""
+    """Which of these disbursements are on hold, so must not be paid now."""
     return {row[0] for row in await tx.fetch(_HELD_DISBURSEMENTS, disbursement_ids)}
 
 
