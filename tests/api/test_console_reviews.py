@@ -229,9 +229,12 @@ async def test_the_queue_is_filtered(service: Service, reviewer: Browser, case: 
         assert name not in (await reviewer.get(f"/operator/reviews.csv?{found}")).text, found
 
 
-async def test_a_second_look_is_blind_and_changes_nothing(service: Service, reviewer: Browser, case: str) -> None:
+async def test_a_second_look_is_blind_and_changes_nothing(
+    service: Service, api: Client, reviewer: Browser, case: str
+) -> None:
     every_case = replace(service.db.deployment, second_look_percent=100)
     name = case.rpartition("/")[2]
+    await attach(service, api, name, pages=1)
     async with service.db.write() as tx:
         subject_id = tx.ids.decode("validationrequest", name)
         assert subject_id is not None
@@ -247,10 +250,16 @@ async def test_a_second_look_is_blind_and_changes_nothing(service: Service, revi
     shown = (await reviewer.get(page)).text
     assert "Аid for Rivers" in shown
     assert "A secret note" not in shown
+    document = re.search(rf"{page}/documents/(\w+)\.image", shown)
+    assert document is not None, "what the first one saw"
+    viewer = (await reviewer.get(f"{page}/documents/{document[1]}")).text
+    assert (f'href="{page}"' in viewer, name in viewer) == (True, False), "no link to the decided case"
+    assert (await reviewer.get(f"{page}/documents/{document[1]}.image")).headers["content-type"] == "image/jpeg"
     await reviewer.get(f"{page}/answer")
     assert (await reviewer.post(f"{page}/answer", verdict="rejected", reason="", note="Seen")).status_code == 422
     assert (await reviewer.post(f"{page}/answer", verdict="accepted", reason="", note="Seen")).status_code == 303
-    assert (await reviewer.get(page)).status_code == 404, "it is given once"
+    for given in (page, f"{page}/documents/{document[1]}", f"{page}/documents/{document[1]}.image"):
+        assert (await reviewer.get(given)).status_code == 404, "it is given once"
     assert "review.second_look" in await audited(service, case)
     async with service.db.read() as tx:
         assert await tx.fetchval("select status from validation_request where id = $1", subject_id) == "rejected"
@@ -280,14 +289,18 @@ async def test_a_picture_is_shown_as_the_confined_process_made_it(
     assert (await reviewer.get(f"{page}?zoom=9")).status_code == 404
 
 
-async def test_a_pdf_is_shown_page_by_page_and_never_inline(
-    service: Service, api: Client, reviewer: Browser, case: str
-) -> None:
-    name = case.rpartition("/")[2]
-    sent = {"file": ("Statutes.pdf", hostile_pdfs.plain(2), "application/pdf")}
+async def attach(service: Service, api: Client, name: str, pages: int) -> None:
+    """Add a PDF to a request, and let it be scanned."""
+    sent = {"file": ("Statutes.pdf", hostile_pdfs.plain(pages), "application/pdf")}
     answer = await api.request("POST", f"/v1/validation-requests/{name}/document", files=sent)
     assert answer.status_code < 300, answer.text
     await service.drain()
+
+
+async def test_a_pdf_is_shown_page_by_page_and_never_inline(
+    service: Service, api: Client, reviewer: Browser, case: str
+) -> None:
+    await attach(service, api, case.rpartition("/")[2], pages=2)
     shown = (await reviewer.get(case)).text
     found = re.search(rf"{case}/documents/(\w+)\.image", shown)
     assert found is not None, "its first page is beside the case"

@@ -16,21 +16,18 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.review_dossiers import dossier_links
-from almoner.console.review_parts import evidence_parts
+from almoner.console.review_parts import document_parts, evidence_parts
 from almoner.console.review_words import (
     ACTS,
     EVIDENCE_WORDS,
-    FLAG_WORDS,
     KIND_WORDS,
     REVIEWS,
     SINGULAR_WORDS,
-    rejection_reason_text,
     review_reason_text,
 )
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.screening.screenings import service as screenings
-from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.form import evidence_requests
 from almoner.validation.applications.submissions import service as submissions
@@ -98,6 +95,12 @@ class CasePages:
             if (found := self._context.db.deployment.ids.decode(ID_TYPES[kind], name)) is not None:
                 return handler, kind, found, name
         raise NotFound
+
+    async def load_documents(self, tx: Tx, visitor: SignedInRequest) -> tuple[Sequence[Document], str, str]:
+        """The documents of the case in the URL, the path of its page and its ID. Raises NotFound."""
+        handler, _, subject_id, name = self.find_case_in_url(visitor)
+        view = await reviews.load_review_details(tx, handler, subject_id)
+        return view.documents, f"{REVIEWS}/{name}", name
 
     async def claim_next_case(self, visitor: SignedInRequest) -> Response:
         """Claim the oldest unclaimed case, and open it."""
@@ -174,9 +177,7 @@ class CasePages:
             "reopenable": isinstance(handler, ReopenHandler) and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),
-            "attached": [self._attached(tx, one) for one in view.documents],
-            "flag_words": FLAG_WORDS,
-            "rejection_reason_text": rejection_reason_text,
+            **document_parts(tx.ids, view.documents),
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
 
@@ -190,10 +191,6 @@ class CasePages:
             and await screenings.find_screened_subject(tx, "agent_verification", subject.id) is not None
         )
         return f"{WATCHLIST_SEARCH}?case={tx.ids.encode(ID_TYPES[subject.kind], subject.id)}" if screened else None
-
-    def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, bool]:
-        """A document of the case, with its ID and whether it can be opened."""
-        return one, tx.ids.encode(documents.TYPE, one.id), one.status == "clean"
 
     def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
         subject = one.related.subject

@@ -1,9 +1,10 @@
-"""Show a case's documents as images.
+"""Show the documents of a case or of a second look as images.
 
 A sandboxed process renders them, so that browsers never open the uploaded files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Final
 from urllib.parse import urlencode
@@ -12,11 +13,10 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import SignedInRequest
+from almoner.access.accounts.page_guard import SignedInRequest, VisitorHandler
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS
-from almoner.console.review_cases import CasePages
-from almoner.console.review_words import FLAG_WORDS, REVIEWS
+from almoner.console.review_words import FLAG_WORDS
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing
@@ -24,7 +24,6 @@ from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
-from almoner.validation.decisions.reviews import service as reviews
 
 _SIDES: Final = {"1": 900, "fit": 1800, "2": 1800, "3": 3600}
 """The length of the longer side of the image in pixels, for each zoom level, ascending. ``fit``: as wide as its frame.
@@ -47,34 +46,62 @@ _NEVER: Final = 4
 """Maximum number of digits of a page number."""
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentOwner:
+    """A page that lists documents, at a path with ``{id}``.
+
+    ``load``: returns the documents, the path of the page in the URL, below ``/operator``, and the label of a link to
+    it. Raises NotFound.
+    """
+
+    path: str
+    load: Callable[[Tx, SignedInRequest], Awaitable[tuple[Sequence[Document], str, str]]]
+
+
 class DocumentPages:
     """The document viewer, which shows one page of a document with zoom and rotation."""
 
-    def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
+    def __init__(self, context: ConsoleContext, *owners: DocumentOwner) -> None:
         self._context = context
-        self._cases = cases
+        self._owners = owners
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        start = f"{REVIEWS}/{{id}}/documents/{{document}}"
+        route, roles = self._context.route, sorted(REVIEWERS)
         return [
-            self._context.route(f"{start}.image", self.page_image, *sorted(REVIEWERS), methods=["GET"]),
-            self._context.route(start, self.show, *sorted(REVIEWERS), methods=["GET"]),
+            made
+            for owner in self._owners
+            for start in (f"{owner.path}/documents/{{document}}",)
+            for made in (
+                route(f"{start}.image", self._image_handler(owner), *roles, methods=["GET"]),
+                route(start, self._page_handler(owner), *roles, methods=["GET"]),
+            )
         ]
+
+    def _page_handler(self, owner: DocumentOwner) -> VisitorHandler:
+        async def show(visitor: SignedInRequest) -> Response:
+            return await self._show(visitor, owner)
+
+        return show
+
+    def _image_handler(self, owner: DocumentOwner) -> VisitorHandler:
+        async def show(visitor: SignedInRequest) -> Response:
+            return await self._page_image(visitor, owner)
+
+        return show
 
     def _document_id(self, visitor: SignedInRequest) -> UUID:
         name = visitor.path.rpartition("/")[2].removesuffix(".image")
         return self._context.parse_id(documents.TYPE, name)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def _show(self, visitor: SignedInRequest, owner: DocumentOwner) -> Response:
         """Show one page of the document with the zoom and rotation in the URL.
 
         Shows an error if it cannot be rendered.
         """
-        _, _, _, name = self._cases.find_case_in_url(visitor)
         zoom, quarter_turns, number = _requested_view(visitor, "fit")
         async with self._context.db.write() as tx:
-            document = await self._clean_document(tx, visitor)
+            document, back, back_words = await self._clean_document(tx, visitor, owner)
             link = documents.download_url(tx, document)
         pages = 1
         if document.media_type == _PDF:
@@ -94,8 +121,8 @@ class DocumentPages:
             visitor,
             "review_document.html",
             page_keys=_KEYS,
-            back=f"{visitor.place.home}{REVIEWS}/{name}",
-            name=name,
+            back=visitor.place.home + back,
+            name=back_words,
             document=document,
             flag_words=FLAG_WORDS,
             link=link,
@@ -111,21 +138,22 @@ class DocumentPages:
             left=address(turn=turned[3]),
         )
 
-    async def _clean_document(self, tx: Tx, visitor: SignedInRequest) -> Document:
-        """A document of the case that has passed the malware scan. Raises NotFound."""
-        handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
+    async def _clean_document(
+        self, tx: Tx, visitor: SignedInRequest, owner: DocumentOwner
+    ) -> tuple[Document, str, str]:
+        """The document in the URL, if it passed the malware scan, with the page that lists it. Raises NotFound."""
         document_id = self._document_id(visitor)
-        view = await reviews.load_review_details(tx, handler, subject_id)
-        found = next((one for one in view.documents if one.id == document_id), None)
+        listed, back, back_words = await owner.load(tx, visitor)
+        found = next((one for one in listed if one.id == document_id), None)
         if found is None or found.status != "clean":
             raise NotFound
-        return found
+        return found, back, back_words
 
-    async def page_image(self, visitor: SignedInRequest) -> Response:
+    async def _page_image(self, visitor: SignedInRequest, owner: DocumentOwner) -> Response:
         """Send the image of a page, rendered by the sandboxed process."""
         zoom, quarter_turns, number = _requested_view(visitor, "1")
         async with self._context.db.write() as tx:
-            document = await self._clean_document(tx, visitor)
+            document, _, _ = await self._clean_document(tx, visitor, owner)
             name = tx.ids.encode(documents.TYPE, document.id)
             await self._context.record_audit_entry(
                 tx, visitor, document.partner_id, "review.document_viewed", name, page=number

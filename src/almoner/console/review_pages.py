@@ -26,7 +26,7 @@ from almoner.console.money_records import find_organisation_names
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
-from almoner.console.review_documents import DocumentPages
+from almoner.console.review_documents import DocumentOwner, DocumentPages
 from almoner.console.review_dossiers import DossierPages
 from almoner.console.review_evidence import EvidenceRequestPages
 from almoner.console.review_second_looks import SecondLookPages
@@ -94,14 +94,18 @@ COUNTERS: Final[Mapping[str, Counter]] = {REVIEWS: _count_open}
 
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
-    cases = CasePages(context)
+    cases, looks = CasePages(context), SecondLookPages(context)
+    owners = (
+        DocumentOwner(f"{REVIEWS}/{{id}}", cases.load_documents),
+        DocumentOwner(f"{SECOND_LOOKS}/{{id}}", looks.load_documents),
+    )
     return [
         *ListRouteBuilder(context).routes(_ReviewQueue(context).declared()),
-        *SecondLookPages(context).routes(),
+        *looks.routes(),
         *DossierPages(context).routes(),
         *MonetaryDonationVerificationPages(context).routes(),
         *DecisionPages(context, cases).routes(),
-        *DocumentPages(context, cases).routes(),
+        *DocumentPages(context, *owners).routes(),
         *EvidenceRequestPages(context, cases).routes(),
         *cases.routes(),
     ]

@@ -6,10 +6,18 @@ from typing import Any, Final
 
 from almoner.console.differences import build_comparison_rows
 from almoner.console.readings import Romanisation, romanise_text
-from almoner.console.review_words import FINDING_WORDS, format_fact_value, step_facts
+from almoner.console.review_words import (
+    FINDING_WORDS,
+    FLAG_WORDS,
+    format_fact_value,
+    rejection_reason_text,
+    step_facts,
+)
 from almoner.kit.evidence import EvaluationStep
 from almoner.kit.ids import RecordIdCodec
 from almoner.platform.pages.record_tables import humanise_field_name
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews.domain import Fact, Kind, ReviewEvidence, ReviewSubject
 
 _FINDING_WORDS: Final[Mapping[str, str]] = {str(finding): words for finding, words in FINDING_WORDS.items()}
@@ -37,6 +45,18 @@ def evidence_parts(ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewE
         "steps": split_steps(subject.kind, evidence.steps),
         "step_name": partial(_step_name_text, subject.kind),
         "step_facts": step_facts,
+    }
+
+
+def document_parts(ids: RecordIdCodec, attached: Sequence[Document]) -> dict[str, Any]:
+    """The values that ``document_list`` of the template ``review_parts.html`` needs.
+
+    Each document comes with its ID and whether it can be opened.
+    """
+    return {
+        "attached": [(one, ids.encode(documents.TYPE, one.id), one.status == "clean") for one in attached],
+        "flag_words": FLAG_WORDS,
+        "rejection_reason_text": rejection_reason_text,
     }
 
 

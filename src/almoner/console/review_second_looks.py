@@ -1,6 +1,6 @@
 """Pages about review statistics, and about second looks, in which a second reviewer assesses a closed case again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -22,7 +22,7 @@ from almoner.console.lists import (
     build_time_sorted_page,
     parse_time_cursor,
 )
-from almoner.console.review_parts import evidence_parts
+from almoner.console.review_parts import document_parts, evidence_parts
 from almoner.console.review_words import (
     ACTS,
     KIND_WORDS,
@@ -33,6 +33,7 @@ from almoner.console.review_words import (
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column
+from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
@@ -46,6 +47,7 @@ from almoner.validation.decisions.reviews.domain import (
     Verdict,
     agreement_confidence_interval,
 )
+from almoner.validation.decisions.reviews.service import ReviewDetails
 
 _FIGURES: Final = "/reviews/figures"
 _DAYS: Final = 30
@@ -75,12 +77,12 @@ class SecondLookPages:
             "Some closed cases are selected at random, to measure how often reviewers agree.",
             REVIEWERS,
             (Column("Case"), Column("Selected", "age")),
-            self._load,
+            self._load_list,
             lead="You cannot see how the cases were decided. Your answers do not change the decisions that were made.",
             exported=False,
         )
 
-    async def _load(self, visitor: SignedInRequest, query: ListQuery) -> ListPage:
+    async def _load_list(self, visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             after = parse_time_cursor(query.cursor)
             by = self._context.operator_id(visitor)
@@ -104,13 +106,22 @@ class SecondLookPages:
             raise NotFound from None
         return await reviews.get_second_look(tx, review_id, self._context.operator_id(visitor))
 
+    async def _load(self, tx: Tx, look: SecondLook) -> ReviewDetails:
+        """The evidence of the case."""
+        handler = self._context.services.review_handlers[look.subject.kind]
+        return await reviews.load_review_details(tx, handler, look.subject.id)
+
+    async def load_documents(self, tx: Tx, visitor: SignedInRequest) -> tuple[Sequence[Document], str, str]:
+        """The documents of the second look in the URL, the path of its page and its label. Raises NotFound."""
+        look = await self._find_second_look(tx, visitor)
+        return (await self._load(tx, look)).documents, f"{SECOND_LOOKS}/{look.review_id}", "Second look"
+
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show the evidence of the case without anything that reveals the first decision."""
         async with self._context.db.write() as tx:
             look = await self._find_second_look(tx, visitor)
-            handler = self._context.services.review_handlers[look.subject.kind]
-            shown = await handler.load_evidence(tx, look.subject.id)
-            parts = evidence_parts(tx.ids, look.subject, shown)
+            view = await self._load(tx, look)
+            parts = evidence_parts(tx.ids, look.subject, view.shown) | document_parts(tx.ids, view.documents)
             name = tx.ids.encode(ID_TYPES[look.subject.kind], look.subject.id)
             await self._context.record_audit_entry(
                 tx, visitor, look.subject.partner_id, "review.viewed", name, held=False
@@ -118,10 +129,10 @@ class SecondLookPages:
         return await self._context.render_console_page(
             visitor,
             "review_second_look.html",
-            page_keys=[("r", "The register's page")],
+            page_keys=[("a", "Give your answer"), ("d", "Documents"), ("r", "The register's page")],
             own=f"{visitor.place.home}{SECOND_LOOKS}/{look.review_id}",
             kind_words=SINGULAR_WORDS[look.subject.kind],
-            shown=shown,
+            shown=view.shown,
             **parts | {"facts": [fact for fact in parts["facts"] if fact[0].rpartition(": ")[2] not in _REVEALING]},
         )
 
