@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_network
 
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from almoner.cli.connection_limits import REST_SECONDS, ConnectionLimits, OpenConnections
 from almoner.cli.serve import serve_application
@@ -37,6 +37,19 @@ async def _app(_scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"done"})
 
 
+async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the names of the request's headers and its body."""
+    names, body, more = b" ".join(name for name, _ in scope["headers"]), b"", True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        body, more = body + message["body"], message["more_body"]
+    heard = b"[" + names + b"|" + body + b"]done"
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(heard))]})
+    await send({"type": "http.response.body", "body": heard})
+
+
 @dataclass
 class Server:
     port: int
@@ -56,11 +69,11 @@ Serving = Callable[..., "AsyncIterator[Server]"]
 
 
 @asynccontextmanager
-async def _serving(connections: OpenConnections | None = None) -> AsyncIterator[Server]:
+async def _serving(connections: OpenConnections | None = None, app: ASGIApp = _app) -> AsyncIterator[Server]:
     listening, stop = socket.create_server(("127.0.0.1", 0)), asyncio.Event()
     server = Server(listening.getsockname()[1], connections or OpenConnections(LIMITS), [])
     async with asyncio.TaskGroup() as group:
-        group.create_task(serve_application(_app, [listening], stop, server.connections))
+        group.create_task(serve_application(app, [listening], stop, server.connections))
         try:
             yield server
         finally:
@@ -128,6 +141,42 @@ async def test_trailers_and_extensions_of_chunks_are_no_way_around_it() -> None:
 async def test_many_small_chunks_are_a_body() -> None:
     async with _serving() as server:
         assert await _answered(await server.connect(), CHUNKED + b"1\r\na\r\n" * LIMITS.head_bytes + b"0\r\n\r\n")
+
+
+async def test_trailers_are_no_headers() -> None:
+    behind = b"X-Forwarded-For: 192.0.2.1\r\nHost: b\r\nAuthorization: Bearer x\r\n\r\n"
+    async with _serving(app=_echo) as server, asyncio.timeout(30):
+        client = await server.connect()
+        for _ in range(2):
+            client[1].write(CHUNKED + b"5\r\nabcde\r\n0\r\n" + behind)
+            answer = await client[0].readuntil(b"done")
+            assert answer.endswith(b"[host transfer-encoding|abcde]done")
+
+
+@pytest.mark.parametrize("asked", [b"h2c", b"websocket", b"TLS/1.2"])
+@pytest.mark.parametrize("pieces", [1, 2, 200])
+async def test_who_asks_for_another_protocol_is_answered_in_this_one_and_loses_no_body(
+    asked: bytes, pieces: int
+) -> None:
+    upgrade = b"Connection: Upgrade\r\nUpgrade: %s\r\n" % asked
+    fixed = b"POST /x?y HTTP/1.1\r\nHost: a\r\n%sContent-Length: 5\r\n\r\nabcde" % upgrade
+    chunked = b"POST /x HTTP/1.1\r\nHost: a\r\n%sTransfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n0\r\n\r\n" % upgrade
+    plain = b"GET / HTTP/1.1\r\nHost: a\r\n%s\r\n" % upgrade
+    sent = fixed + chunked + plain + GET
+    size = len(sent) // pieces + 1
+    async with _serving(app=_echo) as server, asyncio.timeout(30):
+        client = await server.connect()
+        for start in range(0, len(sent), size):
+            client[1].write(sent[start : start + size])
+            await client[1].drain()
+            await asyncio.sleep(0)
+        heard = [(await client[0].readuntil(b"done")).partition(b"[")[2] for _ in range(4)]
+        assert heard == [
+            b"host connection content-length|abcde]done",
+            b"host connection transfer-encoding|xyz]done",
+            b"host connection|]done",
+            b"host|]done",
+        ]
 
 
 async def test_what_is_no_http_is_answered_in_the_shape_of_errors() -> None:

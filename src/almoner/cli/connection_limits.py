@@ -10,6 +10,7 @@ from ipaddress import IPv4Network, IPv6Network
 from itertools import chain, islice
 from typing import Any, Final, Self
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from almoner.cli.write_coalescing import WriteCoalescingHttpProtocol
@@ -227,17 +228,48 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
 
     def _feed(self, data: bytes) -> None:
         self._advanced = False
-        super().data_received(data)
+        try:
+            self._parse(data)
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
         self._aimless = 0 if self._advanced else self._aimless + len(data)
+
+    def _parse(self, data: bytes) -> None:
+        """Parse received data. No request changes the protocol (RFC 9110, 7.8), whatever its header Upgrade asks for.
+
+        The parser takes such a request to end with its headers, so it parses them again without Upgrade.
+        """
+        unread = memoryview(data)
+        while unread:
+            try:
+                self.parser.feed_data(unread)
+            except httptools.HttpParserUpgrade as upgrade:
+                unread = unread[upgrade.args[0] :]
+                head = self._head_without_upgrade()
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.feed_data(head)
+            else:
+                return
+
+    def _head_without_upgrade(self) -> bytes:
+        version = self.parser.get_http_version().encode()
+        lines = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        return b"\r\n".join([self.parser.get_method() + b" " + self.url + b" HTTP/" + version, *lines, b"", b""])
 
     def on_headers_complete(self) -> None:
         """Called when all headers of the request have been received."""
         self._violation = find_header_violation(self.parser.get_http_version(), self.headers)
+        is_upgrade = self.parser.should_upgrade()
+        if is_upgrade and self.parser.get_method() == b"CONNECT":
+            self._violation = "CONNECT is not supported"
         if self._violation is not None:
             raise ValueError(self._violation)  # the parser passes it on as an error of its own
+        if is_upgrade:
+            return
         self._advanced = self._in_body = self.has_asked = True
         self._resting_since = None
         super().on_headers_complete()
+        self.headers = []  # trailers, which are no headers (RFC 9110, 6.5.1), end up here and not in the scope
 
     def on_body(self, body: bytes) -> None:
         """Process a received part of the request body."""
@@ -246,6 +278,8 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
 
     def on_message_complete(self) -> None:
         """The request is complete."""
+        if self.parser.should_upgrade():
+            return
         self._advanced, self._in_body, self.since, self._received = True, False, None, 0
         super().on_message_complete()
 
