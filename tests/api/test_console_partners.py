@@ -73,6 +73,30 @@ async def test_a_partner_is_created_and_its_keys_are_shown_once(service: Service
     assert (await admin.get(f"{PARTNERS}.csv?name=bright")).text.splitlines()[1].startswith("Bright Bank,")
 
 
+async def test_of_two_people_none_undoes_what_the_other_has_just_saved(
+    service: Service, admin: Browser, name: str
+) -> None:
+    page, other = f"{PARTNERS}/{name}/settings", await signed_in(service, await operator(service, "administrator"))
+
+    async def opened(browser: Browser) -> dict[str, str]:
+        """The form as it is shown, with what was stored then."""
+        stored = dict(re.findall(r'name="stored\.(\w+)" value="([^"]*)"', (await browser.open(page)).text))
+        assert stored
+        return {**stored, **{f"stored.{field}": value for field, value in stored.items()}}
+
+    first, second = await opened(admin), await opened(other)
+    assert (await other.post(page, {**second, "currencies": "EUR"})).status_code == 303
+    refused = await admin.post(page, {**first, "due": "20"})
+    assert refused.status_code == 422
+    assert "Settlement currencies: changed since you opened this page" in words(admin)
+    assert re.search(r'name="currencies"[^>]*value="EUR"', refused.text), "what nobody touched is shown as it is now"
+    assert re.search(r'name="due"[^>]*value="20"', refused.text), "what was typed stays"
+    assert (await admin.post(page, {**await opened(admin), "due": "20"})).status_code == 303
+    now = await opened(other)
+    assert (now["currencies"], now["due"]) == ("EUR", "20")
+    await other.close()
+
+
 async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:
     own = f"{PARTNERS}/{name}"
     await act(admin, f"{own}/links", {"website": "https://shop.example", "privacy": "", "terms": "", "contact": ""})

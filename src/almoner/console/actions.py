@@ -19,6 +19,9 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import LabelledValue
 
 _REFUSED: Final = 409
+STORED: Final = "stored."
+"""The prefix of hidden fields with the values that were stored when the page was shown."""
+_AGAIN: Final = "Check the current values, then submit the form again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +122,7 @@ class ActionPages:
             async with self._context.db.write() as tx:
                 page = await action.describe(tx, visitor)
             status = 422 if problems else _REFUSED if refused else 200
-            typed = {
-                one.name: visitor.form_value(one.name)
-                if visitor.form and one.kind != "hidden"
-                else _initial(visitor, one)
-                for one in page.fields
-            }
+            typed = {one.name: _shown(visitor, one) for one in page.fields}
             return await self._context.render_console_page(
                 visitor, "action.html", status=status, page=page, typed=typed, problems=problems, refused=refused
             )
@@ -150,6 +148,28 @@ def _initial(visitor: SignedInRequest, one: ActionField) -> str:
     return visitor.query.get(one.name, one.value)[: one.maxlength] if one.linked else one.value
 
 
+def _shown(visitor: SignedInRequest, one: ActionField) -> str:
+    """What a field shows: what was typed, or the current value if nobody touched it."""
+    if not visitor.form or one.kind == "hidden":
+        return _initial(visitor, one)
+    typed = visitor.form_value(one.name)
+    return one.value if _has_changed(visitor, one) and _lines(typed) == _lines(_value_before(visitor, one)) else typed
+
+
+def _value_before(visitor: SignedInRequest, one: ActionField) -> str:
+    """The value that was stored when the page was shown; the current one if the form does not say."""
+    return visitor.form_value(name) if (name := f"{STORED}{one.name}") in visitor.form else one.value
+
+
+def _has_changed(visitor: SignedInRequest, one: ActionField) -> bool:
+    """Whether the stored value has changed since the page was shown, so that saving would undo another change."""
+    return _lines(_value_before(visitor, one)) != _lines(one.value)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.strip().splitlines()]
+
+
 def _values(visitor: SignedInRequest, fields: Sequence[ActionField]) -> dict[str, str]:
     """Read the values of the form. Raises IncorrectParams, which lists all missing, too long or invalid fields."""
     found, reasons = {}, []
@@ -162,6 +182,8 @@ def _values(visitor: SignedInRequest, fields: Sequence[ActionField]) -> dict[str
             reasons.append(f"{one.name}: {one.label}: at most {one.maxlength} characters")
         elif value and one.kind == "choice" and value not in [choice for choice, _ in one.choices]:
             reasons.append(f"{one.name}: {one.label}: choose an option from the list")
+        elif _has_changed(visitor, one):
+            reasons.append(f"{one.name}: {one.label}: changed since you opened this page. {_AGAIN}")
         found[one.name] = value
     if reasons:
         raise IncorrectParams(*reasons)
