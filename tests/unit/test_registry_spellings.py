@@ -110,6 +110,22 @@ GBR HMRC: UK tax authority HMRC|HMRC Gift Aid reference
 IRL CRI: Public Register of Charities
 NZL NZCS: Charities Serv. NZ
 ZAF NPO: Dept. of Soc. Development
+USA IRS: Taxpayer ID|Inland Revenue Service|IRS BMF extract|IRS 501(c)(3) organization
+USA IRS: IRS Exempt Organization Master File
+GBR CCEW: Charites Commission for England and Wales|英国慈善委员会
+GBR OSCR: Scottish Charity
+GBR HMRC: HMRC CASC
+AUS ACNC: Australian charity number|Australian Charites and Not-for-profits Commission
+CAN CRA: Canadian charity number|Canadian Charity Registration Number|加拿大税务局
+CAN CRA: Numéro d'enregistrement d'organisme de bienfaisance
+IRL CRI: Charites Regulator|Charites Regulatory Authority
+NZL NZCS: Charites Services|NZ charity number
+NLD ANBI: Rechtspersonen en Samenwerkingsverbanden Informatienummer
+FRA RNA: Répertoire national des assocations
+MEX RFC: Sistema de Administración Tributaria
+ZAF NPO: Nonprofit Organistions
+IND FCRA: FCRA certificate|Foreign Contribution Act
+DEU ZER: Zuwendungsregister
 """
 """With slips, cut off, in another order, side by side, as the host of a website."""
 WRITTEN = [

@@ -24,6 +24,8 @@ _NAMES: Final[Mapping[str, str]] = {
         IRS TEOS
         Publication 78 | Pub 78 | IRS Publication 78 | IRS 501(c)(3) | 501(c)(3)
         Employer ID | Employer ID number | Federal ID | Federal ID number | federal tax number | 美国国税局 | 美國國稅局
+        Taxpayer ID | Inland Revenue Service | 501(c)(3) organization | IRS 501(c)(3) organization
+        Exempt Organization Master File | IRS Exempt Organization Master File | Exempt Organizations Select Check
     """,
     "CCEW": """
         GB-CHC | GB-CC | CHC | Charity Commission | CCEW | CC | Comisiwn Elusennau | Y Comisiwn Elusennau
@@ -33,6 +35,7 @@ _NAMES: Final[Mapping[str, str]] = {
         charity registration number | charity reg no
         England and Wales | Central Register of Charities | charity regulator | registered charity
         E&W | Eng & Wales | Charity Commission Eng & Wales | charitycommission.gov.uk
+        英国慈善委员会 | 英國慈善委員會 | 英格兰和威尔士慈善委员会
     """,
     "OSCR": """
         GB-SC | Scottish Charity Regulator | Scottish Charity Register | Scottish register of charities
@@ -41,6 +44,7 @@ _NAMES: Final[Mapping[str, str]] = {
         register of charities | charity register | charity number | charity regulator | registered charity
         Charity Commission Scotland | Charity Commission for Scotland
         Scottish Charity Commission | Scottish register | SC number | Scottish charity SC number
+        Scottish Charity
     """,
     "CCNI": """
         GB-NIC | Charity Commission NI | Charity Commission for NI | Northern Ireland Charity Commission | NICC
@@ -56,6 +60,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Board of Inland Revenue | Cyllid a Thollau EF | Cyllid a Thollau EM | Cyllid a Thollau Ei Fawrhydi
         Cyllid a Thollau Ei Mawrhydi | CThEF | CThEM | Gift Aid number | HMRC charity number | Inland Revenue number
         HM Revenue | Gift Aid | CASC register | Community Amateur Sports Clubs
+        CASC | HMRC CASC
     """,
     "ACNC": """
         AU-ABN | AU-ACNC | ABN | Australian Business Number | Australian Business Register | ABR
@@ -64,6 +69,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Australian Charities & Not-for-profit Commission | Charities and Not-for-profits Commission
         Australian Taxation Office | ATO | Australian Charities Commission
         Charities Commission | Australian Charities and NFP Commission | Charities and NFP Commission
+        charity number | registered charity number | 澳大利亚慈善与非营利组织委员会
     """,
     "CRA": """
         CA-CRA_ACR | CA-CRA | ARC | Agence du revenu du Canada | Revenue Canada | Revenu Canada | Revenue Agency
@@ -73,6 +79,8 @@ _NAMES: Final[Mapping[str, str]] = {
         business number | BN | numéro d'entreprise | Revenue Canada Charities | registered charities
         charitable registration number
         Charities Listings | Canada Revenue Service | canada.ca | RR number | numéro d'enregistrement
+        charity number | charity registration number | registered charity number | charity register
+        numéro d'enregistrement d'organisme de bienfaisance | 加拿大税务局 | 加拿大稅務局
     """,
     "CRI": """
         IE-CHY | CHY | IE-CRA | IE-RCN | Charities Regulatory Authority | CRA
@@ -90,6 +98,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Department of Internal Affairs | DIA | NZ Charities Services | NZBN | charity register
         Internal Affairs | CC | charities.govt.nz
         Register of Charities | Charities Registry
+        charity number | charity registration number | registered charity number
     """,
     "ANBI": """
         NL-RSIN | NL-ANBI | RSIN | Belastingdienst | Belastingdienst ANBI | Nederlandse Belastingdienst
@@ -97,6 +106,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Algemeen nut beogende instellingen | Algemeen nut beogende instelling | Dutch tax authority
         Dutch Tax and Customs Administration | Tax and Customs Administration | Dutch Tax Administration
         public benefit organisations | Dutch Tax Office | ANBI lijst | ANBI opzoeken | Centraal Bureau Fondsenwerving
+        Rechtspersonen en Samenwerkingsverbanden Informatienummer
     """,
     "RNA": """
         FR-RNA | FR-WALDEC | Waldec | Registre national des associations | National register of associations
@@ -121,6 +131,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Secretaría de Hacienda | RFC con homoclave | Secretaría de Hacienda y Crédito Público | donatarias autorizadas
         Directorio de donatarias autorizadas
         Registro Federal de Causantes | donataria autorizada
+        Sistema de Administración Tributaria
     """,
     "COC": """
         SG-COC | SG-UEN | UEN | Unique Entity Number | Charity Portal | Charities Portal | charity register
@@ -129,6 +140,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Pesuruhjaya Badan Amal | 慈善总监 | 慈善總監 | அறநிறுவனங்களின் ஆணையர்
         Ministry of Culture, Community and Youth | MCCY
         新加坡慈善总监 | charities.gov.sg
+        charity number | charity registration number | registered charity number
     """,
     "NPO": """
         ZA-NPO | NPO Directorate | Directorate for Nonprofit Organisations | Directorate of Nonprofit Organisations
@@ -143,12 +155,14 @@ _NAMES: Final[Mapping[str, str]] = {
         Foreign Contribution (Regulation) Act, 2010 | Foreign Contribution (Regulation) Act 1976 | FCRA online
         Foreigners Division | गृह मंत्रालय | विदेशी अभिदाय (विनियमन) अधिनियम | विदेशी अंशदान विनियमन अधिनियम
         Home Ministry | Foreign Contribution Regulation | एफसीआरए | गृह मंत्रालय भारत सरकार
+        Foreign Contribution Act
     """,
     "ZER": """
         DE-ZER | Bundeszentralamt für Steuern | BZSt | Federal Central Tax Office | Register der Zuwendungsempfänger
         Zuwendungsempfänger-Register | donation recipients register | register of donation recipients
         Spendenempfängerregister | Bundesamt für Finanzen | BfF
         Zuwendungsempfängerreg
+        Zuwendungsregister
     """,
 }
 """By registry code. Compiled for Almoner; from org-id.guide only the prefixes of single lists."""
@@ -183,9 +197,10 @@ _SMALL: Final = frozenset(
     "gyfer".split()
 )
 _GENERAL: Final = frozenset(
-    "act authority beschikking charity clave code data database db determination directory division exempt form gov id "
-    "instelling letter list listing listings lookup n number office official online opzoeken portal public recognised "
-    "ref reference reg register registered registration registry search status tax unit website wing zoeken".split()
+    "act authority beschikking certificate charity clave code data database db determination directory division "
+    "exempt extract form gov id instelling letter list listing listings lookup n number office official online "
+    "opzoeken portal public recognised ref reference reg register registered registration registry search status tax "
+    "unit website wing zoeken".split()
 )
 _ONE_WORD: Final = {
     "charities": "charity", "organisations": "organisation", "associations": "association", "dept": "department",
@@ -193,6 +208,9 @@ _ONE_WORD: Final = {
     "admin": "administration", "admon": "administracion",
     **dict.fromkeys(("no", "nr", "num", "nummer", "numero"), "number"),
 }  # fmt: skip
+_LONG_PLURALS: Final = ("charities", "organisations", "associations", "authorities")
+"""Words that are shortened even with a typo in them: CHARITES."""
+_LONG_WORD: Final = 8
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 _HOST: Final = re.compile(
     r"(?:https?://)?(?:www\.)?(([a-z0-9.-]+?)(?:\.(?:gov|govt|org|gob|gouv|gc|co|nic))?\.[a-z]{2,4})(?:/\S*)?"
@@ -226,7 +244,14 @@ def _words(text: str) -> list[str]:
         "" if unicodedata.combining(one) or one in "'\u2019\u02bc" else one if _is_letter(one) else " " for one in plain
     )
     plain = plain.replace("organiz", "organis")
-    return [_ONE_WORD.get(word, word) for word in plain.split() if word not in _SMALL]
+    return [_one_word(word) for word in plain.split() if word not in _SMALL]
+
+
+def _one_word(word: str) -> str:
+    """The word under which its plural, its abbreviations and a long plural with a typo are known."""
+    if (known := _ONE_WORD.get(word)) is not None or len(word) < _LONG_WORD:
+        return known or word
+    return next((_ONE_WORD[one] for one in _LONG_PLURALS if OSA.distance(word, one, score_cutoff=1) <= 1), word)
 
 
 def _is_letter(one: str) -> bool:
