@@ -42,9 +42,17 @@ class Inbox:
     """A mail server that answers as it is told."""
 
     port: int
+    sender: str = "250 OK"
     rcpt: str = "250 OK"
     data: str = "250 OK"
     mails: list[tuple[list[str], EmailMessage]] = field(default_factory=list)
+
+    async def handle_MAIL(  # noqa: N802 (aiosmtpd's name)
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
+    ) -> str:
+        if self.sender.startswith("250"):
+            envelope.mail_from = address
+        return self.sender
 
     async def handle_RCPT(  # noqa: N802 (aiosmtpd's name)
         self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
@@ -121,6 +129,36 @@ async def test_a_refusal_is_told_from_a_delay(inbox: Inbox, stage: str, answer: 
     with pytest.raises(outcome):
         await server(inbox).send(MAIL)
     assert inbox.mails == []
+
+
+@pytest.mark.parametrize(
+    ("stage", "answer"),
+    [
+        ("sender", "553 this sender is not verified"),
+        ("sender", "530 authentication required"),
+        ("rcpt", "530 5.7.0 must issue STARTTLS or sign in first"),
+        ("data", "535 authentication needed"),
+    ],
+)
+async def test_what_a_server_has_against_us_is_a_delay_that_says_so(inbox: Inbox, stage: str, answer: str) -> None:
+    setattr(inbox, stage, answer)
+    with pytest.raises(MailDelayed):
+        await server(inbox).send(MAIL)
+    setattr(inbox, stage, getattr(Inbox(0), stage))
+    await server(inbox).send(MAIL)
+    assert len(inbox.mails) == 1
+
+
+async def test_a_server_that_turns_us_away_at_the_door_is_a_delay_that_says_so() -> None:
+    async def refuse(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"554 5.7.1 192.0.2.1 is blocked\r\n")
+        writer.close()
+
+    listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    async with listening:
+        url = f"smtp://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        with pytest.raises(MailDelayed, match=r"the mail server refused us: 554 5\.7\.1 192\.0\.2\.1 is blocked"):
+            await SmtpTransport(url, SENDER, TestClock()).send(MAIL)
 
 
 async def test_a_server_that_is_away_is_a_delay() -> None:

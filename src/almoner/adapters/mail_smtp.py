@@ -25,6 +25,7 @@ _SECONDS: Final = 20.0
 _WHOLE_MAIL_SECONDS: Final = 60.0
 _CONNECTIONS: Final = 8
 _LONGEST_REPLY: Final = 300
+_ABOUT_CREDENTIALS: Final = frozenset({530, 534, 535, 538})
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 _FAILURES: Final = (
     ((ssl.SSLCertVerificationError, ssl.CertificateError), "its certificate is not trusted"),
@@ -70,18 +71,24 @@ class SmtpTransport:
         self._connections = asyncio.Semaphore(_CONNECTIONS)
 
     async def send(self, mail: Mail) -> None:
-        """Send the email to the server. A 5xx response is a permanent rejection; all other failures can be retried."""
+        """Send the email to the server.
+
+        A 5xx response to the recipient or the content is a permanent rejection. All other failures can be retried: what
+        the server has against us, such as our address or a missing login, is no fault of the email.
+        """
         message = self._message(mail)
         try:
             async with asyncio.timeout(self._patience), self._connections, await self._connection() as server:
                 await server.send_message(message)
         except aiosmtplib.SMTPRecipientsRefused as error:
-            _raise_delivery_error(all(refusal.code >= 500 for refusal in error.recipients), error)
+            _raise_delivery_error(all(_is_permanent(refusal.code) for refusal in error.recipients), error)
         except aiosmtplib.SMTPAuthenticationError as error:
             # Wrong credentials of our own: the email can be sent once the setting is corrected.
             raise MailDelayed("the mail server refused the credentials of ALMONER_MAIL_URL") from error
+        except aiosmtplib.SMTPDataError as error:
+            _raise_delivery_error(_is_permanent(error.code), error)
         except aiosmtplib.SMTPResponseException as error:
-            _raise_delivery_error(error.code >= 500, error)
+            raise MailDelayed(f"the mail server refused us: {_reply_of(error)}") from error
         except (aiosmtplib.SMTPException, OSError) as error:
             why = self._encryption_advice(str(error)) or _describe_failure(error)
             raise MailDelayed(f"the mail server could not be used: {why}") from error
@@ -176,6 +183,11 @@ def _attachment_part(file: Attachment) -> MIMEBase:
     encode_base64(part)
     part.add_header("Content-Disposition", "attachment", filename=file.name)
     return part
+
+
+def _is_permanent(code: int) -> bool:
+    """Whether the server will never accept the email. Codes about authentication concern our credentials."""
+    return code >= 500 and code not in _ABOUT_CREDENTIALS
 
 
 def _raise_delivery_error(permanent: bool, error: aiosmtplib.SMTPException) -> None:
