@@ -305,3 +305,21 @@ def test_m7_no_amount_begins_with_a_group_of_nothing(amount: str) -> None:
         f'Date,Amount,Description\n2026-01-04,"{amount}",x\n2026-01-05,0.50,y\n'.encode(), HEADED, None, TODAY
     )
     assert [one.minor for one in found.movements] == [50]
+
+
+@pytest.mark.parametrize("mark", ["\u200e", "\u200f", "\u061c", "\u200b", "\u2060", "\ufeff"])
+def test_m7_direction_marks_and_other_invisible_signs_change_no_value(mark: str) -> None:
+    """Banks in Israel and Arab countries put marks of direction around amounts and dates."""
+    mapping = csv_mapping.parse_mapping(
+        'account = "1"\n[columns]\nday.column = "Day"\nday.format = "%d/%m/%Y"\namount.column = "Amount"\n'
+        'currency.column = "Currency"\nwords.column = "Text"\n',
+        "mapping.toml",
+    )
+    fields = ("01/03/2026", "-1,234.50", "ILS", f"gift {REFERENCE}")
+    row = ",".join(f'"{mark}{field}{mark}"' for field in fields)
+    content = f"{mark}Day{mark},Amount,Currency,Text\n{row}\n".encode()
+    [found], wrong = service.parse_statement_file(content, mapping, None, TODAY)
+    assert (wrong, found.rejected) == ([], ())
+    [moved] = found.movements
+    assert (moved.booked_on, moved.minor, moved.currency) == (date(2026, 3, 1), -123450, "ILS")
+    assert find_donation_references(moved) == [REFERENCE]

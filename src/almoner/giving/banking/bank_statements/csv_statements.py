@@ -134,7 +134,7 @@ def _rows(content: bytes, form: CsvStatementMapping) -> Iterator[tuple[int, Mapp
             is_known = names is None or bool(names)
             if is_known and not _DIGIT.search("".join(fields)):
                 continue  # no movement: it has no day
-            cells = [" ".join(cell.split()) for cell in fields]
+            cells = [clean_line(cell) for cell in fields]
             if is_known:
                 yield number, _by_name(cells, names)
             elif (named := _columns_of_heading(cells)).keys() >= set(form.column_names):
