@@ -266,7 +266,7 @@ async def test_v8_the_log_is_downloaded_whole_and_that_is_recorded(
     assert rows[0]["action"] == "audit.downloaded"
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "\uff1d"])
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "\uff1d", "\uff0d", "|"])
 def test_v8_no_cell_of_the_file_begins_as_a_formula_does(begin: str) -> None:
     line = csv_line([f"{begin}HYPERLINK(1)", 'a "quoted", cell', "plain"])
     first, second, third = next(csv.reader(io.StringIO(line.decode(), newline="")))

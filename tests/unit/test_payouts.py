@@ -20,6 +20,7 @@ from almoner.giving.disbursing.disbursements.domain import (
 from almoner.giving.disbursing.verifications.domain import EligibilityStatus
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import MAX_MINOR, Money
+from almoner.kit.text import escape_formula
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 ID = UUID("0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162")
@@ -144,10 +145,12 @@ def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
     assert remittance_advice.advice_row(ids, yen)[2:] == ["Ada", "", "", "500", "0", "0", "500", "JPY"]
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A"])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A", " =1", "\u00a0+1", "\uff1d1", "\uff0d1"]
+)
 def test_no_cell_of_the_advice_is_a_formula(cell: str) -> None:
-    assert remittance_advice.escape_formula(cell) == f"'{cell}"
-    assert remittance_advice.escape_formula(f"Ada {cell}") == f"Ada {cell}"
+    assert escape_formula(cell) == f"'{cell}"
+    assert escape_formula(f"Ada {cell}") == f"Ada {cell}"
 
 
 def test_what_is_owed_of_a_gift_is_what_was_settled_else_the_whole() -> None:

@@ -262,6 +262,17 @@ def sanitise_for_terminal(text: str) -> str:
     return "".join(" " if unicodedata.category(c) in _STEERING else c for c in text)
 
 
+_FORMULA: Final = re.compile(r"\s*[=+@|%\uff1d\uff0b\uff20\uff0d-]|[\t\r\n]")
+
+
+def escape_formula(cell: str) -> str:
+    """The cell of a CSV file, with an apostrophe before it if a spreadsheet would run it as a formula.
+
+    Spreadsheets pass over blanks before a formula, and take wide signs for their ASCII ones.
+    """
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
 _PICTURES: Final = re.compile(
     "[\u00a9\u00ae\u2120\u2122\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\ufe0e\ufe0f\u200d\u20e3"
     "\U0001f000-\U0001f10f\U0001f18b-\U0001faff\U000e0020-\U000e007f]+"

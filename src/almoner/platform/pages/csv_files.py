@@ -10,13 +10,11 @@ from typing import Final
 
 from starlette.responses import StreamingResponse
 
+from almoner.kit.text import escape_formula
 from almoner.platform.pages.headers import NO_PAGE
 
-_FORMULA: Final = re.compile(r"(?!-[0-9]+(\.[0-9]+)?\Z)(\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n])")
-"""The start of a spreadsheet formula, also after blanks and in wide letters (CSV injection).
-
-Negative numbers are excluded, so that spreadsheets can add them up.
-"""
+_NEGATIVE_NUMBER: Final = re.compile(r"-[0-9]+(\.[0-9]+)?")
+"""No formula: spreadsheets add it up."""
 _READ_AHEAD: Final = 2
 """The number of parts that are read in advance: the head of the file and its first rows."""
 
@@ -48,6 +46,7 @@ def csv_line(cells: Iterable[str | Decimal]) -> bytes:
     """A CSV line (RFC 4180). Texts that a spreadsheet would run as formulas get an apostrophe."""
     written = io.StringIO()
     csv.writer(written).writerow(
-        f"{cell:f}" if isinstance(cell, Decimal) else f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells
+        f"{cell:f}" if isinstance(cell, Decimal) else cell if _NEGATIVE_NUMBER.fullmatch(cell) else escape_formula(cell)
+        for cell in cells
     )
     return written.getvalue().encode()

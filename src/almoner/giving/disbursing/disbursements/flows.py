@@ -19,6 +19,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.remittance_advice import COLUMN_TITLES as COLUMN_TITLES
+from almoner.kit.text import escape_formula
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 from almoner.platform.observability.loggers import get_logger
 
@@ -219,8 +220,7 @@ async def write_remittance_advice(db: Database, disbursement_id: UUID, file: Tex
         if not found:
             return written
         rows.writerows(
-            [remittance_advice.escape_formula(cell) for cell in remittance_advice.advice_row(db.deployment.ids, one)]
-            for one in found
+            [escape_formula(cell) for cell in remittance_advice.advice_row(db.deployment.ids, one)] for one in found
         )
         written, after = written + len(found), found[-1].id
 

@@ -21,8 +21,6 @@ COLUMN_TITLES: Final = (
     "paid out",
     "currency",
 )
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-"""The first characters of cells that a spreadsheet would run as formulas."""
 
 
 def advice_row(ids: RecordIdCodec, donation: Donation) -> list[str]:
@@ -41,11 +39,6 @@ def advice_row(ids: RecordIdCodec, donation: Donation) -> list[str]:
         ),
         net.currency,
     ]
-
-
-def escape_formula(cell: str) -> str:
-    """The cell, prefixed with an apostrophe if a spreadsheet would run it as a formula."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def _plain(minor: int, currency: str) -> str:
