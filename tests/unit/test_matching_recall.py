@@ -45,7 +45,7 @@ def shipped() -> tuple[WatchlistEntry, ...]:
 @cache
 def lists() -> ScreeningIndex:
     stored = [one for one in map(index_entry, shipped()) if one is not None]
-    return ScreeningIndex(stored, [version(code) for code in dict.fromkeys(one.list for one in stored)])
+    return ScreeningIndex(stored, [version(code) for code in dict.fromkeys(one.origin.list for one in stored)])
 
 
 def bodies() -> list[WatchlistEntry]:

@@ -104,9 +104,8 @@ def test_another_country_lowers_and_the_same_raises() -> None:
     nowhere = match_entry(prepare_subject([HOLY_LAND]), listed)
     assert other.score < nowhere.score <= same.score
     assert not other.flagged
-    assert match_entry(
-        prepare_subject([HOLY_LAND], ["USA"], ["EIN 1"]), replace(listed, identifiers=frozenset(("EIN 1",)))
-    ).flagged
+    numbered = PreparedEntry("1", listed.names, listed.countries, ["EIN 1"])
+    assert match_entry(prepare_subject([HOLY_LAND], ["USA"], ["EIN 1"]), numbered).flagged
     assert WatchlistMatcher([listed]).find_matches(prepare_subject([HOLY_LAND], ["USA"])) == []
     assert WatchlistMatcher([listed]).find_matches(prepare_subject([HOLY_LAND], ["PSE"])) == [same]
     assert same.flagged

@@ -1,8 +1,8 @@
 """Names and parties to compare, and the results of comparing them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Finding = Literal[
     "same", "spelling", "meaning", "together", "initials", "initial", "nickname", "cut", "asked_only", "listed_only",
@@ -21,6 +21,9 @@ PersonObstacle = Literal[ScreeningObstacle, "single_name"]
 
 Kind = Literal["word", "number", "year", "direction", "place"]
 """The kind of a word."""
+
+_SEPARATOR: Final = "\0"
+"""What no text in the database contains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +137,68 @@ class PreparedName:
     sounds: PhoneticName | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class PreparedEntry:
-    """A watch list entry. ``names``: as written.
+    """A watch list entry. Its texts are joined, because tens of thousands of entries are held in memory.
 
-    ``countries`` and ``identifiers`` have the same form as those of subjects.
-
-    ``concerns``: countries that the entry was listed because of; agreement counts, a difference does not.
-    ``weak_names``: names that the list itself marks as too weak to search by.
+    ``names``: as written. ``countries`` and ``identifiers`` have the same form as those of subjects. ``concerns``:
+    countries that the entry was listed because of; agreement counts, a difference does not. ``weak_names``: names that
+    the list itself marks as too weak to search by.
     """
 
-    id: str
-    names: tuple[str, ...]
-    countries: frozenset[str] = frozenset()
-    identifiers: Collection[str] = ()
-    addresses: tuple[Party, ...] = ()
-    concerns: frozenset[str] = frozenset()
-    weak_names: Collection[str] = ()
+    __slots__ = ("_addresses", "_identifiers", "_names", "_weak", "concerns", "countries")
+
+    def __init__(
+        self,
+        entry_id: str,
+        names: Iterable[str],
+        countries: frozenset[str] = frozenset(),
+        identifiers: Iterable[str] = (),
+        addresses: Iterable[Party] = (),
+        concerns: frozenset[str] = frozenset(),
+        weak_names: Collection[str] = (),
+    ) -> None:
+        texts = tuple(names)
+        self._names = _join((entry_id, *texts))
+        self._weak = sum(1 << place for place, name in enumerate(texts) if name in weak_names)
+        self._identifiers = _join(identifiers)
+        lines = (line for at in addresses for line in (at.street, at.city, at.state, at.postcode, at.country))
+        self._addresses = _join(line or "" for line in lines)
+        self.countries, self.concerns = countries, concerns
+
+    @property
+    def id(self) -> str:
+        """Its ID."""
+        return self._names.partition(_SEPARATOR)[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, as written."""
+        return tuple(self._names.split(_SEPARATOR)[1:])
+
+    @property
+    def weak_names(self) -> tuple[str, ...]:
+        """The names that are too weak to search by."""
+        return tuple(name for place, name in enumerate(self.names) if self.is_weak_name(place))
+
+    def is_weak_name(self, position: int) -> bool:
+        """Whether the name at a position is too weak to search by."""
+        return bool(self._weak >> position & 1)
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Its identifiers."""
+        return tuple(self._identifiers.split(_SEPARATOR)) if self._identifiers else ()
+
+    @property
+    def addresses(self) -> Iterator[Party]:
+        """Its addresses; a missing part is empty."""
+        lines = iter(self._addresses.split(_SEPARATOR) if self._addresses else ())
+        for street, city, state, postcode, country in zip(lines, lines, lines, lines, lines, strict=True):
+            yield Party((), street, city, state, postcode, country)
+
+
+def _join(texts: Iterable[str]) -> str:
+    return _SEPARATOR.join(text.replace(_SEPARATOR, " ") for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class NameIndex:
                 yield from ((word, number) for word in words)
 
         self._postings = PostingLists(read())
-        self._wholes = PostingLists(wholes)
+        self._wholes = CompactPostingLists(wholes)
         words = sorted(met, key=lambda word: (len(word), word))
         self._words = PackedWords(words)
         longest = len(words[-1]) if words else 0

@@ -290,21 +290,22 @@ def match_entry(
 
     ``home_countries``: countries with so many subjects that sharing one is weak evidence.
     """
-    listed = entry.names if entry_name_positions is None else [entry.names[number] for number in entry_name_positions]
-    return _best_match(subject, entry, listed, _collect_evidence(subject, entry, home_countries))
+    evidence = _collect_evidence(subject, entry, home_countries)
+    return _best_match(subject, entry, evidence, entry_name_positions)
 
 
 def _best_match(
-    subject: PreparedSubject, entry: PreparedEntry, names: Iterable[str], evidence: _Evidence
+    subject: PreparedSubject, entry: PreparedEntry, evidence: _Evidence, name_positions: Iterable[int] | None
 ) -> EntryMatch:
     best = EntryMatch(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
-    for text in names:
-        listed = _prepare_listed(text, subject.countries_incomplete)
+    names = entry.names
+    for place in range(len(names)) if name_positions is None else name_positions:
+        listed = _prepare_listed(names[place], subject.countries_incomplete)
         for asked in subject.names:
             loose = evidence.agrees_strongly or not evidence.is_comparable
             likeness = compare_names(asked, listed, allow_more_typos=loose, are_persons=subject.countries_incomplete)
             if likeness.score + _MAX_EVIDENCE_POINTS > best.score:
-                score, parts = _score_match(likeness, asked, listed, evidence, weak=text in entry.weak_names)
+                score, parts = _score_match(likeness, asked, listed, evidence, weak=entry.is_weak_name(place))
                 if score > best.score:
                     flagged = score >= FLAG_SCORE and not likeness.vetoes
                     best = EntryMatch(entry.id, score, flagged, tuple(parts), likeness.vetoes, asked.name, listed.name)
@@ -405,7 +406,7 @@ class WatchlistMatcher:
             evidence = _collect_evidence(subject, entry, self.home)
             if _MAX_NAME_SCORE + sum(part.points for part in evidence.parts) < min_score:
                 continue  # in another country, even an equal name is not enough
-            one = _best_match(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
+            one = _best_match(subject, entry, evidence, sorted(places))
             if one.score >= min_score:
                 found.append(one)
         return sorted(found, key=lambda one: (-one.score, one.entry_id))

@@ -7,7 +7,6 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from sys import intern
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -32,13 +31,20 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedEntry:
-    """One list entry, prepared for comparison."""
+class EntryOrigin:
+    """What many entries have in common. ``since``: the import that last changed them."""
 
     list: str
     kind: Kind
     category: Category
     since: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedEntry:
+    """One list entry, prepared for comparison."""
+
+    origin: EntryOrigin
     compared: Compared
 
     @property
@@ -57,16 +63,16 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
     names = dict.fromkeys(name.text for name in named)
     compared = Compared(
         _entry_id(entry.list, listed.key),
-        tuple(names),
+        names,
         _interned_value(frozenset(listed.countries)),
-        tuple(dict.fromkeys(filter(None, map(normalise_identifier, listed.identifiers)))),
-        tuple(map(_parse_party, listed.addresses)) if listed.kind != "person" else (),  # persons: no addresses
+        dict.fromkeys(filter(None, map(normalise_identifier, listed.identifiers))),
+        map(_parse_party, listed.addresses) if listed.kind != "person" else (),  # persons: no addresses
         _interned_value(programmes.countries_of_sanctions_programmes(listed.programmes))
         if listed.kind != "person"
         else _NONE,
-        tuple(name for name in names if name not in strong),
+        names.keys() - strong,
     )
-    return IndexedEntry(intern(entry.list), listed.kind, entry.category, _interned_value(entry.since), compared)
+    return IndexedEntry(_interned_value(EntryOrigin(entry.list, listed.kind, entry.category, entry.since)), compared)
 
 
 def _entry_id(code: str, key: str) -> str:
@@ -150,11 +156,13 @@ class ScreeningIndex:
     """Prepared list entries, by kind of subject."""
 
     def __init__(self, entries: Iterable[IndexedEntry], versions: Sequence[WatchlistVersion]) -> None:
-        stored = tuple(entries)
+        self.entries = tuple(entries)
         self.versions = tuple(versions)
         self._named: dict[str, tuple[str, UUID]] = {one.code: (one.version_label, one.load.id) for one in versions}
-        self._of = {one.compared.id: one for one in stored}
-        of = {kind: [one for one in stored if one.kind in kinds] for kind, kinds in KINDS_BY_SUBJECT.items()}
+        self._positions = matching.PostingLists((one.compared.id, place) for place, one in enumerate(self.entries))
+        of = {
+            kind: [one for one in self.entries if one.origin.kind in kinds] for kind, kinds in KINDS_BY_SUBJECT.items()
+        }
         self._lists = {
             kind: matching.WatchlistMatcher((one.compared for one in held), HOME_COUNTRIES, persons=kind == "person")
             for kind, held in of.items()
@@ -192,9 +200,8 @@ class ScreeningIndex:
         self, subject_details: SubjectDetails, list_code: str, entry_key: str
     ) -> WatchlistHit | None:
         """Compare a subject with one entry, however low the score; None if the entry is no longer listed."""
-        if (one := self._of.get(_entry_id(list_code, entry_key))) is None or one.kind not in KINDS_BY_SUBJECT[
-            subject_details.kind
-        ]:
+        one = self._find_entry(_entry_id(list_code, entry_key))
+        if one is None or one.origin.kind not in KINDS_BY_SUBJECT[subject_details.kind]:
             return None
         whole = prepare_subject_details(subject_details)
         found = matching.match_entry(whole, one.compared, home_countries=HOME_COUNTRIES)
@@ -202,16 +209,21 @@ class ScreeningIndex:
             found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0])
         return self._hit(found)
 
+    def _find_entry(self, entry_id: str) -> IndexedEntry | None:
+        found = (self.entries[place] for place in self._positions[entry_id])
+        return next((one for one in found if one.compared.id == entry_id), None)
+
     def _hit(self, found: EntryMatch) -> WatchlistHit:
-        one = self._of[found.entry_id]
-        version, load = self._named[one.list]
-        subject_side, entry_side = _sides(found, one.category)
+        one = self._find_entry(found.entry_id)
+        assert one is not None, "it was found among them"
+        version, load = self._named[one.origin.list]
+        subject_side, entry_side = _sides(found, one.origin.category)
         return WatchlistHit(
-            list=one.list,
+            list=one.origin.list,
             version=version,
             load=load,
-            since=one.since,
-            category=one.category,
+            since=one.origin.since,
+            category=one.origin.category,
             entry_key=one.key,
             score=found.score,
             parts=found.parts,

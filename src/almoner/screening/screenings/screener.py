@@ -1,7 +1,7 @@
 """The watch lists of one process, reloaded in a thread when they change, outside the caller's transaction."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -11,7 +11,6 @@ from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistVersion
 
 Compared = TypeVar("Compared")
-_IndexedEntries = dict[str, tuple[bytes, IndexedEntry | None]]
 
 
 class WatchlistsOutdated(Exception):
@@ -23,7 +22,6 @@ class Screener:
 
     def __init__(self) -> None:
         self._loads: dict[str, UUID] = {}
-        self._held: dict[str, _IndexedEntries] = {}
         self._lists = ScreeningIndex((), ())
         self._renewing = asyncio.Lock()
 
@@ -48,19 +46,18 @@ class Screener:
     async def reload_index(self, db: Database) -> ScreeningIndex:
         """Reload the watch lists into memory, without holding a connection while indexing."""
         async with self._renewing:
-            versions = await _load_versions(db)
+            versions, loads = await _load_versions(db), self._loads
+            held = _group_by_list(self._lists.entries)
             while {version.code: version.load.id for version in versions} != self._loads:
                 for version in versions:
-                    if self._loads.get(version.code) != version.load.id:
-                        self._held[version.code] = await _read_entries(
-                            db, version.code, self._held.get(version.code, {})
-                        )
+                    if loads.get(version.code) != version.load.id:
+                        held[version.code] = await _read_entries(db, version.code, held.get(version.code, ()))
+                loads = {version.code: version.load.id for version in versions}
                 now = await _load_versions(db)
                 if now == versions:
-                    self._held = {version.code: self._held[version.code] for version in versions}
-                    stored = [one for of in self._held.values() for _, one in of.values() if one is not None]
+                    stored = [one for code in loads for one in held.get(code, ())]
                     self._lists = await asyncio.to_thread(ScreeningIndex, stored, versions)
-                    self._loads = {version.code: version.load.id for version in versions}
+                    self._loads = loads
                 versions = now
             return self._lists
 
@@ -70,25 +67,34 @@ async def _load_versions(db: Database) -> list[WatchlistVersion]:
         return await watchlists.list_current_versions(tx)
 
 
-async def _read_entries(db: Database, code: str, known: _IndexedEntries) -> _IndexedEntries:
+def _group_by_list(entries: Iterable[IndexedEntry]) -> dict[str, list[IndexedEntry]]:
+    found: dict[str, list[IndexedEntry]] = {}
+    for one in entries:
+        found.setdefault(one.origin.list, []).append(one)
+    return found
+
+
+async def _read_entries(db: Database, code: str, known: Iterable[IndexedEntry]) -> list[IndexedEntry]:
     """Read and index the entries of a list; unchanged entries are reused from ``known``."""
-    stored: _IndexedEntries = {}
+    by_key = {one.key: one for one in known}
+    stored: list[IndexedEntry] = []
     after = ""
     while True:
         async with db.read() as tx:
             batch = await watchlists.list_current_entries(tx, code, after)
         if not batch:
             return stored
-        stored.update(await asyncio.to_thread(_index_batch, batch, known))
+        stored += await asyncio.to_thread(_index_batch, batch, by_key)
         after = batch[-1].listed.key
 
 
-def _index_batch(batch: Sequence[WatchlistEntry], known: _IndexedEntries) -> _IndexedEntries:
-    found: _IndexedEntries = {}
+def _index_batch(batch: Sequence[WatchlistEntry], known: Mapping[str, IndexedEntry]) -> list[IndexedEntry]:
+    """Index entries; an entry that the same import added or changed is the same."""
+    found = []
     for entry in batch:
-        key = entry.listed.key
-        content, indexed = known.get(key, (b"", None))
-        if content != entry.content or (indexed is not None and indexed.since != entry.since):  # gone, and back again
-            content, indexed = entry.content, index_entry(entry)
-        found[key] = (content, indexed)
+        indexed = known.get(entry.listed.key)
+        if indexed is None or indexed.origin.since != entry.since:
+            indexed = index_entry(entry)
+        if indexed is not None:
+            found.append(indexed)
     return found
