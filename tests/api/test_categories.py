@@ -224,6 +224,18 @@ async def test_broken_multipart_bodies_have_their_codes(api: Client) -> None:
     assert answer.json()["error"]["code"] == "upload/too_many_files"
 
 
+@pytest.mark.parametrize("lost", ["--x--\r\n", "--\r\n", "-\r\n"])
+async def test_a_multipart_body_without_its_end_may_be_cut_off(api: Client, lost: str) -> None:
+    path = f"/v1/categories/{(await made(api))['id']}/image"
+    part = b'--x\r\nContent-Disposition: form-data; name="image"; filename="a"\r\nContent-Type: image/jpeg\r\n\r\n'
+    body = part + picture() + b"\r\n--x--\r\n"
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    answer = await api.request("POST", path, content=body.removesuffix(lost.encode()), headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "upload/file_is_missing")
+    assert answer.json()["error"]["reasons"] == ["body is not a well-formed multipart/form-data body"]
+    assert (await api.request("POST", path, content=body, headers=headers)).status_code == 200
+
+
 async def test_a_body_far_over_the_limit_is_cut_off(api: Client) -> None:
     path = f"/v1/categories/{(await made(api))['id']}/image"
     answer = await api.upload(path, "image", "x", b"x" * (5 * 1024 * 1024 + 70_000), "image/png")

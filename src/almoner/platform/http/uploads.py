@@ -98,6 +98,7 @@ class _Collector:
         self.size = 0
         self.seen = sha256()
         self.file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (returned open)
+        self.is_complete = False
         self._beside = 0
         self._header = b""
         self._value = b""
@@ -150,6 +151,10 @@ class _Collector:
         piece = data[start:end]
         self.seen.update(piece)
         self.file.write(piece)
+
+    def end(self) -> None:
+        """The boundary that ends the body was received. Without it, the file may be cut off."""
+        self.is_complete = True
 
     def uploaded(self) -> UploadedFile:
         """The uploaded file. Raises its problem."""
@@ -218,6 +223,8 @@ async def _read(source: Receive, parser: MultipartParser, collector: _Collector,
             raise ContentTooLarge(f"the body may hold at most {limit} bytes")
         more = message.get("more_body", False)
     parser.finalize()
+    if not collector.is_complete:
+        raise MultipartParseError("the body has no end")
     return collector.uploaded()
 
 
@@ -231,5 +238,6 @@ def _parser(boundary: bytes, collector: _Collector) -> MultipartParser:
             "on_header_end": collector.header_end,
             "on_headers_finished": collector.headed,
             "on_part_data": collector.data,
+            "on_end": collector.end,
         },
     )
