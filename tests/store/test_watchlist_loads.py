@@ -122,6 +122,47 @@ async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, pat
         await watchlists_flows.import_watchlist(db, SDN, [write(next(paths), many[1:])], published_at=days[0])
 
 
+def aliases(numbers: range, *, columns: int = 5) -> list[list[str]]:
+    """Rows of alt.csv: one more name for each entry."""
+    return [[f"{number}", f"{number}", "aka", f"OTHER NAME {number}", "-0- "][:columns] for number in numbers]
+
+
+async def names_of(db: Database, key: str) -> list[str]:
+    async with db.read() as tx:
+        entries = await service.list_current_entries(tx, "ofac-sdn", "")
+    return [name.text for entry in entries if entry.listed.key == key for name in entry.listed.names]
+
+
+async def test_a_list_whose_file_of_names_is_missing_or_cut_off_is_refused(db: Database, paths: Iterator[Path]) -> None:
+    many = [listing(number, f"COMPANY OF TOWN {number}") for number in range(1, 31)]
+    await load(db, write(next(paths), many), write(next(paths), aliases(range(1, 31))))
+    with pytest.raises(WatchlistImportChecksFailed, match="have 30 names, but those of the current version have 60"):
+        await load(db, write(next(paths), many))
+    with pytest.raises(WatchlistImportChecksFailed, match="have 47 names"):
+        await load(db, write(next(paths), many), write(next(paths), aliases(range(1, 18))))
+    assert await names_of(db, "30") == ["COMPANY OF TOWN 30", "OTHER NAME 30"]
+    assert (await load(db, write(next(paths), many), force=True)).changed == 30
+
+
+async def test_an_entry_keeps_the_names_of_its_rows_that_cannot_be_read(db: Database, paths: Iterator[Path]) -> None:
+    await load(db, write(next(paths), rows()), write(next(paths), aliases(range(1, 5))))
+    damaged = [*aliases(range(1, 2)), *aliases(range(2, 3), columns=4), *aliases(range(3, 5))]
+    made = await load(db, write(next(paths), rows()), write(next(paths), damaged))
+    assert (made.rejected, made.changed, made.kept) == (1, 0, 1)
+    assert await names_of(db, "2") == ["BANCO NACIONAL DEL CACAO", "OTHER NAME 2"]
+
+
+async def test_a_quotation_mark_without_its_pair_removes_nobody(db: Database, paths: Iterator[Path]) -> None:
+    many = [listing(number, f"COMPANY OF TOWN {number}") for number in range(1, 31)]
+    await load(db, write(next(paths), many))
+    file = write(next(paths), many)
+    text = file.read_bytes().replace(b"COMPANY OF TOWN 5,", b'"COMPANY OF TOWN 5,')
+    file.write_bytes(text.replace(b"COMPANY OF TOWN 6,", b'"COMPANY OF TOWN 6",'))
+    made = await load(db, file)
+    assert (made.rejected, made.removed, made.changed, made.kept) == (1, 0, 0, 2)
+    assert len(await current(db)) == 30
+
+
 async def test_files_of_something_else_are_refused_and_leave_no_trace(db: Database, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("name,street\nA,B\n")

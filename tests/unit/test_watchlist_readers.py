@@ -234,6 +234,16 @@ def test_targets_of_opensanctions_without_what_is_nobody(tmp_path: Path) -> None
     assert "CC BY-NC" in WATCHLIST_SOURCES["opensanctions"].licence
 
 
+def test_a_row_that_hides_others_is_told_and_is_nobody(tmp_path: Path) -> None:
+    """A quotation mark without its pair takes the next rows into a name."""
+    file = tmp_path / "own.csv"
+    rows = "".join(f'{n},organisation,"BODY {n}",warning,"two\nlines"\n' for n in range(3))
+    rows += "".join(f'{n},organisation,"BODY {n}",warning,\n' for n in range(3, 9))
+    file.write_text("key,kind,name,category,note\n" + rows.replace('"BODY 4"', '"BODY 4'))
+    assert entries("own", file).keys() == set("0123678")
+    assert [one.key for one in bad("own", file)] == [None]
+
+
 OWN_COLUMNS = "key,kind,name,aliases,countries,addresses,identifiers,category,note,source".split(",")
 
 

@@ -26,7 +26,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistImportRefused,
 )
 
-_ENTRIES, _NAMES, _ADDRESSES, _COMMENTS = 12, 5, 6, 2
+_ENTRIES, _NAMES, _ADDRESSES, _COMMENTS = _COLUMNS = 12, 5, 6, 2
 _KINDS: Final[Mapping[str, Kind]] = {"individual": "person", "vessel": "vessel", "aircraft": "aircraft"}
 _NAME_KINDS: Final[Mapping[str, NameKind]] = {"aka": "alias", "fka": "former", "nka": "alias"}
 _QUOTED: Final = re.compile(r"(a\.k\.a\.|f\.k\.a\.|n\.k\.a\.) '(.+)'")
@@ -86,24 +86,33 @@ SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred organisat
 def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
     """Sort the rows of one file by kind."""
     with file.open(encoding="cp1252", errors="replace", newline="") as lines:
-        for number, row in enumerate(csv.reader(lines), 1):
+        table, line = csv.reader(lines), 0
+        for number, row in enumerate(table, 1):
+            lines_of_row, line = table.line_num - line, table.line_num
             cells = [_cell(cell) for cell in row]
             if not any(cells):
                 continue
-            if not cells[0].isdigit():
-                reported.bad.append(RejectedEntry(f"{file.name}, row {number}", "the row has no number of an entry"))
+            if problem := _row_problem(cells, lines_of_row):
+                # A quotation mark without its pair may hide rows of other entries.
+                key = cells[0] if lines_of_row == 1 and cells[0].isdigit() else None
+                reported.bad.append(RejectedEntry(f"{file.name}, row {number}", problem, key, is_part=True))
             elif len(cells) == _ENTRIES:
                 reported.entries.append(cells)
             elif len(cells) == _NAMES:
                 reported.names[cells[0]].append(cells)
             elif len(cells) == _ADDRESSES:
                 reported.addresses[cells[0]].append(cells)
-            elif len(cells) == _COMMENTS:
-                reported.comments[cells[0]] = reported.comments.get(cells[0], "") + cells[1]
             else:
-                reported.bad.append(
-                    RejectedEntry(f"{file.name}, row {number}", f"the row has {len(cells)} columns", cells[0])
-                )
+                reported.comments[cells[0]] = reported.comments.get(cells[0], "") + cells[1]
+
+
+def _row_problem(cells: Sequence[str], lines_of_row: int) -> str:
+    """The problem of a row; empty if there is none."""
+    if not cells[0].isdigit():
+        return "the row has no number of an entry"
+    if lines_of_row > 1:
+        return f"the row has {lines_of_row} lines: a quotation mark has no pair"
+    return "" if len(cells) in _COLUMNS else f"the row has {len(cells)} columns"
 
 
 def _cell(text: str) -> str:

@@ -118,7 +118,7 @@ def read_rows(
     lines_before_header: int = 0,
     list_title: str = "",
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with a header, stripped, each with its line.
+    """The rows of a table with a header, stripped, each with its line. A row that hides others is empty.
 
     Raises WatchlistImportRefused without a required column.
 
@@ -135,12 +135,22 @@ def read_rows(
                 raise WatchlistImportRefused(
                     f"{file.name} is not a file of {list_title}: it has no column {', '.join(missing)}"
                 )
+            line = table.line_num
             for cells in table:
+                lines_of_row, line = table.line_num - line, table.line_num
                 if any(cell.strip() for cell in cells):
-                    filled = [*cells, *[""] * (len(header) - len(cells))]
+                    hides_rows = lines_of_row > 1 and _hides_rows(cells, header, required_columns)
+                    filled = [*([] if hides_rows else cells), *[""] * len(header)]
                     yield table.line_num, dict(zip(header, (clean_line(cell) for cell in filled), strict=False))
         except csv.Error as error:
             raise WatchlistImportRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
+
+
+def _hides_rows(cells: Sequence[str], header: Sequence[str], required_columns: Sequence[str]) -> bool:
+    """Whether a row of several lines has others in it, behind a quotation mark without its pair."""
+    if len(cells) != len(header):
+        return True
+    return any("\n" in cell for cell, name in zip(cells, header, strict=True) if name in required_columns)
 
 
 def publisher_note_unless_person(kind: Kind, text: str) -> str | None:

@@ -69,11 +69,15 @@ class ListedEntity:
 
 @dataclass(frozen=True, slots=True)
 class RejectedEntry:
-    """An entry that could not be read, with the reason. ``key``: its key, if readable."""
+    """An entry that could not be read, with the reason. ``key``: its key, if readable.
+
+    ``is_part``: possibly only a part of it, such as one of its names.
+    """
 
     place: str
     reason: str
     key: str | None = None
+    is_part: bool = False
 
 
 SUBSUMED_LISTS: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}

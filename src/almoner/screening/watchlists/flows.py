@@ -1,7 +1,7 @@
 """Import a list: read and check its files, and store them as its next version in one transaction."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -43,6 +43,10 @@ _SHOWN_BAD: Final = 5
 class _ReadEntries:
     entries: dict[str, tuple[ListedEntity, Category, bytes]]
     rejected: list[RejectedEntry]
+
+    @property
+    def name_count(self) -> int:
+        return sum(len(listed.names) for listed, _, _ in self.entries.values())
 
 
 async def import_watchlist(
@@ -122,10 +126,7 @@ async def _merge(
 ) -> WatchlistImport:
     before = await store.upsert_watchlist_and_lock_current_import(tx, source)
     current = await store.find_entry_content_hashes(tx, source.code)
-    added = read.entries.keys() - current.keys()
-    missing = current.keys() - read.entries.keys()
-    removed = missing - _uncertain_removals(missing, read.rejected, force=force)
-    changed = [key for key, content in current.items() if key in read.entries and read.entries[key][2] != content]
+    added, removed, changed, kept = _compare(current, read, force=force)
     load = WatchlistImport(
         id=tx.new_id(),
         list=source.code,
@@ -145,9 +146,10 @@ async def _merge(
         rejected=len(read.rejected),
         forced=force,
         fetched_from=tuple(fetched_from),
-        kept=len(missing) - len(removed),
+        kept=kept,
     )
-    counts = load.entries, load.rejected, load.removed, len(current)
+    names = read.name_count, await store.count_current_names(tx, source.code)
+    counts = load.entries, load.rejected, load.removed, len(current), names
     reasons = [*load_checks.find_import_problems(source, *counts, (reported, before.published_at if before else None))]
     if reasons and not read.entries:
         raise WatchlistImportRefused(
@@ -156,17 +158,28 @@ async def _merge(
         )
     if reasons and not force:
         return await _refuse(tx, load, (*reasons, *_first_problems(read.rejected)))
-    fresh = {*added, *changed}
+    fresh = added | changed
     entries = [_entry(load, *read.entries[key]) for key in read.entries if key in fresh]
     await _replace(tx, load, [*removed, *changed], entries)
     return load
 
 
-def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, force: bool) -> set[str]:
-    """The missing entries that may be among the unreadable ones: all of them if one of those has no key."""
-    if not force and any(one.key is None for one in bad):
-        return missing
-    return missing & {one.key for one in bad if one.key is not None}
+def _compare(
+    current: Mapping[str, bytes], read: _ReadEntries, *, force: bool
+) -> tuple[set[str], set[str], set[str], int]:
+    """The keys of the added, removed and changed entries, and how many are kept because they could not be read."""
+    added, missing = read.entries.keys() - current.keys(), current.keys() - read.entries.keys()
+    removed = missing - (set() if force else _uncertain_keys(missing, read.rejected))
+    changed = {key for key, content in current.items() if key in read.entries and read.entries[key][2] != content}
+    in_part = set() if force else _uncertain_keys(changed, [one for one in read.rejected if one.is_part])
+    return added, removed, changed - in_part, len(missing) - len(removed) + len(in_part)
+
+
+def _uncertain_keys(keys: set[str], bad: Sequence[RejectedEntry]) -> set[str]:
+    """Those that may be among the unreadable entries: all of them if one of those has no key."""
+    if any(one.key is None for one in bad):
+        return keys
+    return keys & {one.key for one in bad if one.key is not None}
 
 
 async def _ensure_not_subsumed(tx: Tx, code: str) -> None:

@@ -117,6 +117,19 @@ async def find_entry_content_hashes(tx: Tx, watchlist_code: str) -> Mapping[str,
     return {row["entry_key"]: row["content_hash"] for row in rows}
 
 
+async def count_current_names(tx: Tx, watchlist_code: str) -> int:
+    """Count the names of all current entries."""
+    return int(
+        await tx.fetchval(
+            """
+            select coalesce(sum(jsonb_array_length(names)), 0) from watchlist_entry
+            where list = $1 and until_load_id is null
+            """,
+            watchlist_code,
+        )
+    )
+
+
 async def end_entries(tx: Tx, watchlist_code: str, entry_keys: Sequence[str], import_id: UUID) -> None:
     """End these entries with this import."""
     await tx.execute(
