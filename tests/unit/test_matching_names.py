@@ -94,6 +94,30 @@ def test_these_are_one_name(one: str, other: str) -> None:
     assert score(one, other) >= LIKELY_SCORE
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("10,000 Degrees", "10000 DEGREES"),
+        ("10.000 Degrees", "10\u202f000 degrees"),
+        ("Ten Thousand Villages", "10,000 Villages"),
+        ("Thousand Islands Land Trust", "1,000 Islands Land Trust"),
+        ("One Thousand Two Hundred and Five Homes", "1205 Homes"),
+        ("Hundred Thousand Homes", "100,000 Homes"),
+        ("Vision Two Thousand Twenty", "Vision 2020"),
+    ],
+)
+def test_a_number_is_the_same_in_groups_and_in_words(one: str, other: str) -> None:
+    assert compare_names(prepare_name(one), prepare_name(other)).score == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("10,000 Degrees", "10 Degrees"), ("1,000 Homes", "100,000 Homes"), ("2,500 Homes", "250 Homes")],
+)
+def test_other_numbers_are_other_names(one: str, other: str) -> None:
+    assert compare_names(prepare_name(one), prepare_name(other)).score < LIKELY_SCORE
+
+
 def test_an_umlaut_may_be_two_letters_and_a_hundred_a_word() -> None:
     for one, other in (
         ("Zentrum fuer Kaspar", "ZENTRUM FÜR KASPAR"),

@@ -77,6 +77,17 @@ LV: Sabiedriskā organizācija
 PL: Fundacja rodzinna
 US: 501(c)(3)|Unincorporated Association|L3C
 ZA: Section 21 Company
+AR: Asoc. Civ.
+AT: gemeinnütziger Fonds
+CA: Corporation sans but lucratif
+CZ: příspěvková organizace
+FI: rek. yhdistys
+IT: S.S.D. a r.l.
+KR: 협동조합
+KZ: КФ
+SE: Fören.
+TR: İktisadi İşletmesi
+US: 501c3
 """
 WRITTEN = [form for line in FORMS.strip().splitlines() for form in line.partition(": ")[2].split("|")]
 BEHIND_ONLY = "n.o."
@@ -190,6 +201,9 @@ def test_two_kinds_of_body_are_two(one: str, other: str) -> None:
         ("SALEM VOL FIRE DEPT ASSN", "Salem Volunteer Fire Department Association"),
         ("SALEM VOL ACTION CNTR", "Salem Voluntary Action Centre"),
         ("SALEM MED ASSOC", "Salem Medical Assn"),
+        ("REV JOHN LEE FUND", "Reverend John Lee Fund"),
+        ("DR LEE FREE CLINIC", "Doctor Lee Free Clinic"),
+        ("SGT YORK PATRIOTIC FUND", "Sergeant York Patriotic Fund"),
     ],
 )
 def test_abbreviations_stand_for_every_word_that_is_shortened_so(short: str, whole: str) -> None:

@@ -21,6 +21,7 @@ _TABLE: Final = """
     brotherhood: brhd bro
     brothers: bros
     building: bldg
+    captain: capt
     catholic: cath
     center: centre centers ctr cntr cntrl ctrs
     chapter: chap chptr chp
@@ -47,6 +48,7 @@ _TABLE: Final = """
     diocese: dioc
     district: dist
     division: div
+    doctor: dr
     education: educ ed edu
     educational: educl
     elementary: elem
@@ -85,6 +87,7 @@ _TABLE: Final = """
     league: lg lge
     legion: lgn
     library: lib libr
+    lieutenant: lt
     local: loc
     lutheran: luth
     management: mgmt mgt
@@ -95,6 +98,7 @@ _TABLE: Final = """
     methodist: meth
     ministries: min ministry mins
     missionary: msnry
+    monsignor: msgr
     mount: mt
     mountain: mtn
     municipal: mun
@@ -120,6 +124,7 @@ _TABLE: Final = """
     rescue: resc
     research: res rsch
     retirement: retmt
+    reverend: rev
     saint: st ste sta
     saints: sts
     scholarship: schol
@@ -127,6 +132,7 @@ _TABLE: Final = """
     science: sci
     sciences: scis
     senior: sr
+    sergeant: sgt
     services: svc svcs serv srvc service
     society: soc socy
     square: sq

@@ -19,6 +19,10 @@ _ONE_LETTER: Final = str.maketrans("ىیکأإآٱؤئة", "ييكااااويه
 """Arabic letters with several spellings, and their Persian forms."""
 _DIGIT: Final = re.compile(r"\d")
 _NUMBERED: Final = re.compile(r"\b(?:no|nr|num|number) (?=\d)")
+_GROUPED: Final = re.compile(
+    r"(?<![0-9.,])[1-9][0-9]{0,2}([,.\u00a0\u202f\u2009])[0-9]{3}(?:\1[0-9]{3})*(?![0-9]|[.,][0-9])"
+)
+"""``10,000``, ``10.000``: groups of three digits."""
 _COUNTED: Final = re.compile(r"\b(?>0*(?=\d))(\d++)(?:st|nd|rd|th)?\b")
 
 _UNITS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -32,14 +36,17 @@ _WORDS: Final = {
 }
 _TENFOLD: Final = {**{word: 20 + 10 * place for place, word in enumerate(_TENS)}, "fourty": 40}
 _ROMAN_NUMBERS: Final = {numeral: str(number) for number, numeral in enumerate(_ROMAN, 1)}
-_HUNDRED: Final = 100
-_NUMERALS: Final = frozenset((*_WORDS, *_TENFOLD, *_ROMAN, "hundred"))
+_HUNDRED, _THOUSAND = 100, 1000
+_MULTIPLES: Final = {"hundred": _HUNDRED, "thousand": _THOUSAND}
+_NUMERALS: Final = frozenset((*_WORDS, *_TENFOLD, *_ROMAN, *_MULTIPLES))
 _UNMISTAKABLE: Final = {numeral for numeral in _ROMAN if len(numeral) > 1}
 
 
 def normalise_text(text: str) -> str:
     """Lower-case ASCII words with single spaces: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
     found = text.lower()
+    if not _SIMPLE.fullmatch(found) and _DIGIT.search(found):
+        found = _GROUPED.sub(lambda number: number[0].replace(number[1], ""), found)
     if not found.isascii():
         found = anyascii(replace_pictographs(found).translate(_ONE_LETTER)).lower()
     if not _SIMPLE.fullmatch(found):
@@ -63,29 +70,33 @@ def convert_number_words(words: Sequence[str]) -> list[str]:
     """Convert number words and Roman numerals to digits: ``forty four`` -> ``44``; single letters only at the end."""
     if _NUMERALS.isdisjoint(words):
         return [*words]
-    return _join_hundreds(_convert_below_hundred(words)) if "hundred" in words else _convert_below_hundred(words)
+    found = _convert_below_hundred(words)
+    for multiple, unit in _MULTIPLES.items():
+        if multiple in found:
+            found = _join_multiples(found, multiple, unit)
+    return found
 
 
-def _join_hundreds(words: Sequence[str]) -> list[str]:
-    """Join hundreds: ``1 hundred and 12`` -> ``112``, ``12 hundred`` -> ``1200``."""
+def _join_multiples(words: Sequence[str], multiple: str, unit: int) -> list[str]:
+    """Join hundreds or thousands: ``1 hundred and 12`` -> ``112``, ``12 hundred`` -> ``1200``."""
     found: list[str] = []
     rest = list(words)
     while rest:
         word = rest.pop(0)
-        if word != "hundred":
+        if word != multiple:
             found.append(word)
             continue
-        number = _HUNDRED * (int(found.pop()) if found and _is_below_hundred(found[-1]) else 1)
-        if rest[:1] == ["and"] and _is_below_hundred(rest[1] if rest[1:] else ""):
+        number = unit * (int(found.pop()) if found and _is_below(found[-1], unit) else 1)
+        if rest[:1] == ["and"] and _is_below(rest[1] if rest[1:] else "", unit):
             rest.pop(0)
-        if rest and _is_below_hundred(rest[0]):
+        if rest and _is_below(rest[0], unit):
             number += int(rest.pop(0))
         found.append(str(number))
     return found
 
 
-def _is_below_hundred(word: str) -> bool:
-    return word.isdigit() and int(word) < _HUNDRED
+def _is_below(word: str, limit: int) -> bool:
+    return word.isdigit() and int(word) < limit
 
 
 def _convert_below_hundred(words: Sequence[str]) -> list[str]:
