@@ -25,6 +25,7 @@ BODIES: Final = [
     entry("060646973", "YALE UNIVERSITY", secondary_name="1957 YALE COLLEGE CLASS", city="NEW HAVEN", state="CT"),
     entry("060646974", "YALE UNIVERSITY", city="NEW HAVEN", state="CT"),
     entry("530196605", "HARBOUR KITCHENS", city="WASHINGTON", state="DC"),
+    entry("521234567", "NATIONAL WATER RESOURCES ASSOCIATION", city="WASHINGTON", state="DC"),
     entry("830000001", "DEBRA OF WYOMING", city="CASPER", state="WY"),
     entry("830000002", "FIRST BAPTIST CHURCH", city="CASPER", state="WY"),
     entry("830000003", "BIRDS ANIMALS PLANTS FIRST", city="CASPER", state="WY"),
@@ -87,6 +88,15 @@ async def test_initials_are_found_beside_a_place(api: Client) -> None:
         answer = await search(api, typed)
         assert numbers(answer)[0] == meant, typed
         assert answer["data"][0]["explain"]["foundBy"] == "initials", typed
+
+
+@pytest.mark.parametrize("typed", ["\u0646\u0648\u0631", "\u0646\u0648\u0631 Washington"])
+async def test_a_word_of_another_script_is_not_taken_for_initials(api: Client, typed: str) -> None:
+    """Romanised without vowels, NUR is NWR."""
+    answer = await search(api, typed)
+    assert "521234567" not in numbers(answer) or answer["similarResultsOnly"] is True
+    assert "initials" not in [one["explain"]["foundBy"] for one in answer["data"]]
+    assert numbers(await search(api, typed.replace("\u0646\u0648\u0631", "nwr")))[0] == "521234567"
 
 
 async def test_the_beginning_of_a_word_is_not_taken_for_initials(api: Client) -> None:

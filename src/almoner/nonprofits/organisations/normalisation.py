@@ -8,6 +8,7 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.kit import abbreviations
+from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.kit.text import replace_pictographs
 
 _APOSTROPHES: Final = re.compile(r"['`\u2018\u2019\u02bc]")
@@ -103,12 +104,14 @@ class SearchQuery:
     """A parsed search query.
 
     ``required_words``: words that a result must have. ``incomplete_word``: the last word, if it may be incomplete.
+    ``may_have_initials``: its letters are Latin. The few consonants of a romanised word are initials of many names.
     """
 
     text: str
     words: tuple[str, ...]
     required_words: tuple[str, ...]
     incomplete_word: str | None
+    may_have_initials: bool
 
     @classmethod
     def parse(cls, text: str) -> "SearchQuery":
@@ -119,7 +122,8 @@ class SearchQuery:
         if len(strong) > 1 and len(found[-1]) < _MIN_PREFIX_LENGTH and unfinished == strong[-1]:
             strong.pop()
         needed = strong or list(dict.fromkeys(found))
-        return cls(" ".join(found), found, tuple(needed[:_MAX_REQUIRED_WORDS]), unfinished)
+        latin = text.isascii() or unicode_scripts_in_text(text[:MAX_QUERY_LETTERS]) <= {"LATIN"}
+        return cls(" ".join(found), found, tuple(needed[:_MAX_REQUIRED_WORDS]), unfinished, latin)
 
     @property
     def completable_prefix(self) -> str | None:

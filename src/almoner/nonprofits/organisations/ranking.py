@@ -134,7 +134,8 @@ class ResultRanker:
         found_by = _FOUND_BY[min(candidate.tier, _WORDS_TIER)]
         if found_by == "beginning":
             likeness = max(likeness, _BEGINS)
-        if otherwise and (further := _further_initials(otherwise, candidate.name)) is not None:
+        initials = otherwise if query.may_have_initials else ()
+        if (further := _further_initials(initials, candidate.name)) is not None:
             least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
             return RankedResult(candidate.id, "initials", max(likeness, least), ())
         if found_by == "words" and candidate.has_description and otherwise:

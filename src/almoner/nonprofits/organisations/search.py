@@ -163,7 +163,7 @@ async def _search_words(search: _Search) -> _Attempt:
     words = spelling.dictionary_lookup_words(query)
     matched = await store_search.load_word_suggestions(search.tx, words, query.completable_prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
-    initials = spelling.initials_with_other_words_query(groups, matched)
+    initials = spelling.initials_with_other_words_query(groups, matched) if query.may_have_initials else None
     if initials is not None and any(group.is_unmatched or group.corrections for group in groups):
         best = await search.tried(SearchRequest(initials, (), query.text, search.keys))
         if best.best >= ranking.min_confident_similarity(query):

@@ -272,7 +272,8 @@ def all_terms_queries_for_names_and_other_fields(
 def initials_query(query: SearchQuery, suggestions: WordSuggestions) -> str | None:
     """A tsquery for names with the entered initials, if there is one short, uncommon word."""
     if (
-        len(query.words) != 1
+        not query.may_have_initials
+        or len(query.words) != 1
         or len(query.text) not in INITIALS_LENGTHS
         or suggestions.known_word_counts.get(query.text, 0) > RARE_OCCURRENCES
     ):
