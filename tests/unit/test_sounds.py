@@ -163,6 +163,22 @@ def test_a_short_word_or_another_meaning_is_not_enough(name: str, listed: str) -
     assert compare_names(prepare_name(name), prepare_name(listed)).score < FLAG_SCORE
 
 
+@pytest.mark.parametrize(
+    ("name", "listed", "flagged"),
+    [
+        ("جمعية نوبل للإغاثة", "SOCIETY TO HELP THE NOBLE AL-NAJMA", False),
+        ("جمعية نوبل للإغاثة", "NOBLE RELIEF SOCIETY", True),
+        ("جمعية نوبل للإغاثة", "NOBLE RELIEF SOCIETY OF SYRIA", True),
+        ("جمعية النجمة للإغاثة", "SOCIETY TO HELP THE NOBLE AL-NAJMA", True),
+        ("الصندوق الكرماني للإغاثة والتنمية", "KERMANI RELIEF AND DEVELOPMENT FUND (KERPAL)", True),
+    ],
+)
+def test_an_ordinary_word_that_sounds_alike_does_not_replace_a_proper_name(
+    name: str, listed: str, flagged: bool
+) -> None:
+    assert (compare_names(prepare_name(name), prepare_name(listed)).score >= FLAG_SCORE) is flagged
+
+
 @cache
 def _latin_list() -> WatchlistMatcher:
     """A list of names put together of listed words at random."""

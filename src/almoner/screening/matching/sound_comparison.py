@@ -48,6 +48,7 @@ class _Pair(NamedTuple):
     letters: int
     left: tuple[int, ...]
     right: tuple[int, ...]
+    is_translation: bool = False
 
 
 def comparable_word_positions(name: PreparedName) -> list[int]:
@@ -109,7 +110,8 @@ def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> Na
     pairs = _best_pairs(_possible_pairs(sounds, texts))
     paired = sum(len(pair.left) for pair in pairs)
     pairs += _form_pairs(sounds, texts, pairs)
-    if not _agree_enough(pairs, len(sounds.words), len(texts), syllabic=bool(sounds.spellings)):
+    enough = _agree_enough(pairs, len(sounds.words), len(texts), syllabic=bool(sounds.spellings))
+    if not enough or _is_homophone_beside_translations(pairs, latin_name, places):
         return NameSimilarity(0.0, (), (), non_latin_name.name, latin_name.name)
     matched = [sum(weights[one] for one in pair.right) for pair in pairs]
     left_over, right_over = _UNMATCHED * (len(sounds.words) - paired), sum(weights) - sum(matched)
@@ -151,7 +153,9 @@ def _form_pairs(sounds: PhoneticName, texts: Sequence[str], pairs: Sequence[_Pai
     """Pair an unpaired word with a legal form of the same meaning on the other side."""
     left = {*range(len(texts))}.difference(*(pair.right for pair in pairs)) if sounds.legal_forms and pairs else ()
     return [
-        _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,)) for place in left if texts[place] in sounds.legal_forms
+        _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,), is_translation=True)
+        for place in left
+        if texts[place] in sounds.legal_forms
     ][:1]
 
 
@@ -168,6 +172,23 @@ def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int, *, syllabic:
         return words == sounded == latin == 1 and letters >= _LONG_KEY
     whole = bool(pairs) and words == sounded and sum(len(pair.right) for pair in pairs) == latin
     return whole and letters >= _MIN_LETTERS - (words >= _MIN_WORDS)
+
+
+def _is_homophone_beside_translations(pairs: Sequence[_Pair], latin_name: PreparedName, places: Sequence[int]) -> bool:
+    """Whether ordinary words sound alike beside translated ones, and a proper name of the Latin name is missing.
+
+    A translation keeps proper names and translates ordinary words: NOBLE of SOCIETY FOR THE NOBLE NAJMA is not Nobel.
+    """
+    agreeing = {places[place] for pair in pairs for place in pair.right}
+    sounding = {places[place] for pair in pairs if not pair.is_translation for place in pair.right}
+    words = latin_name.words
+    if not sounding or sounding == agreeing or not all(tables.is_ordinary_word(words[place]) for place in sounding):
+        return False
+    return any(
+        latin_name.kinds[place] == "word" and not tables.is_ordinary_word(words[place])
+        for place in places
+        if place not in agreeing
+    )
 
 
 def _spelling_likeness(sounds: PhoneticName, latin: PreparedName) -> float:
@@ -216,7 +237,7 @@ def _possible_pairs(sounds: PhoneticName, texts: Sequence[str]) -> Iterator[_Pai
         meant = tables.find_translations(sounds.texts[place])
         for other, listed in enumerate(keys):
             if texts[other] in meant:
-                yield _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (place,), (other,))
+                yield _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (place,), (other,), is_translation=True)
             elif letters := _shared_letters(mine, listed):
                 yield from _transcribed(sounds, texts, letters, (place,), (other,))
     yield from _joined_pairs(sounds, texts, keys)
