@@ -35,6 +35,8 @@ _MOST_OMITTED: Final = 3
 """How many letters fewer than the usual form a word joined by the Arabic article may have."""
 _MISSPELT_KINDS: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
+_SERVANT_OF: Final = re.compile("^abd(?:[aeu]|ou)[dlnrstz]$")
+"""The first part of ABDUL RAHMAN and the like, with the article."""
 _INITIALS: Final = re.compile(r"\b(\w)\. ?-?(\w)\.")
 _UMLAUT_LIKENESS: Final = 0.98
 _MOST_UNMATCHED: Final = 30
@@ -121,9 +123,10 @@ def _is_shortened(one: str, other: str) -> bool:
 @lru_cache(maxsize=8_192)
 def join_by_article(written: str, first: str, second: str) -> tuple[str, ...]:
     """Two words as people join them, if the name has the Arabic article between them: ABDULRAHMAN, ABDERRAHMAN."""
+    first = _SERVANT_OF.sub("abd", first)
     if second.startswith("al") and len(second) > MIN_WORD_LENGTH and first + second in written:
         second = second[2:]  # ALLAH is AL and LAH
-    elif not any(f"{first}{vowel}{end}{second}" in written for vowel in "ae" for end in ("l", second[0])):
+    elif not any(f"{first}{vowel}{end}{second}" in written for vowel in "aeu" for end in ("l", second[0])):
         return ()
     return tuple(f"{first}{vowel}{end}{second}" for vowel in "aeu" for end in ("", "l", second[0]))
 

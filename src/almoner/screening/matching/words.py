@@ -79,6 +79,8 @@ _PARTICLE_WEIGHT: Final = 0.3
 _LINK_WEIGHT: Final = 0.1
 _PATRONYMIC_LINKS: Final = frozenset("ibn bin bint binti".split())
 """Words before a father's name, which people omit."""
+_CASE_ARTICLES: Final = frozenset("ud ul ur us uz".split())
+"""The Arabic article with the case ending before it, as South Asian spellings write it apart."""
 _VOWELS: Final = re.compile("[aeiouy]+")
 _BETWEEN_NAMES: Final = re.compile(r"[\s,;]+")
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
@@ -317,9 +319,18 @@ def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:
 
 def _words_of_person(words: Sequence[str], given: str, written: Sequence[str]) -> Sequence[str]:
     """The words without particles and legal forms, unless these are one of two names: VAN NGUYEN, AL GORE, SA KIM."""
-    strong = _without_weak(words, initials=True)
+    strong = _without_weak(_without_case_articles(words), initials=True)
     several = len(strong) == 1 and sum(any(map(str.isalpha, part)) for part in _BETWEEN_NAMES.split(given)) > 1
     return written if several else strong
+
+
+def _without_case_articles(words: Sequence[str]) -> Sequence[str]:
+    """The words without the Arabic article in South Asian spelling: ABD UR RAHMAN, ZIA UL HAQ."""
+    return [
+        word
+        for word, following in zip_longest(words, words[1:], fillvalue="")
+        if not (word in _CASE_ARTICLES and following and word[-1] in ("l", following[0]))
+    ]
 
 
 def words_without_numbers(name: PreparedName) -> tuple[str, ...]:
