@@ -117,6 +117,28 @@ async def test_words_are_matched_by_their_index(asked: Explaining) -> None:
     assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
 
 
+async def test_the_statements_of_a_search_that_vary_in_nothing_but_values_are_planned_once(register: Database) -> None:
+    async def planned(tx: Tx) -> int:
+        return int(
+            await tx.fetchval(
+                "select sum(custom_plans) from pg_prepared_statements "
+                "where statement like '%as registry_code%' or statement like '%near.word%'"
+            )
+        )
+
+    async def search(tx: Tx, text: str) -> None:
+        await organisations.search_by_text(tx, PARTNER, OrganisationFilters(), text, 0, 25, best_first=True)
+
+    async with register.write() as tx:
+        await tx.execute("set local plan_cache_mode = auto")  # as the service runs, and no other test
+        for _ in range(6):
+            await search(tx, "amrican natinal red cros")
+        before = await planned(tx)
+        for text in ("american red cross", "smithsonian inst", "amrican natinal", "the", "association of", "qzxv"):
+            await search(tx, text)
+        assert (before > 0, await planned(tx) - before) == (True, 0)
+
+
 async def test_misspelt_words_are_looked_up_in_the_dictionary_by_its_indexes(asked: Explaining) -> None:
     found = await organisations.search_by_text(
         as_tx(asked), PARTNER, OrganisationFilters(), "amrican natinal red cros", 0, 25, best_first=True

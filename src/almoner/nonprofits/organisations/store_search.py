@@ -312,17 +312,18 @@ async def load_word_suggestions(
     tx: Tx, words: Sequence[str], prefix: str | None, possibly_misspelt_words: Sequence[str]
 ) -> WordSuggestions:
     """Dictionary words: the words themselves, completions, and corrections of misspelt ones."""
+    # The sub-selects hide the values from PostgreSQL, which would otherwise plan each call.
     rows = await tx.fetch(
         f"""
         select 0 as kind, word as asked, word, occurrences as n from organisation_search_term
-        where word = any($1::text[]) and occurrences > 0
+        where word = any((select $1::text[])::text[]) and occurrences > 0
         union all (
             select 1, $2, word, occurrences as n from organisation_search_term
-            where word >= $2 and word < $2 || '~' and occurrences > 0
+            where word >= (select $2::text) and word < (select $2 || '~') and occurrences > 0
             order by occurrences desc, word limit {MAX_COMPLETIONS}
         ) union all
         select 2, asked.word, near.word, near.n
-        from unnest($3::text[]) asked (word)
+        from unnest((select $3::text[])) asked (word)
         cross join lateral (
             select word, occurrences as n from organisation_search_term
             where deletion_variants(word) && deletion_variants(asked.word) and occurrences > 0
