@@ -1,6 +1,6 @@
 """What people and registers shorten in names: one table, for finding organisations and for comparing them. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 _TABLE: Final = """
@@ -178,10 +178,19 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(_SPELLINGS)
 """The words that an abbreviation may stand for."""
 
 
+_FULL_WORDS: Final[Mapping[str, str]] = {short: words[0] for short, words in WORDS.items() if len(words) == 1}
+"""The full words of abbreviations that are not ambiguous."""
+
+
 def expand_abbreviation(abbreviation: str) -> str:
     """The full word of an abbreviation; unchanged if unknown or ambiguous."""
-    found = WORDS.get(abbreviation, ())
-    return found[0] if len(found) == 1 else abbreviation
+    return _FULL_WORDS.get(abbreviation, abbreviation)
+
+
+def expand_abbreviations(words: Iterable[str]) -> list[str]:
+    """The words, each as ``expand_abbreviation`` returns it: names are compared by the hundred."""
+    full = _FULL_WORDS.get
+    return [full(word, word) for word in words]
 
 
 def other_spellings(word: str) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def extract_search_terms(text: str) -> tuple[str, ...]:
 
 def unify_spelling_variants(words: Iterable[str]) -> list[str]:
     """Words with variant spellings unified, for comparing names."""
-    return [abbreviations.expand_abbreviation(word) for word in words]
+    return abbreviations.expand_abbreviations(words)
 
 
 def _truncate_words(found: Iterable[str]) -> Iterator[str]:
