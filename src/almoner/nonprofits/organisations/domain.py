@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from almoner.kit.events import InternalEvent
+from almoner.kit.records import statically_frozen_dataclass
 from almoner.nonprofits.countries.domain import currency_of_country
 from almoner.nonprofits.organisations.normalisation import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
 from almoner.nonprofits.organisations.normalisation import extract_search_terms as extract_search_terms
@@ -35,7 +36,7 @@ ChangeKind = Literal[
 WORLD_CURRENCIES: Final = ("USD", "EUR", "GBP")
 
 
-@dataclass(frozen=True, slots=True)
+@statically_frozen_dataclass
 class OrganisationSource:
     """A source that lists an organisation, its number there, and the date of its data."""
 
@@ -50,7 +51,7 @@ class OrganisationSource:
         return max_age is not None and self.data_as_of is not None and now - self.data_as_of > max_age
 
 
-@dataclass(frozen=True, slots=True)
+@statically_frozen_dataclass
 class Organisation:
     """One organisation.
 

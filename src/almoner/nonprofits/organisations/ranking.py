@@ -1,7 +1,6 @@
 """Ranks search results by name similarity (RapidFuzz); pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, Literal
 from uuid import UUID
@@ -9,6 +8,7 @@ from uuid import UUID
 from rapidfuzz import fuzz
 
 from almoner.kit import abbreviations
+from almoner.kit.records import statically_frozen_dataclass
 from almoner.nonprofits.organisations.normalisation import (
     INITIALS_LENGTHS,
     NOT_IN_INITIALS,
@@ -36,7 +36,7 @@ _INACTIVE: Final = 200
 _COST_OF_INACTIVE: Final = 6.0
 
 
-@dataclass(frozen=True, slots=True)
+@statically_frozen_dataclass
 class SearchCandidate:
     """A possible search result with the data for ranking.
 
@@ -52,7 +52,7 @@ class SearchCandidate:
     has_description: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@statically_frozen_dataclass
 class RankedResult:
     """A ranked result.
 
