@@ -71,7 +71,9 @@ class DonationSessionBody(RequestBody):
     currency: Currency | None = None
     language: Language | None = None
     metadata: Metadata | None = None
-    frequencies: Frequencies = Field(list(ONE_TIME))
+    frequencies: Frequencies = Field(
+        default_factory=lambda: list(ONE_TIME), json_schema_extra={"default": list(ONE_TIME)}
+    )  # Pydantic copies a default list with `deepcopy`
     benefits: BenefitsBody | None = Field(
         None,
         description="Goods or services that the donor receives in return. The page and the receipt state them with "
