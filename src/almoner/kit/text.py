@@ -133,6 +133,8 @@ def clean_text(text: str, *, keep_line_breaks: bool = False) -> str:
     ``keep_line_breaks`` keeps line breaks, else they are blanks, as tabs always are. Joiners stay between letters of
     scripts that are spelled with them.
     """
+    if text.isascii() and text.isprintable():
+        return text.strip()  # neither controls nor anything to compose
     text = text.replace("\r\n", "\n")
     text = (_TABS if keep_line_breaks else _BREAKS).sub(" ", text)
     if not text.isascii() or not text.isprintable():

@@ -118,7 +118,7 @@ def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
     key = headers.get(HEADER)
     if key is None:
         return None
-    if not 1 <= len(key) <= 255 or not all("!" <= character <= "~" for character in key):
+    if not (1 <= len(key) <= 255 and key.isascii() and key.isprintable() and " " not in key):
         raise IncorrectParams("header.Idempotency-Key must be 1 to 255 visible ASCII characters")
     return key
 

@@ -283,6 +283,8 @@ class QueryReader:
 
     def find_problems(self, query_pairs: Sequence[tuple[str, str]]) -> list[str]:
         """A sentence for each unknown parameter, and for each that is given again and is no list."""
+        if not query_pairs:
+            return []
         unknown = dict.fromkeys(name for name, _ in query_pairs if name not in self.names)
         single = Counter(
             alias for alias, many in (self.names.get(name, ("", True)) for name, _ in query_pairs) if not many
