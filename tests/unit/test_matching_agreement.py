@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import builds, lists, none, sampled_from
 
+from almoner.screening.matching.addresses import compare_addresses, parse_address
 from almoner.screening.matching.domain import Finding, NameSimilarity, Party
 from almoner.screening.matching.service import CERTAIN_SCORE, best_name_similarity, compare_parties
 
@@ -187,3 +188,27 @@ def test_labelled_pairs_are_told_apart() -> None:
     assert sum(certain) / len(certain) >= 0.95
     assert sum(certain) / total >= 0.75
     assert 2 * sum(likely) / (len(likely) + total) >= 0.88
+
+
+@pytest.mark.parametrize(
+    ("stated", "registered"),
+    [
+        ("District of Columbia", "DC"),
+        ("D.C.", "DC"),
+        ("Wyoming", "WY"),
+        ("wyo.", "WY"),
+        ("New York", "NY"),
+        ("N. Carolina", "NC"),
+        ("Qu\u00e9bec", "QC"),
+        ("New South Wales", "NSW"),
+        ("S\u00e3o Paulo", "SP"),
+        ("County Antrim", "County Antrim"),
+    ],
+)
+def test_a_state_may_be_written_in_full(stated: str, registered: str) -> None:
+    def agrees(one: str, other: str) -> str:
+        return compare_addresses(*(parse_address(Party(("A",), state=state)) for state in (one, other))).state
+
+    assert agrees(stated, registered) == agrees(registered, stated) == "same"
+    assert agrees(stated, "ID") == "other"
+    assert agrees(stated, "Idaho") == "other"

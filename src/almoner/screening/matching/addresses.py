@@ -75,8 +75,14 @@ def parse_address(party: Party) -> ParsedAddress:
         postcode = "" if postcode.startswith("00000") else postcode[:5]
     return ParsedAddress(
         number=number, street=named, po_box=next(filter(None, box.groups()), "") if box else "",
-        city=" ".join(_words(party.city)), state=normalise_text(party.state or ""), postcode=postcode, country=country,
+        city=" ".join(_words(party.city)), state=_parse_state(party.state), postcode=postcode, country=country,
     )  # fmt: skip
+
+
+def _parse_state(text: str | None) -> str:
+    """A state by its code, if that is known: ``District of Columbia`` -> ``dc``."""
+    state = normalise_text(text or "")
+    return tables.state_codes().get(state, state)
 
 
 def _compare_text(one: str, other: str) -> AgreementLevel:

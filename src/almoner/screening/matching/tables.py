@@ -121,6 +121,13 @@ def place_words_by_spelling() -> dict[tuple[str, ...], str]:
     return found
 
 
+@lru_cache(maxsize=1)
+def state_codes() -> Mapping[str, str]:
+    """The code of a state or province, by its names: ``district of columbia`` -> ``dc``."""
+    lines = (line.split(":") for line in _data_lines("states.txt"))
+    return {name.strip(): code for code, names in lines for name in names.split(",")}
+
+
 def _load_spellings(name: str) -> Mapping[str, str]:
     lines = (line.split(":") for line in _data_lines(name))
     return {spelling: word for word, spellings in lines for spelling in spellings.split()}
