@@ -32,7 +32,7 @@ from tests.support.small_disk import fill, small_disk
 RATE = 20.0  # requests a second of the well-behaved partner
 REPEATS = 40.0  # a second at most of what it repeats
 AGAIN_SECONDS = 2.0
-DISK_MEGABYTES = 1500
+DISK_MEGABYTES = 1500  # and one for each second: every event waits for each of 30 dead receivers
 READS, WRITES = 0.25, 0.5  # seconds: the aims of p99
 GROWTH = 1.15
 
@@ -234,7 +234,7 @@ async def test_a_partner_notices_little_of_a_hostile_hour(figures: Figures, minu
     seconds = 60 * (minutes or 10) - 120
     with (
         folder("hostile") as place,
-        small_disk(place / "disk", DISK_MEGABYTES) as data,
+        small_disk(place / "disk", DISK_MEGABYTES + int(seconds)) as data,
         log_pipe() as (output, end_log),
         running(data, "run", output, rate_limit_secret="100/200") as here,
     ):
