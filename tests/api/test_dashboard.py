@@ -441,6 +441,23 @@ async def test_an_owner_sets_colour_and_links_with_all_problems_at_once(service:
     await owner.close()
 
 
+async def test_an_owner_who_saves_the_branding_undoes_nothing_of_another(service: Service, tenant: Tenant) -> None:
+    first, second = await desk(service, tenant, "owner"), await desk(service, tenant, "owner")
+    page = f"{first.home}/brand"
+    shown = re.findall(r'name="(stored\.\w+)" value="([^"]*)"', (await first.get(page)).text)
+    assert len(shown) == 5
+    await second.get(page)
+    await second.post(page, colour="#0d5c4a")
+    form = {**dict(shown), **{name.removeprefix("stored."): value for name, value in shown}}
+    answer = await first.post(page, **{**form, "privacy": "https://partner.example/privacy"})
+    assert answer.status_code == 303
+    async with service.db.read() as tx:
+        account = await partners.get(tx, tenant.partner)
+    assert (account.brand_colour, account.public_links.privacy) == ("#0d5c4a", "https://partner.example/privacy")
+    await first.close()
+    await second.close()
+
+
 async def test_home_counts_donations_and_says_what_is_left_before_going_live(
     service: Service, tenant: Tenant, api: Client
 ) -> None:

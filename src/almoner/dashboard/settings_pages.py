@@ -63,6 +63,7 @@ class BrandingPages:
             shows_frames=True,
             status=422 if problems else 200,
             values={name: visitor.form_value(name) if problems else stored[name] or "" for name in stored},
+            stored={name: value or "" for name, value in stored.items()},
             links=_LINKS,
             has_logo=account.brand_logo is not None,
             message="dashboard.brand.saved" if visitor.query.get("done") == "saved" else "",
@@ -89,6 +90,8 @@ class BrandingPages:
         problems: dict[str, str] = {}
         for name in ("colour", *_LINKS):
             value = visitor.form_value(name).strip()
+            if value == visitor.form.get(f"stored.{name}"):
+                continue  # nobody touched it: another owner may have changed it meanwhile
             try:
                 if name == "colour":
                     await partners.set_brand(tx, partner, colour=value)
