@@ -404,3 +404,13 @@ def test_amounts_from_right_to_left_keep_their_direction(tag: str, currency: str
 )
 def test_what_is_no_address_stays_as_it_is(typed: str) -> None:
     assert prevent_autolinking(typed) == typed
+
+
+@pytest.mark.parametrize("number", ["00 44 20 7946 0958", "00-49-30-1234567", "(0)30 123456", "98765 43210"])
+def test_telephone_numbers_are_parted_however_a_country_groups_them(number: str) -> None:
+    assert JOINER in prevent_autolinking(f"Call {number} now.")
+
+
+@pytest.mark.parametrize("figures", ["00123456789", "12345 67890", "00 12", "(0) 12", "2026-11-28", "98765432"])
+def test_figures_that_are_no_telephone_numbers_stay_as_they_are(figures: str) -> None:
+    assert prevent_autolinking(f"The number {figures}.") == f"The number {figures}."

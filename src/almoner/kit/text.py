@@ -43,6 +43,9 @@ _PHONE: Final = re.compile(
     r"(?:1[ .-]{1,2})?\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}"  # North America
     r"|\(?0\d{2,4}\)?[ ./-]{1,2}\d(?:[ .-]?\d){3,9}"
     r"|0\d(?:[ .-]\d\d){4}"
+    r"|00[ ./-]\d{1,3}(?:[ ./-]?\d){6,12}"  # 00 44 ...
+    r"|\(0\) ?\d{2,5}[ ./-]\d(?:[ .-]?\d){2,9}"
+    r"|[6-9]\d{4} \d{5}"  # India
     r")(?![0-9A-Za-z])"
 )
 """Telephone numbers as people group them. Figures without groups, dates and numbers of registers are none."""
