@@ -314,7 +314,7 @@ async def find_claimable_work(tx: Tx) -> ClaimableWork:
 async def claim_jobs(tx: Tx, limit: int) -> list[Job]:
     """Claim up to ``limit`` due jobs that have no lane."""
     rows = await tx.fetch(CLAIM, tx.now, tx.real_now + LEASE, limit)
-    return [Job(**row) for row in rows]
+    return [Job(*row) for row in rows]
 
 
 async def mark_due_lane_jobs_ready(tx: Tx) -> None:
@@ -336,7 +336,7 @@ async def claim_lane_jobs(tx: Tx, after_lane: str, limit: int) -> tuple[list[Job
         [lane["lane"] for lane in lanes],
         _lane_places(lanes, limit),
     )
-    return [Job(**row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
+    return [Job(*row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
 
 
 def _lane_places(lanes: Sequence[Record], limit: int) -> list[int]:

@@ -85,7 +85,7 @@ class DeliveryWorker:
 
     async def attempt_delivery(self, context: JobContext, job: DecodedJob[service.DeliveryJob]) -> Answer:
         """Make one attempt if it is still due. Safe to run twice: each attempt's number is recorded once."""
-        found = await self._load(UUID(hex=job.details.delivery))
+        found = await self._load(job.details.delivery)
         now = self._db.deployment.clock.now()
         if found is None or found.due.next_attempt_at is None:
             return JobDone()

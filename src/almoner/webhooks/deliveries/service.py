@@ -33,6 +33,7 @@ from almoner.webhooks.subscriptions.domain import (
     EVERY_EVENT,
     REPLAY_CAP,
     AttemptOutcome,
+    EventSubscription,
     Reason,
     ReceiverHealth,
     delivery_lane,
@@ -40,9 +41,9 @@ from almoner.webhooks.subscriptions.domain import (
 
 
 class DeliveryJob(msgspec.Struct, frozen=True):
-    """The delivery, by its ID in hexadecimal."""
+    """The delivery."""
 
-    delivery: str
+    delivery: UUID
 
 
 DELIVER: Final = JobKind("webhooks.deliver", DeliveryJob)
@@ -63,15 +64,19 @@ _BATCH: Final = 1000
 
 async def fan_out_events(tx: Tx, new_events: Sequence[Event]) -> None:
     """Create deliveries of numbered events to every subscription for them."""
-    partners = {event.partner_id for event in new_events if event.partner_id is not None}
-    listening = await subscriptions.list_event_subscriptions(tx, partners)
+    listening: dict[UUID, list[EventSubscription]] = {
+        event.partner_id: [] for event in new_events if event.partner_id is not None
+    }
+    for subscription in await subscriptions.list_event_subscriptions(tx, listening):
+        listening[subscription.partner_id].append(subscription)
     await _enqueue_deliveries(
         tx,
         [
             NewDelivery(tx.new_id(), listener.partner_id, listener.id, event.id, event.type, event.sequence, "event")
             for event in new_events
-            for listener in listening
-            if listener.partner_id == event.partner_id and listener.listens_to(event.type)
+            if event.partner_id is not None
+            for listener in listening[event.partner_id]
+            if listener.listens_to(event.type)
         ],
     )
 
@@ -264,7 +269,7 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
         tx,
         [
             DELIVER.build_job(
-                DeliveryJob(delivery.id.hex),
+                DeliveryJob(delivery.id),
                 due_at=delivery.due_at,
                 lane=delivery_lane(delivery.subscription_id, delivery.reason),
             )

@@ -101,7 +101,7 @@ async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID
         """,
         delivery_ids,
     )
-    return {row["id"]: DueDelivery(**row) for row in rows}
+    return {row["id"]: DueDelivery(*row) for row in rows}
 
 
 async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
