@@ -66,6 +66,16 @@ async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -
     assert got.headers["accept-encoding"] == "identity"
 
 
+@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, 1 << 20])
+async def test_w9_bodies_of_any_size_arrive_whole_on_one_connection(client: OutboundClient, size: int) -> None:
+    bodies = [bytes([number]) * size for number in range(3)]
+    async with receiver() as sink:
+        for body in bodies:
+            await client.post(sink.url, body, {}, connection_owner="p")
+    assert [got.body for got in sink.received] == bodies
+    assert sink.connections == 1
+
+
 async def test_w9_reads_by_get_no_more_than_was_asked_for(client: OutboundClient) -> None:
     async with receiver(reply(200, b"x" * 50_000)) as sink:
         answer = await client.get(sink.url, {"Accept": "application/json"}, connection_owner="p", max_bytes=20_000)
