@@ -1,4 +1,4 @@
-"""Cancels statements that run too long, by checking all running statements ten times a second."""
+"""Cancels what runs too long, by checking all of it ten times a second: timers of their own cost more."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -15,16 +15,18 @@ class StatementTimeout(TimeoutError):
     """A statement took too long and was cancelled; its transaction is rolled back."""
 
 
-class StatementDeadlines:
-    """The running statements of one event loop, with their deadlines."""
+class Deadlines:
+    """The deadlines of tasks of one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: type[TimeoutError] = TimeoutError) -> None:
+        """``error``: what ``run`` raises."""
+        self._error = error
         self._ends: dict[asyncio.Task[Any], float] = {}
         self._overdue: dict[asyncio.Task[Any], int] = {}  # with the number of earlier cancellations
         self._looking = False
 
-    async def run(self, statement: Awaitable[_Result], seconds: float) -> _Result:
-        """Run a statement. Raises StatementTimeout if it takes longer than ``seconds``."""
+    async def run(self, work: Awaitable[_Result], seconds: float) -> _Result:
+        """Await ``work``. Raises TimeoutError, or the given error, if it takes longer than ``seconds``."""
         task = asyncio.current_task()
         assert task is not None
         outer = self._ends.get(task)  # a COPY whose rows come from other statements
@@ -32,11 +34,11 @@ class StatementDeadlines:
         if not self._looking:
             self._cancel_overdue()
         try:
-            return await statement
+            return await work
         except BaseException as error:
             cancelled_before = self._overdue.pop(task, None)
             if cancelled_before is not None and task.uncancel() <= cancelled_before:
-                raise StatementTimeout from error
+                raise self._error from error
             raise
         finally:
             if outer is None:

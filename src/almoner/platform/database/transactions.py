@@ -20,7 +20,7 @@ from almoner.kit.ids import RecordIdCodec, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
-from almoner.platform.database.deadlines import StatementDeadlines, StatementTimeout
+from almoner.platform.database.deadlines import Deadlines, StatementTimeout
 from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.fair_queue import FairQueue, current_fair_share_client, run_as_fair_share_client
 from almoner.platform.deployment import BaseUrls, Deployment
@@ -113,7 +113,7 @@ class Tx:
         connection: "asyncpg.pool.PoolConnectionProxy[Record]",
         deployment: Deployment,
         mode: Mode,
-        deadlines: StatementDeadlines | None = None,
+        deadlines: Deadlines | None = None,
         seconds: _Seconds = None,
     ) -> None:
         self._connection = connection
@@ -288,7 +288,7 @@ class Database:
         """Create a database. ``seconds``: the statement timeout where ``statement_timeout`` sets no other."""
         self._connections = ConnectionPool(pool, patience)
         self._seconds = seconds
-        self._deadlines = StatementDeadlines()
+        self._deadlines = Deadlines(StatementTimeout)
         self._arounds = FairQueue(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
         self.disk = DiskSpace()

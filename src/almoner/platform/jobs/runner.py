@@ -8,8 +8,9 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
+from almoner.platform.database.deadlines import Deadlines
 from almoner.platform.database.identity import UnreleasedDatabaseCopy
-from almoner.platform.database.transactions import BACKGROUND_SECONDS, Tx, statement_timeout
+from almoner.platform.database.transactions import BACKGROUND_SECONDS, Tx, set_statement_timeout
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.outside import report_waiting
@@ -75,6 +76,7 @@ class JobRunner:
         self._telemetry = telemetry
         self._lane_places = lane_places
         self._stop_seconds = stop_seconds
+        self._deadlines = Deadlines()
         self._running: dict[int, tuple[Job, asyncio.Task[None]]] = {}
         self._outside: set[int] = set()  # without a lane, waiting for an outside system
         self._finished: list[FinishedJob] = []
@@ -209,9 +211,8 @@ class JobRunner:
         seconds = (own or _MOST_TIME).total_seconds()
         result: Answer | JobFailed
         try:
-            with statement_timeout(seconds if own else BACKGROUND_SECONDS):
-                async with asyncio.timeout(seconds):
-                    result = await handler(self._context, job)
+            set_statement_timeout(seconds if own else BACKGROUND_SECONDS)  # of this task, which ends with the job
+            result = await self._deadlines.run(handler(self._context, job), seconds)
         except UnreleasedDatabaseCopy as copy:  # detected while it ran
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)

@@ -8,8 +8,8 @@ import asyncio
 import socket
 import ssl
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,6 +23,7 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
 from almoner.platform.database import transactions
+from almoner.platform.database.deadlines import Deadlines
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.outbound import addresses, failure_texts, lookups
 from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, OutboundTarget
@@ -54,6 +55,8 @@ _STREAM_SILENCE_SECONDS: Final = 60.0
 _STREAM_RATE: Final = 1000
 """Downloads have no total time limit while they transfer at this rate, in bytes per second."""
 _STREAM_CHUNK: Final = 1 << 18
+_FAILURES: Final = (TimeoutError, aiohttp.ClientError, HttpProcessingError)
+"""What aiohttp and the time limits raise."""
 
 
 class OutboundFailure(Exception):
@@ -268,6 +271,7 @@ class OutboundClient:
         """
         self.policy = policy
         self._limits = limits
+        self._deadlines = Deadlines()
         self._identity = identity or DeploymentIdentity()
         self._listeners = listeners
         self._lookup = lookup or lookups.resolve_host_without_timeout
@@ -301,7 +305,8 @@ class OutboundClient:
         self, url: str, headers: Mapping[str, str], *, connection_owner: str
     ) -> AsyncIterator[StreamedResponse]:
         """GET a file of any size; the time limit is per chunk."""
-        with self._called(url, connection_owner) as (pool, target), _raise_outbound_failure():
+        pool, target = self._hold_pool(url, connection_owner)
+        try:
             _reused.set(False)
             silence = aiohttp.ClientTimeout(
                 total=None, connect=self._limits.connect_seconds, sock_read=_STREAM_SILENCE_SECONDS, ceil_threshold=60
@@ -310,19 +315,22 @@ class OutboundClient:
                 target.url, headers=headers, allow_redirects=False, timeout=silence, read_bufsize=_STREAM_CHUNK
             ) as response:
                 yield StreamedResponse(response.status, response.headers, _chunks(response))
-        await self._close_idle()
+        except _FAILURES as error:
+            raise _outbound_failure_of(error) from error
+        finally:
+            await self._release_pool(pool)
 
     async def _call(self, call: _Call, owner: str) -> OutboundResponse:
+        pool, target = self._hold_pool(call.url, owner)
         try:
-            with self._called(call.url, owner) as (pool, target), _raise_outbound_failure():
-                async with asyncio.timeout(self._limits.call_seconds):
-                    return await _exchange(pool.session, target, call)
+            return await self._deadlines.run(_exchange(pool.session, target, call), self._limits.call_seconds)
+        except _FAILURES as error:
+            raise _outbound_failure_of(error) from error
         finally:
-            await self._close_idle()
+            await self._release_pool(pool)
 
-    @contextmanager
-    def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, OutboundTarget]]:
-        """Check the address, and hold the pool used for the call."""
+    def _hold_pool(self, url: str, owner: str) -> tuple[_Pool, OutboundTarget]:
+        """Check the address, and hold the pool used for the call until ``_release_pool``."""
         if transactions.is_inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
         self._identity.ensure_active()
@@ -332,10 +340,7 @@ class OutboundClient:
             raise TargetRefused(f"The address {error.reason}") from error
         pool = self._pool(owner, loopback=target.loopback)
         pool.busy += 1
-        try:
-            yield pool, target
-        finally:
-            pool.busy -= 1
+        return pool, target
 
     async def close(self) -> None:
         """Close every connection."""
@@ -363,11 +368,12 @@ class OutboundClient:
         self._pools.move_to_end(key)
         return pool
 
-    async def _close_idle(self) -> None:
-        """Close the least recently used pools."""
+    async def _release_pool(self, pool: _Pool) -> None:
+        """Release a pool after a call, and close the least recently used one of too many."""
+        pool.busy -= 1
         if len(self._pools) <= _MAX_IDLE_POOLS:
             return
-        idle = next((key for key, pool in self._pools.items() if not pool.busy), None)
+        idle = next((key for key, other in self._pools.items() if not other.busy), None)
         if idle is not None:
             await self._pools.pop(idle).session.close()
 
@@ -404,7 +410,7 @@ async def _send(
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     received, since = 0, monotonic()
-    with _raise_outbound_failure():
+    try:
         async for chunk in response.content.iter_chunked(_STREAM_CHUNK):
             received += len(chunk)
             if monotonic() - since >= _STREAM_SILENCE_SECONDS:
@@ -412,22 +418,15 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
                     raise TimeoutError
                 received, since = 0, monotonic()
             yield chunk
-
-
-@contextmanager
-def _raise_outbound_failure() -> Iterator[None]:
-    """Convert aiohttp's exceptions to OutboundFailure."""
-    try:
-        yield
-    except aiohttp.ConnectionTimeoutError as error:
-        raise CallTimedOut("The connection timed out") from error
-    except TimeoutError as error:
-        raise CallTimedOut("The response did not arrive in time") from error
-    except (aiohttp.ClientError, HttpProcessingError) as error:
+    except _FAILURES as error:
         raise _outbound_failure_of(error) from error
 
 
-def _outbound_failure_of(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
+def _outbound_failure_of(error: TimeoutError | aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return CallTimedOut("The connection timed out")
+    if isinstance(error, TimeoutError):
+        return CallTimedOut("The response did not arrive in time")
     if (text := failure_texts.tls_failure_message(error)) is not None:
         return TlsFailed(text)
     if isinstance(error, aiohttp.ClientConnectorError):
