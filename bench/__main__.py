@@ -76,7 +76,7 @@ def _staged(scale: Scale) -> Iterator[str]:
         deliveries, worker = webhooks.measure(stage, scale)
         yield from ["## Webhook deliveries", "", *deliveries, ""]
         yield from ["## One partner with all the traffic", "", *one_partner.measure(stage, scale), ""]
-        yield from [*one_partner.measure_quotas(stage, scale), ""]
+        yield from [*one_partner.measure_two(stage, scale), "", *one_partner.measure_quotas(stage, scale), ""]
         memory = f"- server {server / MEBIBYTE:.0f} MiB, worker {worker / MEBIBYTE:.0f} MiB"
         yield from ["## Memory at rest", "", memory, ""]
 

@@ -3,8 +3,9 @@
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,6 +91,29 @@ def cpu_quota(pid: int, cores: float) -> Iterator[None]:
     finally:
         (group.parent / "cgroup.procs").write_text(str(pid))
         group.rmdir()
+
+
+_LOOP: Final = """
+import os
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+numbers = dict.fromkeys(range(100_000))
+while True:
+    for number in numbers:
+        numbers[number] = number
+"""
+
+
+@contextmanager
+def idle_cores_kept_busy() -> Iterator[None]:
+    """Run a Python loop on each core, of a priority that only uses what everything else leaves idle.
+
+    So measured programs have as much of the cores as before, but share their caches and units, as with a neighbour.
+    """
+    with ExitStack() as stack:
+        for _ in range(psutil.cpu_count() or 1):
+            loop = stack.enter_context(subprocess.Popen([sys.executable, "-c", _LOOP]))
+            stack.callback(loop.kill)
+        yield
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@
 
 import asyncio
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from statistics import median
 
@@ -27,6 +27,11 @@ class Written:
     rate: float
     app_us: float
     database_us: float
+
+    @property
+    def cpu_us(self) -> float:
+        """Processor time in total."""
+        return self.app_us + self.database_us
 
 
 def requests_of(stage: Stage, partners: int, path: str, body: dict[str, object]) -> list[str]:
@@ -109,6 +114,38 @@ def measure(stage: Stage, scale: Scale, servers: int = 1) -> list[str]:
     return lines
 
 
+def measure_two(stage: Stage, scale: Scale) -> list[str]:
+    """A Markdown table of one server and two on the same cores, in turn, and of one beside loops of idle priority.
+
+    The loops take no time from the server: what it costs more beside them, the machine costs, and what two servers cost
+    more than that is their own.
+    """
+    lines = ["| servers on full cores | per second | CPU us app + PostgreSQL | of one, CPU |", "|---|---|---|---|"]
+    cases = ((1, ""), (1, " beside loops of idle priority"), (2, ""))
+    with ExitStack() as stack:
+        both = [stack.enter_context(server(stage, f"both{number}", "-m", "almoner", "serve")) for number in (1, 2)]
+        for name, (path, body) in KINDS.items():
+            requests = requests_of(stage, 1, path, body)
+            asyncio.run(write(stage, both, requests, scale.seconds))
+            runs: dict[tuple[int, str], list[Written]] = {case: [] for case in cases}
+            for turn in range(2 * scale.repeat):
+                for count, beside in cases:
+                    servers = both if count == 2 else [both[turn % 2]]
+                    with machine.idle_cores_kept_busy() if beside else nullcontext():
+                        runs[count, beside].append(asyncio.run(write(stage, servers, requests, scale.seconds)))
+            for count, beside in cases:
+                rate, app, database = (
+                    median(getattr(run, field) for run in runs[count, beside])
+                    for field in ("rate", "app_us", "database_us")
+                )
+                pairs = zip(runs[count, beside], runs[cases[0]], strict=True)
+                of_one = median(ours.cpu_us / one.cpu_us for ours, one in pairs)
+                lines.append(
+                    f"| {name}, {count} server(s){beside} | {rate:,.0f} | {app:.0f} + {database:.0f} | {of_one:.2f} |"
+                )
+    return lines
+
+
 def measure_quotas(stage: Stage, scale: Scale) -> list[str]:
     """A Markdown table of one server and two, each held to a share of a core, so that neither waits for a core.
 
@@ -147,4 +184,5 @@ if __name__ == "__main__":
     with staged(FULL) as filled:
         for number in (1, 2):
             print("\n".join(measure(filled, FULL, number)), flush=True)
+        print("\n".join(measure_two(filled, FULL)), flush=True)
         print("\n".join(measure_quotas(filled, FULL)), flush=True)
