@@ -120,6 +120,8 @@ def _hints(code: str, spelling: NumberText) -> Iterator[str]:
     digits = re.sub(r"\D", "", spelling.without_hyphens, flags=re.ASCII)
     if code in _LEADING_ZEROS and (padded := _zero_padded(code, spelling.without_hyphens)):
         yield f"a leading zero may be missing: {padded}?"
+    if (letters := _LEADING_LETTERS.get(code)) and _is_ok(code, f"{letters}{spelling.without_hyphens}"):
+        yield f"its letters may be missing: {letters}{spelling.without_hyphens}?"
     if replaced := _letters_for_digits(code, spelling.without_hyphens):
         yield f"a letter may stand for a digit: {replaced}?"
     if code == "CCEW":
@@ -144,6 +146,10 @@ def _registers_like(code: str, spelling: NumberText) -> Iterator[str]:
 
 _LEADING_ZEROS: Final = {"IRS": 9, "OSCR": 8, "CRA": 15, "ANBI": 9, "CNPJ": 14, "FCRA": 9}
 """Registers whose numbers may begin with 0 (after SC, for Scotland), and the length of a number."""
+
+
+_LEADING_LETTERS: Final = {"OSCR": "SC", "NZCS": "CC"}
+"""Registers whose numbers begin with letters of their own."""
 
 
 def _zero_padded(code: str, joined: str) -> str | None:

@@ -23,7 +23,7 @@ _NUMERO: Final = re.compile("№|N[°º]", re.IGNORECASE)
 # 5.3E+08, or 530196605.0: a spreadsheet converted the number. Without the dot it could be another body's.
 _QUANTITY: Final = re.compile(r"\s*(?:[0-9](?:[.,][0-9]+E\+?|E\+)[0-9]{1,2}|[0-9]{4,}[.,]0{1,2})\s*", re.IGNORECASE)
 _LIST: Final = re.compile(rf"\s*([A-Za-z]{{2}})[{_DASHES}]([A-Za-z_]{{2,12}})[{_DASHES}](.+)", re.DOTALL)
-# Labels that people write before a number of any register: "Reg. Charity No. 1173575".
+# Labels that people write beside a number of any register: "Reg. Charity No. 1173575".
 _LABELS: Final = (
     "REGISTERED|REGISTRATION|REG|CHARITY|CHARITABLE|ORGANISATION|ORGANIZATION|TAX|BUSINESS|ACCOUNT|IDENTIFICATION|"
     "IDENTIFIER|ID|NUMBER|NUMERO|NUM|NO|NR|REF"
@@ -62,7 +62,7 @@ class NumberFormat:
     """The numbers of one register.
 
     ``pattern``: matches a number without separators, which is then its key. ``form``: the same in words. ``lists``: the
-    prefixes of org-id identifiers; ``labels``: labels written before its numbers. ``linked``: a hyphen and the number
+    prefixes of org-id identifiers; ``labels``: labels written beside its numbers. ``linked``: a hyphen and the number
     of a linked body may follow.
     """
 
@@ -76,7 +76,7 @@ class NumberFormat:
     _labelled: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        labelled = rf"(?:(?:{self.prefix_pattern})-?)+({self.pattern.pattern})"
+        labelled = rf"(?:(?:{self.prefix_pattern})-?)*({self.pattern.pattern})(?:-?(?:{self.prefix_pattern}))*"
         object.__setattr__(self, "_labelled", re.compile(labelled, re.ASCII))
 
     @property
@@ -127,7 +127,7 @@ NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
         "nine digits",
         "53-0196605",
         lists=("US-EIN",),
-        labels=("US", "EIN", "FEIN", "TIN", "EMPLOYER", "FEDERAL"),
+        labels=("US", "EIN", "FEIN", "TIN", "EMPLOYER", "FEDERAL", "FED"),
         refused=frozenset({"000000000"}),
     ),
     "CCEW": _number_format(
@@ -135,21 +135,30 @@ NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
         "six or seven digits, and for a linked charity a hyphen and its number",
         "1173575",
         lists=("GB-CHC",),
-        labels=("UK", "CCEW", "RCN"),
+        labels=(
+            *("UK", "CCEW", "RCN", "COMMISSION", "IN", "FOR", "ENGLAND", "AND", "&", "WALES", "E&W", "ELUSEN"),
+            *("GOFRESTREDIG", "COMISIWN", "ELUSENNAU"),
+        ),
         linked=True,
     ),
     "OSCR": _number_format(
-        "SC[0-9]{6}", "SC and six digits", "SC042386", lists=("GB-SC",), labels=("SCOTTISH", "OSCR", "GB")
+        "SC[0-9]{6}",
+        "SC and six digits",
+        "SC042386",
+        lists=("GB-SC",),
+        labels=("SCOTTISH", "OSCR", "GB", "IN", "SCOTLAND"),
     ),
     "CCNI": _number_format(
         "[0-9]{6}",
         "six digits",
         "100019",
         lists=("GB-NIC",),
-        labels=("NIC", "NI", "CCNI"),
+        labels=("NIC", "NI", "CCNI", "COMMISSION", "IN", "FOR", "NORTHERN", "IRELAND"),
         refused=frozenset({"000000"}),
     ),
-    "HMRC": _number_format("[A-Z]{1,2}[0-9]{1,7}", "one or two letters and digits", "X6243", lists=("GB-REV",)),
+    "HMRC": _number_format(
+        "[A-Z]{1,2}[0-9]{1,7}", "one or two letters and digits", "X6243", lists=("GB-REV",), labels=("HMRC",)
+    ),
     "ACNC": _number_format(
         "[0-9]{11}",
         "eleven digits, the first two of them check digits",
@@ -163,18 +172,20 @@ NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
         "nine digits, the last of them a check digit, then RR and four digits",
         "119219814RR0001",
         lists=("CA-CRA_ACR",),
-        labels=("BN", "CRA"),
+        labels=("BN", "NE", "CRA"),
         refused=frozenset({"000000000RR0001"}),
     ),
     "CRI": _number_format(
         "20[0-9]{6}", "eight digits beginning with 20", "20015763", lists=("IE-CHY",), labels=("RCN", "CRA", "IE")
     ),
-    "NZCS": _number_format("CC[0-9]{5}", "CC and five digits", "CC12345", lists=("NZ-CR",), labels=("NZ",)),
+    "NZCS": _number_format(
+        "CC[0-9]{5}", "CC and five digits", "CC12345", lists=("NZ-CR",), labels=("NZ", "CHARITIES", "SERVICES")
+    ),
     "ANBI": _number_format(
         "[0-9]{9}",
         "nine digits, the last of them a check digit",
         "123456782",
-        labels=("RSIN", "FISCAAL", "FISCAALNUMMER", "ANBI"),
+        labels=("RSIN", "FISCAAL", "FISCAALNUMMER", "NUMMER", "NL", "ANBI"),
         refused=frozenset({"000000000"}),
     ),
     "RNA": _number_format("W[0-9A-Z]{9}", "W and nine digits or letters", "W751001234", labels=("RNA", "FR")),
