@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from almoner.nonprofits.organisations.domain import Namesake
 from almoner.nonprofits.registries.domain import REQUIRED_PARTS
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.validation.requests import rules as ladder
@@ -78,3 +80,26 @@ def test_an_address_disagrees_only_if_something_stated_on_both_sides_differs(
     assert found["address"] == address
     assert found.get("match") == ((match, "match_uncertain") if match else None)
     assert climbed.outcome.reasons == reasons
+
+
+@pytest.mark.parametrize(
+    ("threshold", "code"),
+    [
+        pytest.param(0.92, "same_name_elsewhere", id="the score is enough for the partner"),
+        pytest.param(CERTAIN_SCORE, "match_uncertain", id="the score is not enough either"),
+    ],
+)
+def test_a_name_that_others_elsewhere_have_is_its_own_reason(threshold: float, code: str) -> None:
+    """A reason never says that the score is too low if the facts beside it say that it is enough."""
+    here = listed(address_line_1="9 Elm Street", city="Casper", state="WY", postcode="82601")
+    there = Namesake(
+        UUID(int=9), "2", "2", NAME, None, (), None, "3 Oak Road", None, "Naperville", "IL", "60540", "USA", True
+    )
+    view = seen(asked=replace(ASKED, state="WY"), listed=here, namesakes=1, others=[there])
+    climbed = ladder.evaluate_rules(view, AcceptanceThresholds(threshold))
+    step = next(one for one in climbed.steps if one.name == "match")
+    score = step.facts["score"]
+    assert isinstance(score, float)
+    assert (step.verdict, step.code, step.facts["bearers"]) == ("fail", code, 1)
+    assert (score >= threshold) is (code == "same_name_elsewhere")
+    assert climbed.outcome.reasons == (code,)

@@ -311,6 +311,7 @@ def test_every_reason_has_a_sentence() -> None:
     elsewhere_shown |= {
         "former_name",
         "match_uncertain",
+        "same_name_elsewhere",
         "removed",
         "member_not_named",
         "other_number_fits_better",

@@ -72,6 +72,8 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "address_disagrees": "The address does not match the one in the register.",
         "match_uncertain": "Name and address together are not similar enough to those in the register for an automatic "
         "decision.",
+        "same_name_elsewhere": "Organisations elsewhere in the register have exactly this name, and the address does "
+        "not show which one the request means.",
         "central_body_not_active": "The organisation is exempt under a group ruling, but the central body is inactive.",
         "main_charity_not_active": "The organisation is part of a charity that is not active.",
         "not_deductible": "Donations to the organisation are not tax-deductible.",
@@ -85,7 +87,7 @@ OTHER_ADDRESS: Final = "other_address"
 """The address differs, but that is no review reason since no other entry in the register has this exact name."""
 
 MATCH: Final = "match"
-"""The step for name and address together, if the address does not differ but the two are not similar enough."""
+"""The step for name and address together, if the address does not differ but the two do not suffice for a decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ MAX_CORRECTIONS: Final = 5
 _WRONG_NUMBER_REASONS: Final = frozenset(
     "not_listed register_not_loaded partly_loaded no_longer_listed wrong_check_digit name_disagrees member_not_named "
     "other_number_fits_better similar_number distinctive_word_differs address_disagrees match_uncertain "
-    "removed revoked terminated merged reregistered".split()
+    "same_name_elsewhere removed revoked terminated merged reregistered".split()
 )
 """Review reasons that a wrong number may cause: no entry, or the entry of another body."""
 

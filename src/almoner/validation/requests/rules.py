@@ -332,8 +332,8 @@ def _address(
 ) -> Iterator[EvaluationStep]:
     """The address step: a stated address must be close enough to the register's not to weaken the name.
 
-    If the address does not differ, but name and address together are not close enough, a second step says so. It
-    decides only if the name step passes.
+    If the address does not differ, but name and address together are not close enough or may be those of another
+    organisation with the same name, a second step says so. It decides only if the name step passes.
     """
     if agreement is None or seen.listed is None:
         return
@@ -362,7 +362,8 @@ def _address(
         else:
             yield EvaluationStep("address", "unknown", "no_address_to_compare", source, day, facts)
         verdict: StepVerdict = "fail" if name.verdict == "pass" else "warn"
-        yield EvaluationStep(MATCH, verdict, "match_uncertain", source, day, scored)
+        code = "match_uncertain" if agreement.score < rules.threshold else "same_name_elsewhere"
+        yield EvaluationStep(MATCH, verdict, code, source, day, scored)
 
 
 def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:

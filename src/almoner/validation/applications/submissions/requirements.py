@@ -50,7 +50,7 @@ _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
     "match_uncertain": (
         *("registration_certificate", "governing_document", "name_change_certificate", "proof_of_address"),
     ),
-    "address_disagrees": ("registration_certificate", "proof_of_address"),
+    **dict.fromkeys(("address_disagrees", "same_name_elsewhere"), ("registration_certificate", "proof_of_address")),
     **dict.fromkeys(("revoked", "not_deductible", "central_body_not_active"), ("tax_exemption_letter",)),
     "main_charity_not_active": ("registration_certificate", "governing_document"),
     "insolvent": ("registration_certificate", "insolvency_discharge"),
