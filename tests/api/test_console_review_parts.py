@@ -1,11 +1,17 @@
 """The evidence of a review case as the console shows it: facts, findings of the rules, and reasons to reject."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
+from almoner.access.notifications.service import EmailPreview
+from almoner.console.review_effects import describe_recipients
 from almoner.console.review_parts import fact_reading, facts_beside_comparison, split_steps
 from almoner.console.review_words import rejection_choices
 from almoner.kit.evidence import EvaluationStep, StepVerdict
+from almoner.platform.outbound.mail import Mail
 from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews.domain import ReviewEvidence, ValueComparison
 from almoner.validation.ongoing.matches import service as matches
@@ -13,6 +19,8 @@ from tests.support import factories, watchlists
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
+
+WITHOUT_TEXTS = "The language of the application is {0}. Almoner has no texts in {0}, so the email is in English."
 
 
 def test_failed_steps_come_first_and_passed_ones_are_apart() -> None:
@@ -89,3 +97,38 @@ async def test_each_name_and_number_of_a_case_is_searched_at_a_click(alone: Serv
     found = await browser.post(search, name="745-95812", kind="organisation", country="")
     assert "HARAKAT FUND" in found.text
     await browser.close()
+
+
+async def test_a_case_with_many_names_folds_most_of_them(alone: Service) -> None:
+    """The page stays short: eight buttons, up to 92 folded, and the number of those that have none."""
+    numbers = tuple(f"745-{one:05d}" for one in range(120))
+    who, asked = watchlists.body((await alone.tenant()).partner, uuid4(), "ᏣᎳᎩ", identifiers=numbers)
+    screener = Screener()
+    await screener.run_with_watchlists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
+    async with alone.db.read() as tx:
+        subject = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
+    search = f"/operator/watch-lists/search?case={alone.db.deployment.ids.encode('screeningsubject', subject)}"
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    page = (await browser.get(search)).text
+    shown, _, folded = page.partition("<summary>92 more names and numbers</summary>")
+    assert (shown.count("Search for <bdi>"), folded.count("Search for <bdi>")) == (8, 92)
+    assert "The case has 20 more." in folded
+    answer = await browser.post(search, name=numbers[99], kind="organisation", country="")
+    assert answer.status_code == 200, "a folded name is searched like the others"
+    await browser.close()
+
+
+@pytest.mark.parametrize(
+    ("requested", "sent", "language", "why"),
+    [
+        ("en", "en", "English", ["The language of the application is English."]),
+        ("pt-PT", "pt-PT", "Portuguese", []),
+        ("iw", "he", "Hebrew", []),
+        ("km", "en", "English", [WITHOUT_TEXTS.format("Khmer")]),
+        ("tlh-x-ship", "en", "English", [WITHOUT_TEXTS.format("Klingon")]),
+    ],
+)
+def test_the_language_of_an_email_is_explained(requested: str, sent: str, language: str, why: list[str]) -> None:
+    mail = Mail("key", datetime(2026, 11, 28, tzinfo=UTC), None, "a@x.example", "Subject", "Text", "<p>Text</p>", sent)
+    recipient = f"We send an email to a@x.example in {language}."
+    assert describe_recipients([EmailPreview(mail, requested)]) == [recipient, *why]

@@ -13,6 +13,7 @@ from almoner.access.accounts.domain import FORM_LIMITS, OPERATORS_HOME, FormLimi
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, VisitorHandler
 from almoner.access.accounts.page_texts import PageTexts, parse_time_zone
 from almoner.access.guard import RateLimits
+from almoner.access.notifications.service import EmailPreview
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Role
 from almoner.console.links import RECORD_PAGES
@@ -26,7 +27,6 @@ from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs.schedules import PeriodicJob
 from almoner.platform.outbound.client import OutboundClient
-from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import humanise_field_name, status_tone
 from almoner.screening.screenings.service import Screener
 from almoner.validation.applications.documents.ports import MalwareScanner
@@ -76,7 +76,7 @@ class ConsoleServices:
     own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
     dossiers: Mapping[str, DossierLoader]
-    preview_emails: Callable[..., Awaitable[Sequence[Mail]]]
+    preview_emails: Callable[..., Awaitable[Sequence[EmailPreview]]]
     register_sources: Sequence[str]
     watchlist_sources: Sequence[str]
     rate_limits: RateLimits

@@ -116,10 +116,9 @@ class DecisionPages:
             mails = await self._context.services.preview_emails(tx, subject, decide)
         except (ReviewRefused, Problem):
             return page  # the page says why; a decision is still possible
-        language = self._context.texts(visitor).language_name
-        recipients = describe_recipients(mails, [language(one.language) for one in mails])
-        page = replace(page, sentences=[*page.sentences, recipients], preview=page.preview if mails else "")
-        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails]) if shown else page
+        sentences = [*page.sentences, *describe_recipients(mails)]
+        page = replace(page, sentences=sentences, preview=page.preview if mails else "")
+        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails]) if shown else page
 
     def _reopen(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:

@@ -4,16 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
+from babel import Locale
+
+from almoner.access.notifications.service import EmailPreview
 from almoner.giving.disbursing.verifications import service as verifications
+from almoner.kit.language import primary_language_of_tag
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.outbound.mail import Mail
 from almoner.screening.screenings import service as screenings
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.decisions.reviews.domain import Kind, ReviewSubject, Verdict
 from almoner.validation.requests import service as validation_requests
 
+_ENGLISH: Final = Locale("en")
+_FALLBACK: Final = "en"
+"""The language of emails for which there are no texts in the requested language."""
 _EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
     ("match", "accepted"): (
         "The match is confirmed. The record is flagged with the category of the watch list until the decision is "
@@ -106,9 +112,28 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
     ]
 
 
-def describe_recipients(mails: Sequence[Mail], language_names: Sequence[str]) -> str:
-    """Who is emailed about the decision, and in which language."""
-    if not mails:
-        return "We do not send an email about this decision now."
-    recipients = [f"{mail.to} in {language}" for mail, language in zip(mails, language_names, strict=True)]
-    return f"We send an email to {' and to '.join(dict.fromkeys(recipients))}."
+def describe_recipients(previews: Sequence[EmailPreview]) -> list[str]:
+    """Who is emailed about the decision, in which language, and why in this one."""
+    if not previews:
+        return ["We do not send an email about this decision now."]
+    recipients = [f"{one.mail.to} in {_language_name(one.mail.language)}" for one in previews]
+    why = [_language_reason(one) for one in previews]
+    return list(
+        dict.fromkeys([f"We send an email to {' and to '.join(dict.fromkeys(recipients))}.", *filter(None, why)])
+    )
+
+
+def _language_reason(preview: EmailPreview) -> str:
+    """Why an email is in another language than the application, or in English."""
+    sent, requested = _language_name(preview.mail.language), _language_name(preview.requested_language or _FALLBACK)
+    if requested != sent:
+        return (
+            f"The language of the application is {requested}. Almoner has no texts in {requested}, so the email is in "
+            f"{sent}."
+        )
+    return f"The language of the application is {sent}." if sent == _language_name(_FALLBACK) else ""
+
+
+def _language_name(tag: str) -> str:
+    """The English name of a language, without its region; the tag itself for languages that CLDR does not name."""
+    return str(_ENGLISH.languages.get(primary_language_of_tag(tag), tag))

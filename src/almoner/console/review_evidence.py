@@ -69,10 +69,8 @@ class EvidenceRequestPages:
             mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
         except (ReviewRefused, Problem):
             return page  # the page says why; sending is still possible
-        language = self._context.texts(visitor).language_name
-        recipients = describe_recipients(mails, [language(one.language) for one in mails])
-        page = replace(page, sentences=[*page.sentences, recipients])
-        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one)) for one in mails]) if shown else page
+        page = replace(page, sentences=[*page.sentences, *describe_recipients(mails)])
+        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails]) if shown else page
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
         handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)

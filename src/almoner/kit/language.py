@@ -43,8 +43,7 @@ def nearest_offered_language(tag: str, offered: Collection[str]) -> str | None:
     (``pt-PT`` reads ``pt-BR``), then a neighbour (``ca`` reads ``es``).
     """
     by_lower = {language.lower(): language for language in offered}
-    primary, *rest = tag.lower().split("-")
-    primary = _SUCCESSORS.get(primary, primary)
+    primary, rest = primary_language_of_tag(tag), tag.lower().split("-")[1:]
     for known in (primary, _NEIGHBOURS.get(primary)):
         if known is None:
             return None
@@ -56,6 +55,12 @@ def nearest_offered_language(tag: str, offered: Collection[str]) -> str | None:
         if others := sorted(lower for lower in by_lower if lower.split("-")[0] == known):
             return by_lower[others[0]]
     return None
+
+
+def primary_language_of_tag(tag: str) -> str:
+    """The language of a tag without script and region, by its current code: ``he`` for ``iw-IL``."""
+    primary = tag.lower().split("-")[0]
+    return _SUCCESSORS.get(primary, primary)
 
 
 def region_of_language_tag(tag: str) -> str | None:

@@ -58,6 +58,14 @@ class Email:
 
 
 @dataclass(frozen=True, slots=True)
+class EmailPreview:
+    """An email before it is sent. ``requested_language``: the tag of its record, for which there may be no texts."""
+
+    mail: Mail
+    requested_language: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class NotificationDefinition(Generic[T]):
     """An email, as its slice declares it.
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from almoner.access.notifications import service as notifications
+from almoner.access.notifications.service import EmailPreview
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.outbound.mail import Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.form import status_emails
@@ -27,13 +27,13 @@ async def preview_decision_emails(
     subject: ReviewSubject,
     apply_decision: Callable[[], Awaitable[object]],
     kind: NotificationKind | None = None,
-) -> Sequence[Mail]:
+) -> Sequence[EmailPreview]:
     """Preview a decision's emails by applying it and rolling back.
 
     Their links do not work. ``kind``: the kind of email if evidence is requested instead of deciding. Raises what
     ``apply_decision`` raises.
     """
-    found: list[Mail] = []
+    found: list[EmailPreview] = []
     with suppress(_RolledBack):
         async with tx.savepoint():
             await apply_decision()
@@ -42,7 +42,8 @@ async def preview_decision_emails(
                 if email is not None:
                     shown = replace(email, facts={**email.facts, "link": f"{tx.base_urls.pages}/"})
                     brand = await notifications.find_email_brand(tx, mails, shown)
-                    found.append(notifications.render_email(mails, status_emails.TEMPLATE, shown, brand, tx.now))
+                    mail = notifications.render_email(mails, status_emails.TEMPLATE, shown, brand, tx.now)
+                    found.append(EmailPreview(mail, email.language))
             raise _RolledBack
     return found
 
