@@ -21,6 +21,10 @@ from almoner.screening.screenings.domain import StoredSubject, WatchlistSearchRe
 from almoner.screening.watchlists.domain import SubjectKind, TextHit, TextPlace
 
 _LONGEST_NAME: Final = 500
+_OFFERED: Final = 8
+"""The number of further names of a case whose button is always shown."""
+_MOST_OFFERED: Final = 100
+"""The maximum number of further names of a case that have a button."""
 _PLACE_WORDS: Final[dict[TextPlace, str]] = {
     "entry": "the entry number in the list",
     "name": "a name",
@@ -71,6 +75,7 @@ class WatchlistSearchPage:
             found = await screenings.search_watchlists(self._context.db, screener, typed["name"], kind, countries)
             async with self._context.db.write() as tx:
                 await self._record(tx, visitor, typed["kind"], found, case if subject else None)
+        names = _further_names(subject) if subject else []
         return await self._context.render_console_page(
             visitor,
             "data_watchlist_search.html",
@@ -79,7 +84,9 @@ class WatchlistSearchPage:
             problems=problems,
             found=found,
             obstacle=OBSTACLE_WORDS.get(found.obstacle) if found and found.obstacle else None,
-            others=[*subject.details.names, *subject.details.identifiers][1:] if subject else (),
+            others=names[:_OFFERED],
+            folded=names[_OFFERED:_MOST_OFFERED],
+            unlisted=len(names[_MOST_OFFERED:]),
             containing=_not_flagged(found) if found else (),
             place_words=_PLACE_WORDS,
             back=self._back(case) if subject else None,
@@ -128,6 +135,11 @@ def _typed(visitor: SignedInRequest, subject: StoredSubject | None) -> dict[str,
         return {"name": "", "kind": "organisation", "country": ""}
     asked = subject.details
     return {"name": next(iter(asked.names), ""), "kind": asked.kind, "country": next(iter(asked.countries), "")}
+
+
+def _further_names(subject: StoredSubject) -> list[str]:
+    """The names and numbers of a case after its first name, each once."""
+    return [*dict.fromkeys([*subject.details.names, *subject.details.identifiers])][1:]
 
 
 def _not_flagged(found: WatchlistSearchResult) -> list[TextHit]:
