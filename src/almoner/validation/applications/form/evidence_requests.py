@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.form.notifications import notify_applicant
 from almoner.validation.applications.submissions import service as submissions
@@ -25,8 +25,7 @@ class EvidenceNotRequestable(ReviewRefused):
 async def can_request_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> bool:
     """Whether an application waits for the case, so that its applicant can be asked. Locks nothing."""
     check = _CHECKS.get(kind)
-    ids = await submissions.list_open_submission_ids(tx, check, [subject_id]) if check else []
-    return any([submissions.can_ask_applicant(await submissions.get(tx, ALL_PARTNERS, one)) for one in ids])
+    return check is not None and await submissions.has_submission_to_ask(tx, check, subject_id)
 
 
 async def list_requestable_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:

@@ -27,12 +27,7 @@ async def lock_submissions_for_evidence_request(tx: Tx, check: Check, check_reco
         await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
         for one in await store.list_open_submission_ids(tx, check, [check_record_id])
     ]
-    return [one for one in found if can_ask_applicant(one)]
-
-
-def can_ask_applicant(submission: Submission) -> bool:
-    """Whether it is undecided and its applicant has an email address."""
-    return submission.status == "pending" and submission.applicant.email is not None
+    return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
 
 async def list_awaited_evidence(

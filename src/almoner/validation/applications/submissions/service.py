@@ -47,7 +47,6 @@ from almoner.validation.applications.submissions.domain import (
     SubmissionInput,
     SubmissionStatus,
 )
-from almoner.validation.applications.submissions.evidence_requests import can_ask_applicant as can_ask_applicant
 from almoner.validation.applications.submissions.evidence_requests import list_awaited_evidence as list_awaited_evidence
 from almoner.validation.applications.submissions.evidence_requests import (
     lock_submissions_for_evidence_request as lock_submissions_for_evidence_request,
@@ -63,6 +62,7 @@ from almoner.validation.applications.submissions.requirements import requirement
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.applications.submissions.start_checks import CheckSubject
 from almoner.validation.applications.submissions.store import find_email_correction_time as find_email_correction_time
+from almoner.validation.applications.submissions.store import has_submission_to_ask as has_submission_to_ask
 from almoner.validation.applications.submissions.store import list_open_submission_ids as list_open_submission_ids
 from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission
 from almoner.validation.ongoing.monitoring import service as monitoring

@@ -387,6 +387,21 @@ async def list_open_submission_ids(tx: Tx, check: str, check_record_ids: Sequenc
     return [row["id"] for row in rows]
 
 
+@across_partners("operators")
+async def has_submission_to_ask(tx: Tx, check: str, check_record_id: UUID) -> bool:
+    """Whether an undecided submission of this request or verification has an applicant with an email address."""
+    found: bool = await tx.fetchval(
+        f"""
+        select exists (
+            select from validation_submission s left join agent_verification a on a.id = s.agent_verification_id
+            where s.{_OF_CHECK[check]} = $1 and s.status = 'pending' and coalesce(a.email, s.email) is not null
+        )
+        """,
+        check_record_id,
+    )
+    return found
+
+
 async def list_undecided_submission_ids(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
     """The undecided submissions of a configuration."""
     rows = await tx.fetch(
