@@ -1,5 +1,6 @@
 """Bodies that share a name: members of a family, namesakes elsewhere, numbers a digit apart, offices elsewhere."""
 
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -12,6 +13,7 @@ from tests.support import database
 from tests.support.applications import PERSON, Form, invited
 from tests.support.bmf import body
 from tests.support.client import Client, data
+from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service, serving
 from tests.support.submissions import ended
@@ -154,6 +156,38 @@ async def test_the_evidence_names_who_may_be_meant(world: Service, partner: Clie
         "Teasel Runners Club of America, 23 High Plains Harriers",
         "LARAMIE WY",
     ]
+
+
+async def test_a_reviewer_compares_the_entry_that_fits_better(world: Service, partner: Client) -> None:
+    """It is beside what was submitted, with links to its record here and to the register's page."""
+    record = await asked(world, partner, "Windy City Striders", TRAIL, None)
+    browser = await signed_in(world, await operator(world, "reviewer"))
+    page = (await browser.get(f"/operator/reviews/{record['id']}")).text
+    shown = page[page.index('id="candidates"') : page.index('id="facts"')]
+    fits = "Teasel Runners Club of America, Windy City Striders"
+    link = re.search(rf'<a href="(/operator/organisations/\w+)"><bdi>{fits}</bdi></a>', shown)
+    assert link is not None, shown
+    assert f"https://apps.irs.gov/app/eos/detailsPage?ein={STRIDERS}" in shown
+    assert f"Submitted and <bdi>{fits}</bdi></h3>" in shown
+    assert f"<bdi>{STRIDERS}</bdi>" in shown
+    assert STRIDERS in (await browser.get(link[1])).text
+    await browser.close()
+
+
+async def test_a_reviewer_chooses_which_candidate_to_compare(world: Service, partner: Client) -> None:
+    record = await asked(world, partner, FAMILY, STRIDERS, "LARAMIE")
+    browser = await signed_in(world, await operator(world, "reviewer"))
+    case = f"/operator/reviews/{record['id']}"
+    first = (await browser.get(case)).text
+    others = re.findall(rf'href="{case}\?candidate=(\w+)#candidates">Compare<span class="unseen"> ([^<]+)<', first)
+    assert len(others) == 3, "all but the first of four, which is compared"
+    chosen, name = others[-1]
+    page = (await browser.get(f"{case}?candidate={chosen}")).text
+    assert f"Submitted and <bdi>{name}</bdi></h3>" in page
+    assert f"?candidate={chosen}#" not in page
+    unknown = (await browser.get(f"{case}?candidate={record['id']}")).text
+    assert f"Submitted and <bdi>{name}</bdi></h3>" not in unknown, "then, the first one is compared"
+    await browser.close()
 
 
 async def test_a_warning_tells_of_the_other_office(world: Service, partner: Client) -> None:

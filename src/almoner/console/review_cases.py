@@ -156,7 +156,7 @@ class CasePages:
             "dossier": dossier_links(
                 ID_TYPES[view.subject.kind], tx.ids.encode(ID_TYPES[view.subject.kind], view.subject.id)
             ),
-            **evidence_parts(tx.ids, view.subject, view.shown),
+            **evidence_parts(tx.ids, view.subject, view.shown, visitor.query.get("candidate", "")),
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
             "kind_words": SINGULAR_WORDS[view.subject.kind],
             "reasons": [(one, review_reason_text(one)) for one in waits.reasons] if waits else [],

@@ -34,9 +34,12 @@ _SUBMITTED: Final = frozenset(
 """Facts that comparisons show, too."""
 
 
-def evidence_parts(ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewEvidence) -> dict[str, Any]:
-    """The values that the template ``review_parts.html`` needs."""
+def evidence_parts(
+    ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewEvidence, candidate_id: str
+) -> dict[str, Any]:
+    """The values that the template ``review_parts.html`` needs. ``candidate_id``: the register entry to compare."""
     return {
+        **_candidate_parts(ids, subject, evidence, candidate_id),
         "compared": build_comparison_rows(evidence.compared, subject.country_code),
         "facts": facts_beside_comparison(evidence),
         "fact_words": format_fact_value,
@@ -57,6 +60,20 @@ def document_parts(ids: RecordIdCodec, attached: Sequence[Document]) -> dict[str
         "attached": [(one, ids.encode(documents.TYPE, one.id), one.status == "clean") for one in attached],
         "flag_words": FLAG_WORDS,
         "rejection_reason_text": rejection_reason_text,
+    }
+
+
+def _candidate_parts(
+    ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewEvidence, candidate_id: str
+) -> dict[str, Any]:
+    """The register entries that may be meant instead, by ID, and the one to compare: the chosen or the first one."""
+    candidates = {ids.encode("organisation", one.organisation_id): one for one in evidence.candidates}
+    chosen = candidate_id if candidate_id in candidates else next(iter(candidates), None)
+    compared = candidates[chosen].compared if chosen else ()
+    return {
+        "candidates": candidates,
+        "chosen_candidate": chosen,
+        "candidate_compared": build_comparison_rows(compared, subject.country_code),
     }
 
 

@@ -120,8 +120,9 @@ class SecondLookPages:
         """Show the evidence of the case without anything that reveals the first decision."""
         async with self._context.db.write() as tx:
             look = await self._find_second_look(tx, visitor)
-            view = await self._load(tx, look)
-            parts = evidence_parts(tx.ids, look.subject, view.shown) | document_parts(tx.ids, view.documents)
+            view, candidate = await self._load(tx, look), visitor.query.get("candidate", "")
+            evidence = evidence_parts(tx.ids, look.subject, view.shown, candidate)
+            parts = evidence | document_parts(tx.ids, view.documents)
             name = tx.ids.encode(ID_TYPES[look.subject.kind], look.subject.id)
             await self._context.record_audit_entry(
                 tx, visitor, look.subject.partner_id, "review.viewed", name, held=False

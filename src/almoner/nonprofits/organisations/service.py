@@ -40,6 +40,9 @@ from almoner.nonprofits.organisations.store import (
 )
 from almoner.nonprofits.organisations.store import find_record_even_if_merged as find_record_even_if_merged
 from almoner.nonprofits.organisations.store import list_merged_records as list_merged_records
+from almoner.nonprofits.organisations.store import (
+    list_records_by_number_even_if_merged as list_records_by_number_even_if_merged,
+)
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
 from almoner.nonprofits.organisations.store_namesakes import NameSearch
 from almoner.nonprofits.organisations.store_namesakes import count_namesakes as count_namesakes

@@ -138,6 +138,19 @@ async def find_record_by_number_even_if_merged(tx: Tx, registry_id: UUID, number
     return _organisation(row) if row else None
 
 
+@across_partners("registers")
+async def list_records_by_number_even_if_merged(
+    tx: Tx, registry_id: UUID, number_keys: Sequence[str]
+) -> list[Organisation]:
+    """The published records with these numbers, even if they are merged into others."""
+    rows = await tx.fetch(
+        _RECORD + "where o.number_key = any($1::text[]) and o.registry_id = $2 and o.partner_id is null",
+        number_keys,
+        registry_id,
+    )
+    return [_organisation(row) for row in rows]
+
+
 async def find_by_ids(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """The organisations with these IDs that the scope can see."""
     # The sub-select hides how many IDs there are; PostgreSQL would otherwise plan each call.

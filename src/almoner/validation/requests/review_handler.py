@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
+from almoner.kit.evidence import Evaluation
 from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import FormerName, Organisation
 from almoner.nonprofits.registries import service as registries
-from almoner.nonprofits.registries.domain import register_page_url
+from almoner.nonprofits.registries.domain import Registry, normalise_stored_number, register_page_url
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews.domain import (
     Fact,
+    RegisterCandidate,
     RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
@@ -17,7 +20,7 @@ from almoner.validation.decisions.reviews.domain import (
     ValueComparison,
 )
 from almoner.validation.requests import service
-from almoner.validation.requests.domain import REJECTION_REASONS, ValidationRequest
+from almoner.validation.requests.domain import REJECTION_REASONS, ValidationRequest, candidates_from_evaluation
 
 
 class RequestReviewHandler:
@@ -48,6 +51,7 @@ class RequestReviewHandler:
             documents=[document.id for document in request.documents],
             compared=await _compared(tx, request),
             links=await _links(tx, request),
+            candidates=await _candidates(tx, request, made) if made else [],
         )
 
     async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
@@ -103,27 +107,62 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
 
 async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]:
     """The stated values beside the register's entry of the number."""
+    listed = await organisations.find_record_by_number_even_if_merged(tx, request.registry_id, request.number_key)
+    if listed is None:
+        return [ValueComparison(label, value) for label, value in _stated(request)]
+    return _beside(request, listed, await organisations.list_former_names(tx, listed.id))
+
+
+def _stated(request: ValidationRequest) -> list[tuple[str, str | None]]:
     asked = request.details
     lines = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
-    stated = [
+    return [
         ("Name", asked.name),
         ("Number", asked.registry_number),
         ("Address", ", ".join(line for line in lines if line) or None),
         ("Website", asked.website),
     ]
-    listed = await organisations.find_record_by_number_even_if_merged(tx, request.registry_id, request.number_key)
-    if listed is None:
-        return [ValueComparison(label, value) for label, value in stated]
-    former = await organisations.list_former_names(tx, listed.id)
+
+
+def _beside(
+    request: ValidationRequest, listed: Organisation, former_names: Sequence[FormerName]
+) -> list[ValueComparison]:
+    """The stated values beside those of a register entry."""
     names = [listed.name, *(f"{name} (other name)" for name in listed.registered_names[1:])]
-    names += [f"{one.name} (former name)" for one in former]
+    names += [f"{one.name} (former name)" for one in former_names]
     address = [listed.address] if listed.address else []
     found = (names, [listed.registry_number], address, list(listed.websites))
-    return [ValueComparison(label, value, of) for (label, value), of in zip(stated, found, strict=True)]
+    return [ValueComparison(label, value, of) for (label, value), of in zip(_stated(request), found, strict=True)]
 
 
 async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
     """A link to the register's page of the entry."""
+    return _register_link(await registries.get(tx, request.registry_id), request.details.registry_number)
+
+
+def _register_link(registry: Registry, number: str) -> list[tuple[str, str]]:
+    page = register_page_url(registry.code, number)
+    return [(f"{registry.english_name}: {number}", page)] if page else []
+
+
+async def _candidates(tx: Tx, request: ValidationRequest, evaluation: Evaluation) -> list[RegisterCandidate]:
+    """The other entries that the evaluation names, as the register lists them now."""
+    named = candidates_from_evaluation(evaluation)
+    if not named:
+        return []
     registry = await registries.get(tx, request.registry_id)
-    page = register_page_url(registry.code, request.details.registry_number)
-    return [(f"{registry.english_name}: {request.details.registry_number}", page)] if page else []
+    keys = [normalise_stored_number(registry.code, one.registry_number) for one in named]
+    found = await organisations.list_records_by_number_even_if_merged(tx, registry.id, [key for key in keys if key])
+    by_number = {one.registry_number: one for one in found}
+    return [
+        RegisterCandidate(
+            listed.id,
+            one.name,
+            one.registry_number,
+            one.place,
+            _beside(request, listed, ()),
+            _register_link(registry, one.registry_number),
+        )
+        for one in named
+        if (listed := by_number.get(one.registry_number)) is not None
+    ]

@@ -73,7 +73,8 @@ class AppealReviewHandler:
             for one in shown.compared
         ]
         links = [link for _, shown in evidence for link in shown.links]
-        return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)), compared, links)
+        candidates = [one for _, shown in evidence for one in shown.candidates]
+        return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)), compared, links, candidates)
 
     async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
         """Load the rejected record and related ones. Raises NotFound."""

@@ -184,6 +184,18 @@ class ValueComparison:
 @dataclass(frozen=True, slots=True)
 class ReviewEvidence:
     """The evidence shown to a reviewer. ``links``: public pages of sources, by name."""
+@dataclass(frozen=True, slots=True)
+class RegisterCandidate:
+    """Another register entry that a case may mean, with what ``ReviewEvidence`` has for the entry of the number."""
+
+    organisation_id: UUID
+    name: str
+    registry_number: str
+    place: str | None
+    compared: Sequence[ValueComparison]
+    links: Sequence[tuple[str, str]]
+
+
 
     title: str
     facts: Sequence[Fact]
@@ -194,6 +206,7 @@ class ReviewEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+    candidates: Sequence[RegisterCandidate] = ()
 class RelatedSubject:
     """Another record that may be about the same subject. ``relation``: why, in words."""
 
