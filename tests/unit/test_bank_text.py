@@ -1,11 +1,12 @@
 """Texts for banks: what is sent is in the characters that each of them takes."""
 
+import re
 import string
 import unicodedata
 
 import pytest
 
-from almoner.kit.bank_text import non_sepa_characters, to_sepa_text
+from almoner.kit.bank_text import UNCHANGED, non_sepa_characters, to_sepa_text
 
 TAKEN = frozenset(string.ascii_letters + string.digits + "/-?:().,'+ ")
 
@@ -35,6 +36,17 @@ def test_m11_nothing_else_ever_leaves_whatever_is_typed() -> None:
         sent = to_sepa_text(f"a{one}b")
         assert set(sent) <= TAKEN
         assert sent != "ab" or non_sepa_characters(one) or unicodedata.category(one) in ("Mn", "Me", "Cf")
+
+
+def test_texts_that_stay_as_they_are_are_found_by_a_pattern() -> None:
+    """The database uses it to leave out most payees of a file."""
+    for code in (*range(0x3000), *range(0xF900, 0x10000)):
+        for text in (chr(code), f"a{chr(code)}b"):
+            assert (re.search(UNCHANGED, text) is not None) <= (to_sepa_text(text) == text), ascii(text)
+    for text in ("Relief Fund (Casper), Nr. 7 - O'Brien + Co: ?", "Weg"):
+        assert re.search(UNCHANGED, text), text
+    for text in (" Weg", "Weg ", "A  B", "3/4", "Söhne", "", "Weg\n"):
+        assert not re.search(UNCHANGED, text), text
 
 
 def test_what_banks_cannot_get_is_named_once() -> None:

@@ -47,7 +47,7 @@ from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, 
 _TYPE: Final = "bankfile"
 _PATH: Final = "/payment-files"
 _STATUSES: Final[tuple[PaymentFileStatus, ...]] = ("created", "released", "withdrawn")
-_SHOWN: Final = 200
+_SHOWN: Final = 100
 
 
 async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
@@ -269,14 +269,14 @@ class PaymentFilePages:
         return steps
 
     async def _payments(self, tx: Tx, file: PaymentFile) -> RecordTable:
-        transfers = await payment_files.transfers_of_file(tx, file.id)
-        shown = transfers[:_SHOWN]
         rows = [
             ListRow(
                 f"/disbursements/{tx.ids.encode('disbursement', payout)}",
                 (tx.ids.encode("disbursement", payout), holder, money, masked, end_to_end),
             )
-            for payout, end_to_end, _, masked, money, holder in shown
+            for payout, end_to_end, _, masked, money, holder in await payment_files.transfers_of_file(
+                tx, file.id, _SHOWN
+            )
         ]
         columns = (
             Column("Disbursement", "id"),
@@ -285,23 +285,27 @@ class PaymentFilePages:
             Column("Account"),
             Column("End-to-end ID"),
         )
-        more = f"The first {_SHOWN} of {len(transfers):,} are shown." if len(transfers) > _SHOWN else ""
+        more = f"The first {_SHOWN} of {file.payments:,} are shown." if file.payments > _SHOWN else ""
         return RecordTable("Payments", columns, rows, more=more)
 
     async def _changed(self, tx: Tx, file: PaymentFile) -> RecordTable:
+        changed = await payment_files.transliterated_texts(tx, file.id, _SHOWN + 1)
         rows = [
             ListRow(
                 f"/payee-accounts/{tx.ids.encode('payeeaccount', one.account_id)}",
                 (tx.ids.encode("payeeaccount", one.account_id), one.name, one.text, one.sent),
             )
-            for one in await payment_files.transliterated_texts(tx, file.id)
+            for one in changed[:_SHOWN]
         ]
         columns = (Column("Account", "id"), Column("Field"), Column("Entered"), Column("Sent to the bank"))
         return RecordTable(
             "Transliterated for the bank",
             columns,
-            rows[:_SHOWN],
+            rows,
             "The file contains all names and addresses unchanged.",
+            f"Only the first {_SHOWN} are shown. The command almoner payment-files show lists all of them."
+            if len(changed) > _SHOWN
+            else "",
         )
 
     def _new(self) -> ConsoleAction:

@@ -25,6 +25,10 @@ _SIGNS: Final = {
 }
 
 
+UNCHANGED: Final = r"\A[A-Za-z0-9?:().,'+-]+( [A-Za-z0-9?:().,'+-]+)*\Z"
+"""A regular expression, also for PostgreSQL, that matches only texts that ``to_sepa_text`` does not change."""
+
+
 def to_sepa_text(text: str, max_length: int | None = None) -> str:
     """A text in the SEPA character set, cut to a length."""
     converted = " ".join("".join(_converted(one) or "" for one in text).split())

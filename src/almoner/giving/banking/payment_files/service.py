@@ -188,11 +188,11 @@ async def required_confirmation(
     return RequiredConfirmation(held, seen, 1 if held.money.minor <= alone else 2, alone)
 
 
-async def transliterated_texts(tx: Tx, file_id: UUID) -> list[TransliteratedText]:
-    """The payees' texts in a file that the bank gets in other characters than entered."""
+async def transliterated_texts(tx: Tx, file_id: UUID, limit: int | None = None) -> list[TransliteratedText]:
+    """The payees' texts in a file that the bank gets in other characters than entered. ``limit``: of payees."""
     return [
         TransliteratedText(account_id, name, text, sent)
-        for account_id, holder, address in await store.payees_of_file(tx, file_id)
+        for account_id, holder, address in await store.payees_with_changed_texts(tx, file_id, limit)
         for name, text, sent in payee_accounts.transliterated_texts(holder, address)
     ]
 

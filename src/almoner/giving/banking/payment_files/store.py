@@ -15,6 +15,7 @@ from almoner.giving.banking.payment_files.domain import (
     StatusReport,
 )
 from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Scheme
+from almoner.kit.bank_text import UNCHANGED
 from almoner.kit.money import Money
 from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
@@ -207,16 +208,17 @@ class PaymentFileTransfer(NamedTuple):
 
 
 @across_partners("banking")
-async def transfers_of_file(tx: Tx, file_id: UUID) -> list[PaymentFileTransfer]:
+async def transfers_of_file(tx: Tx, file_id: UUID, limit: int | None = None) -> list[PaymentFileTransfer]:
     """A file's payments: end-to-end ID, account scheme and number, amount, and account holder."""
     rows = await tx.fetch(
         """
         select p.disbursement_id, d.end_to_end_id, a.scheme, a.masked_number, p.amount_minor, d.currency, a.holder
         from payment_file_transaction p
         join disbursement d on d.id = p.disbursement_id join payee_bank_account a on a.id = p.payee_bank_account_id
-        where p.file_id = $1 order by 1
+        where p.file_id = $1 order by 1 limit $2
         """,
         file_id,
+        limit,
     )
     return [PaymentFileTransfer(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6]) for row in rows]
 
@@ -229,14 +231,19 @@ class FilePayee(NamedTuple):
     address: Address
 
 
-async def payees_of_file(tx: Tx, file_id: UUID) -> list[FilePayee]:
-    """The holders and addresses of the accounts that a file pays to, each account once."""
+async def payees_with_changed_texts(tx: Tx, file_id: UUID, limit: int | None) -> list[FilePayee]:
+    """The holders and addresses of the accounts of a file, each once, of which banks may get other characters."""
     rows = await tx.fetch(
         """
         select id, holder, town, country_code, street, building, postcode from payee_bank_account
-        where id in (select payee_bank_account_id from payment_file_transaction where file_id = $1) order by id
+        where id in (select payee_bank_account_id from payment_file_transaction where file_id = $1)
+            and not (holder ~ $2 and town ~ $2 and coalesce(street ~ $2, true) and coalesce(building ~ $2, true)
+                     and coalesce(postcode ~ $2, true))
+        order by id limit $3
         """,
         file_id,
+        UNCHANGED,
+        limit,
     )
     return [FilePayee(row[0], row[1], Address(*row[2:])) for row in rows]
 
