@@ -12,6 +12,7 @@ from tests.support import agents, appeals
 from tests.support.applications import PERSON, Form, configured, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
+from tests.support.operators import operator, signed_in
 from tests.support.service import Service
 from tests.support.submissions import applied, ended, shown, simulate, told
 from tests.support.validation import evidence
@@ -287,6 +288,26 @@ async def test_u2_a_number_that_no_register_lists_is_corrected(service: Service,
     for number in ("99-1234511", "99-1234512"):
         found = data(await api.get("/v1/validation-submissions", query=number))
         assert [one["id"] for one in found] == [made["id"]]
+
+
+async def test_a_corrected_number_answers_the_reviewer_who_asked_for_it(service: Service, api: Client) -> None:
+    """The corrected request has a review of its own, which says that its applicant has answered."""
+    form, made, home = await sent(service, api, somebody(), "99-1234560")
+    reviewer = await signed_in(service, await operator(service, "reviewer"))
+    name, queue = made["validationRequestId"], "/operator/reviews.csv?applicant="
+    case = f"/operator/reviews/{name}"
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    await reviewer.get(f"{case}/request")
+    assert (await reviewer.post(f"{case}/request", evidence="corrected_registry_number")).status_code == 303
+    assert name in (await reviewer.get(f"{queue}waiting")).text
+    service.clock.advance(minutes=1)
+    await form.browser.open(home)
+    assert (await form.browser.post(f"{home}/number", {"registry": "IRS", "number": "99-1234561"})).status_code == 303
+    await service.drain()
+    assert name not in (await reviewer.get(f"{queue}waiting")).text
+    assert name in (await reviewer.get(f"{queue}answered")).text
+    await reviewer.close()
 
 
 async def test_u2_what_cannot_be_a_number_is_told_beside_its_field(service: Service, api: Client) -> None:

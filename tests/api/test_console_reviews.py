@@ -3,7 +3,6 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 
@@ -24,8 +23,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewFilters
 from tests.support import appeals, hostile_pdfs, submissions
 from tests.support.browsing import Browser
-from tests.support.client import Client, data
-from tests.support.console import words
+from tests.support.client import Client
 from tests.support.hostile_files import picture
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
@@ -394,81 +392,3 @@ async def test_what_a_pdf_can_do_is_said_beside_it(service: Service, api: Client
     found = re.search(rf"{case}/documents/(\w+)\.image", shown)
     assert found is not None
     assert "The file contains scripts." in (await reviewer.get(f"{case}/documents/{found[1]}")).text
-
-
-async def test_an_applicant_is_asked_instead_of_rejected(
-    service: Service, api: Client, tenant: Tenant, reviewer: Browser
-) -> None:
-    configuration = await submissions.configured(api, "validation_request")
-    made = await submissions.applied(api, configurationId=configuration, language="de", **UNHEARD_OF)
-    await service.drain()
-    request = made["validationRequestId"]
-    case = f"/operator/reviews/{request}"
-    await reviewer.get(case)
-    assert f'href="{case}/request"' in (await reviewer.get(case)).text
-    assert "Claim this case and review its evidence" in (await reviewer.get(f"{case}/request")).text
-    assert (await reviewer.post(f"{case}/request", evidence="governing_document")).status_code == 409
-    await reviewer.get(case)
-    await reviewer.post(case, do="claim")
-    await reviewer.get(f"{case}/request")
-    assert (await reviewer.post(f"{case}/request", evidence="a_house")).status_code == 422
-    preview = (await reviewer.post(f"{case}/request", preview="yes", evidence="governing_document")).text
-    assert 'lang="de"' in preview
-    assert "Die Satzung oder ein anderes Gründungsdokument" in preview
-    (before,) = (await submissions.shown(api, made))["requirements"]
-    assert len(before["accepted"]) > 1, "the preview asks nobody"
-    asked = await reviewer.post(f"{case}/request", evidence="governing_document")
-    assert asked.headers["location"] == f"{case}?done=requested"
-    await service.drain()
-    queue = f"/operator/reviews?partner={service.db.deployment.ids.encode('partner', tenant.partner.id)}"
-    for part in (made["organisationName"], "Missing: Governing document", "Kind: Validation request", "Country: "):
-        await reviewer.get(queue)
-        assert part in words(reviewer), part
-    (missing,) = (await submissions.shown(api, made))["requirements"]
-    assert (missing["code"], missing["from"]) == ("registration_evidence", "applicant")
-    assert missing["accepted"] == ["governing_document"]
-    assert "Waiting for the applicant: Governing document" in (await reviewer.get(case)).text
-    mails = data(await api.get("/v1/sandbox/mailbox", to=submissions.ADA["email"]))
-    assert len([mail for mail in mails if "Die Satzung oder ein anderes" in mail["text"]]) == 1
-    service.clock.advance(timedelta(minutes=1))
-    sent = {"file": ("a.pdf", hostile_pdfs.plain(1), "application/pdf")}
-    assert (await api.request("POST", f"/v1/validation-requests/{request}/document", files=sent)).status_code < 300
-    await service.drain()
-    assert "Waiting for the applicant" not in (await reviewer.get(case)).text
-    await reviewer.get(queue)
-    assert "Missing:" not in words(reviewer)
-    assert "review.evidence_requested" in await audited(service, case)
-
-
-async def test_nobody_is_asked_where_no_application_waits(reviewer: Browser, case: str) -> None:
-    await reviewer.get(case)
-    await reviewer.post(case, do="claim")
-    assert f'href="{case}/request"' not in (await reviewer.get(case)).text
-    assert "there is nobody to ask" in (await reviewer.get(f"{case}/request")).text
-    assert "Show the email" not in (await reviewer.get(f"{case}/reject")).text, "nobody gets one"
-    answer = await reviewer.post(f"{case}/request", evidence="governing_document")
-    assert answer.status_code in (409, 422)
-
-
-async def test_a_letter_of_authority_is_asked_for(service: Service, api: Client, reviewer: Browser) -> None:
-    configuration = await submissions.configured(api, "agent_verification")
-    made = await submissions.of_organisation(service, api, configurationId=configuration)
-    await submissions.simulate(api, made["agentVerificationId"], "confirm_email")
-    await service.drain()
-    case = f"/operator/reviews/{made['agentVerificationId']}"
-    evidence = (await reviewer.get(case)).text
-    assert evidence.count('<th scope="row">Mailbox</th>') == 1, "the address was checked twice"
-    await reviewer.post(case, do="claim")
-    decision = (await reviewer.get(f"{case}/reject")).text
-    assert "Website, on record" in decision
-    assert "pending_review" not in decision
-    page = (await reviewer.get(f"{case}/request")).text
-    assert "Letter of authority" in page
-    assert "Governing document" not in page
-    assert (await reviewer.post(f"{case}/request", evidence="letter_of_authority")).status_code == 303
-    (missing,) = (await submissions.shown(api, made))["requirements"]
-    assert (missing["code"], missing["from"]) == ("association", "applicant")
-    assert missing["accepted"] == ["letter_of_authority"]
-    await service.drain()
-    mails = data(await api.get("/v1/sandbox/mailbox", to=submissions.ADA["email"]))
-    assert len([mail for mail in mails if "A letter of authority from" in mail["text"]]) == 1

@@ -147,7 +147,7 @@ async def fill(service: Service, partners: list[UUID]) -> datetime:
         await tx.execute(
             """
             insert into review (id, kind, subject_id, partner_id, reasons, asked_at, due_at, claimed_by, claimed_until,
-                                claimed_fingerprint, status, status_changed_at, ended_at)
+                                claimed_fingerprint, status, status_changed_at, ended_at, evidence_requested_at)
             select gen_random_uuid(), case n % 3 when 0 then 'appeal' else 'validation_request' end, gen_random_uuid(),
                    p, '{name_differs}', $2::timestamptz - interval '3 days' + n * interval '1 min',
                    $2::timestamptz - interval '50 min' + n * interval '1 min',
@@ -155,7 +155,8 @@ async def fill(service: Service, partners: list[UUID]) -> datetime:
                    case when n % 20 = 0 then $3::timestamptz + interval '1 hour' end,
                    case when n % 20 = 0 then sha256('') end,
                    case when n <= 100 then 'open' else 'withdrawn' end, $2,
-                   case when n > 100 then $2::timestamptz + interval '1 year' end
+                   case when n > 100 then $2::timestamptz + interval '1 year' end,
+                   case when n % 50 = 0 then $2::timestamptz - interval '4 days' end
             from unnest($1::uuid[]) as p, generate_series(1, 1000) as n
             """,
             partners,
@@ -185,6 +186,17 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             assert len(found) == 20
             assert [one.asked_at for one in found] == sorted(one.asked_at for one in found)
             assert (explaining.indexes(), explaining.scans()) == ({index}, set()), filters
+        async with service.db.write() as tx:
+            explaining = Explaining(tx)
+            answered = await reviews_store.list_open_reviews(explaining, ReviewFilters(evidence="received"), 20)
+            assert len(answered) == 20
+            assert await reviews_store.count_reviews_with_received_evidence_up_to(explaining, 100) == (
+                60,
+                first + timedelta(minutes=49),
+            )
+            assert await reviews_store.list_open_reviews(explaining, ReviewFilters(evidence="awaited"), 20) == []
+            assert "review_queue_asked" in explaining.indexes()
+            assert "review" not in explaining.scans()
         async with service.db.write() as tx:
             explaining = Explaining(tx)
             subject = ReviewSubject("appeal", uuid4(), partners[0])

@@ -167,6 +167,7 @@ class CasePages:
             "requested": [
                 (EVIDENCE_WORDS[one.evidence], one.requested_at.isoformat()) for one in awaited.get(view.subject.id, ())
             ],
+            "answered": bool(waits and await reviews.list_ids_with_received_evidence(tx, [waits.id])),
             "lookup": await self._lookup(tx, view.subject),
             "notes": known.notes,
             "earlier": [self._related(tx, one) for one in known.decided],

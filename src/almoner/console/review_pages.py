@@ -1,9 +1,9 @@
 """Pages about the review queue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, get_args
+from typing import Final, TypeVar, get_args
 from uuid import UUID
 
 from starlette.routing import Route
@@ -53,8 +53,10 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Filter, humanise_field_name
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ID_TYPES, Kind, Review, ReviewFilters
+from almoner.validation.decisions.reviews.domain import ID_TYPES, EvidenceState, Kind, Review, ReviewFilters
 
+Option = TypeVar("Option")
+_ANSWERED: Final = "Has answered"
 _SCRIPTS: Final = (
     "LATIN",
     "ARABIC",
@@ -73,6 +75,7 @@ _SCRIPTS: Final = (
 )
 _AGES: Final = {f"{days} day{'s'[days == 1 :]}": timedelta(days) for days in (1, 3, 10, 30)}
 _DUE: Final = {"overdue": timedelta(), "within a day": timedelta(1)}
+_APPLICANT: Final[Mapping[str, EvidenceState]] = {"waiting": "awaited", "answered": "received"}
 _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
     ("All", {}),
     ("Mine", {"holder": "mine"}),
@@ -117,10 +120,12 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
         by = context.operator_id(visitor)
         counted = await reviews.count_open_reviews_by_filter(tx, by, MOST_COUNTED + 1)
+        answered = await reviews.count_reviews_with_received_evidence_up_to(tx, MOST_COUNTED + 1)
         beside = await verifications.count_waiting_verifications_and_flags_up_to(tx, MOST_COUNTED + 1)
         lines = [
             StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *counted["claimed"]),
             StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *counted["overdue"]),
+            StartPageLine("Applicant has answered", f"{REVIEWS}?applicant=answered", *answered),
             *(StartPageLine(words, f"{REVIEWS}?kind={kind}", *counted[kind]) for kind, words in KIND_WORDS.items()),
             *(
                 StartPageLine(words, f"{REVIEWS}?kind={kind}", *beside[kind])
@@ -136,10 +141,14 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
 
 @dataclass(frozen=True, slots=True)
 class _QueueTexts:
-    """Names and texts of the rows of the queue: of records and partners by ID, of operators by their text ID."""
+    """Names and texts of the rows of the queue: of records and partners by ID, of operators by their text ID.
+
+    ``answered``: the reviews whose applicant was asked for evidence and has sent some.
+    """
 
     about: Mapping[UUID, str]
     missing: Mapping[UUID, str]
+    answered: Collection[UUID]
     operators: Mapping[str, str]
     partners: Mapping[UUID, str]
 
@@ -163,6 +172,7 @@ class _ReviewQueue:
                 Column("Kind", place="below"),
                 Column("Reason"),
                 Column("Missing", place="below"),
+                Column("Applicant", place="below"),
                 Column("Partner"),
                 Column("Country", place="below"),
                 Column("Script", place="file"),
@@ -179,6 +189,7 @@ class _ReviewQueue:
                 Filter("reason", label_member="Reason"),
                 Filter("age", "choice", tuple(_AGES), label_member="Waiting for more than"),
                 Filter("due", "choice", tuple(_DUE), label_member="Due"),
+                Filter("applicant", "choice", tuple(_APPLICANT), label_member="Applicant"),
                 Filter("holder", "choice", ("mine",), label_member="Claimed by"),
             ),
             views=_VIEWS,
@@ -186,6 +197,8 @@ class _ReviewQueue:
                 **{str(kind): words for kind, words in SINGULAR_WORDS.items()},
                 **{str(kind): words for kind, (_, words) in VERIFICATION_WORDS.items()},
                 "EAST ASIAN": "East Asian",
+                "waiting": "Asked, no answer yet",
+                "answered": _ANSWERED,
             },
             begin=(f"{REVIEWS}/next", "Review next case"),
         )
@@ -200,7 +213,11 @@ class _ReviewQueue:
             ids = [*(one.subject.partner_id for one in found), *(one.partner_id for one in beside)]
             partner_names = await partners.find_names(tx, ids)
             texts = _QueueTexts(
-                await self._find_names(tx, found), await _describe_missing_evidence(tx, found), names, partner_names
+                await self._find_names(tx, found),
+                await _describe_missing_evidence(tx, found),
+                await reviews.list_ids_with_received_evidence(tx, [one.id for one in found]),
+                names,
+                partner_names,
             )
             nonprofits = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in beside])
             rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
@@ -245,6 +262,7 @@ class _ReviewQueue:
             given.get("reason"),
             None if age is None else tx.now - age,
             due_until=None if due is None else tx.now + due,
+            evidence=_chosen(given, "applicant", _APPLICANT),
         )
 
     async def _find_names(self, tx: Tx, found: Sequence[Review]) -> dict[UUID, str]:
@@ -266,6 +284,7 @@ class _ReviewQueue:
             SINGULAR_WORDS[subject.kind],
             why,
             texts.missing.get(subject.id),
+            _ANSWERED if one.id in texts.answered else None,
             texts.partners[subject.partner_id],
             subject.country_code,
             subject.script and subject.script.title(),
@@ -304,6 +323,7 @@ def _verification_row(
         VERIFICATION_WORDS[one.kind][1],
         "Details changed after the check" if flagged else "Approval before disbursements",
         _missing_of(one),
+        None,
         partner_names[one.partner_id],
         None,
         None,
@@ -321,7 +341,7 @@ def _missing_of(one: WaitingReviewItem) -> str:
     return ", ".join(map(humanise_field_name, one.remaining_checks))
 
 
-def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta]) -> timedelta | None:
+def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, Option]) -> Option | None:
     """The selected option of a filter, or None if the filter is not set. Raises IncorrectParams."""
     if name not in given:
         return None

@@ -50,9 +50,9 @@ async def evaluate_request(
         agree = "name and address together agree" if match_score_includes_postal_address(made) else "the name agrees"
         note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
         await service.accept(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "rules", note))
+    elif occasion == "corrected":  # the review of the previous number is obsolete
+        await reviews.replace_review(tx, service.review_subject_for(locked), climbed.outcome.reasons)
     else:
-        if occasion == "corrected":  # the review of the previous number is obsolete
-            await reviews.withdraw_review(tx, service.review_subject_for(locked))
         await reviews.request_review(tx, service.review_subject_for(locked), climbed.outcome.reasons)
     return made
 

@@ -48,6 +48,7 @@ async def request_evidence(
     subject = await reviews.ensure_claimed_by(tx, handler, subject_id, requested_by)
     if check is None or not locked:
         raise EvidenceNotRequestable("No application is waiting for this case, so there is nobody to ask.")
+    await reviews.record_evidence_request(tx, subject)
     asked_as = str(tx.new_id())
     for one in locked:
         if evidence_code not in submissions.requestable_evidence(one, check):

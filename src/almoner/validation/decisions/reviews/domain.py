@@ -15,6 +15,8 @@ REVIEW: Final = Lifecycle("review", {"open": frozenset({"decided", "withdrawn"})
 
 Kind = Literal["validation_request", "agent_verification", "match", "screening", "appeal"]
 Status = Literal["open", "decided", "withdrawn"]
+EvidenceState = Literal["awaited", "received"]
+"""Whether evidence that the applicant was asked for has not arrived, or has."""
 Verdict = Literal["accepted", "rejected", "reopened"]
 """``reopened``: the previous decision is withdrawn."""
 
@@ -131,7 +133,7 @@ class Review:
     """One review.
 
     ``claimed_fingerprint``: of the evidence that its claimant saw last. ``claimed_until`` is real time, the other times
-    are business time.
+    are business time. ``evidence_requested_at``: when a reviewer last asked the applicant for evidence.
     """
 
     id: UUID
@@ -144,6 +146,7 @@ class Review:
     status: Status
     ended_at: datetime | None
     due_at: datetime
+    evidence_requested_at: datetime | None = None
 
     def claimant_at(self, real_now: datetime) -> str | None:
         """The operator who has claimed it at this real time."""
@@ -182,9 +185,6 @@ class ValueComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewEvidence:
-    """The evidence shown to a reviewer. ``links``: public pages of sources, by name."""
-@dataclass(frozen=True, slots=True)
 class RegisterCandidate:
     """Another register entry that a case may mean, with what ``ReviewEvidence`` has for the entry of the number."""
 
@@ -196,6 +196,9 @@ class RegisterCandidate:
     links: Sequence[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewEvidence:
+    """The evidence shown to a reviewer. ``links``: public pages of sources, by name."""
 
     title: str
     facts: Sequence[Fact]
@@ -203,10 +206,10 @@ class RegisterCandidate:
     documents: Sequence[UUID] = ()
     compared: Sequence[ValueComparison] = ()
     links: Sequence[tuple[str, str]] = ()
+    candidates: Sequence[RegisterCandidate] = ()
 
 
 @dataclass(frozen=True, slots=True)
-    candidates: Sequence[RegisterCandidate] = ()
 class RelatedSubject:
     """Another record that may be about the same subject. ``relation``: why, in words."""
 
@@ -291,7 +294,7 @@ class ReviewFilters:
     """The filters of the queue.
 
     ``holder``: who has claimed it; ``asked_until``: waiting since this time or longer. ``free_for``: unclaimed cases
-    that this person may decide. ``due_until``: cases due by then.
+    that this person may decide. ``due_until``: cases due by then. ``evidence``: cases whose applicant was asked.
     """
 
     kind: Kind | None = None
@@ -303,3 +306,4 @@ class ReviewFilters:
     asked_until: datetime | None = None
     free_for: str | None = None
     due_until: datetime | None = None
+    evidence: EvidenceState | None = None

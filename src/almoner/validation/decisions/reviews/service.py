@@ -54,7 +54,14 @@ from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHand
 from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
 from almoner.validation.decisions.reviews.store import count_open_reviews_by_filter as count_open_reviews_by_filter
 from almoner.validation.decisions.reviews.store import count_open_reviews_up_to as count_open_reviews_up_to
+from almoner.validation.decisions.reviews.store import (
+    count_reviews_with_received_evidence_up_to as count_reviews_with_received_evidence_up_to,
+)
+from almoner.validation.decisions.reviews.store import (
+    list_ids_with_received_evidence as list_ids_with_received_evidence,
+)
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
+from almoner.validation.decisions.reviews.store import record_evidence_request as record_evidence_request
 from almoner.validation.decisions.reviews.store_second_looks import list_daily_statistics as list_daily_statistics
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_decision_counts_by_reviewer as list_decision_counts_by_reviewer,
@@ -98,6 +105,14 @@ async def request_review(
 ) -> None:
     """Open a review for these reasons, or add them to the open one. ``due_at``: the promised decision time, if any."""
     await store.open_review(tx, subject, list(dict.fromkeys(reasons)), due_at or tx.now + WAITING_TARGET)
+
+
+async def replace_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
+    """Replace the last review because its subject was corrected. The new one knows when evidence was requested."""
+    await store.close_review(tx, subject, "withdrawn")
+    earlier = await store.list_reviews(tx, subject)
+    requested_at = earlier[-1].evidence_requested_at if earlier else None
+    await store.open_review(tx, subject, list(dict.fromkeys(reasons)), tx.now + WAITING_TARGET, requested_at)
 
 
 async def record_decision(tx: Tx, subject: ReviewSubject, decision: ReviewDecision) -> None:

@@ -13,6 +13,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
     NOT_SHOWN,
     DeclaredConflict,
+    EvidenceState,
     Kind,
     RecordedDecision,
     RelatedDecision,
@@ -28,22 +29,29 @@ from almoner.validation.decisions.reviews.domain import (
 QueuePosition = tuple[datetime, UUID]
 """The position of a page's last review: since when it waits, and its ID."""
 _COLUMNS: Final = (
-    "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, "
-    "claimed_fingerprint, status, ended_at, due_at, country_code, script"
+    "id, kind, subject_id, partner_id, country_code, script, reasons, asked_at, claimed_by, claimed_until, "
+    "claimed_fingerprint, status, ended_at, due_at, evidence_requested_at"
 )
 
 
 def _review(row: Record) -> Review:
-    return Review(row[0], ReviewSubject(row[1], row[2], row[3], row[12], row[13]), tuple(row[4]), *row[5:12])
+    return Review(row[0], ReviewSubject(*row[1:6]), tuple(row[6]), *row[7:])
 
 
-async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str], due_at: datetime) -> None:
+async def open_review(
+    tx: Tx,
+    subject: ReviewSubject,
+    reasons: Sequence[str],
+    due_at: datetime,
+    evidence_requested_at: datetime | None = None,
+) -> None:
     """Open the subject's review, or add the missing reasons to the open one."""
     await tx.execute(
         """
         insert into review (
-            id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, country_code, script, due_at
-        ) values ($1, $2, $3, $4, $5, $6, 'open', $6, $7, $8, $9)
+            id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, country_code, script,
+            due_at, evidence_requested_at
+        ) values ($1, $2, $3, $4, $5, $6, 'open', $6, $7, $8, $9, $10)
         on conflict (kind, subject_id) where status = 'open' do update set reasons = review.reasons || array(
             select reason from unnest(excluded.reasons) with ordinality as given (reason, place)
             where reason <> all(review.reasons) order by place
@@ -58,6 +66,7 @@ async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str], du
         subject.country_code,
         subject.script,
         due_at,
+        evidence_requested_at,
     )
 
 
@@ -107,6 +116,16 @@ async def lock_open_review(tx: Tx, subject: ReviewSubject) -> Review | None:
         subject.id,
     )
     return _review(row) if row else None
+
+
+async def record_evidence_request(tx: Tx, subject: ReviewSubject) -> None:
+    """Record that the applicant of the subject's open review is asked for evidence now."""
+    await tx.execute(
+        "update review set evidence_requested_at = $3 where kind = $1 and subject_id = $2 and status = 'open'",
+        subject.kind,
+        subject.id,
+        tx.now,
+    )
 
 
 async def claim_review(
@@ -159,6 +178,50 @@ _FREE_FOR: Final = """
 """Unclaimed, and without a conflict of interest of this operator."""
 
 
+_RECEIVED: Final = """
+    (asked_at > evidence_requested_at or exists (
+        select from validation_request_document v join document d on d.id = v.document_id
+        where review.kind = 'validation_request' and v.validation_request_id = review.subject_id
+            and d.created_at > review.evidence_requested_at
+            and d.deleted_at is null and d.status in ('pending_scan', 'clean')
+    ) or exists (
+        select from validation_submission s
+        join validation_submission_document u on u.validation_submission_id = s.id and u.type = review.kind
+        join document d on d.id = u.document_id
+        where review.kind = 'agent_verification' and s.agent_verification_id = review.subject_id
+            and u.created_at > review.evidence_requested_at
+            and d.deleted_at is null and d.status in ('pending_scan', 'clean')
+    ))
+"""
+"""Evidence has arrived since it was requested: a readable document, or a correction, which opened another review."""
+_AWAITED: Final = f"""
+    not {_RECEIVED} and (exists (
+        select from validation_submission s
+        where review.kind = 'validation_request' and s.validation_request_id = review.subject_id
+            and s.status = 'pending'
+    ) or exists (
+        select from validation_submission s
+        where review.kind = 'agent_verification' and s.agent_verification_id = review.subject_id
+            and s.status = 'pending'
+    ))
+"""
+"""Evidence has not arrived, and an application still waits for it."""
+_WITH_EVIDENCE: Final[Mapping[EvidenceState, str]] = {
+    "awaited": f"evidence_requested_at is not null and {_AWAITED}",
+    "received": f"evidence_requested_at is not null and {_RECEIVED}",
+}
+
+
+@across_partners("operators")
+async def list_ids_with_received_evidence(tx: Tx, review_ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these open reviews have evidence that the applicant was asked for."""
+    rows = await tx.fetch(
+        f"select id from review where id = any($1::uuid[]) and status = 'open' and {_WITH_EVIDENCE['received']}",
+        review_ids,
+    )
+    return {row[0] for row in rows}
+
+
 async def list_open_reviews(
     tx: Tx, filters: ReviewFilters, limit: int, after: QueuePosition | None = None
 ) -> list[Review]:
@@ -173,10 +236,11 @@ async def list_open_reviews(
     until = "asked_at <= $11" if filters.asked_until else "$11::timestamptz is null"
     due = "due_at <= $13" if filters.due_until else "$13::timestamptz is null"
     free = _FREE_FOR if filters.free_for else "$12::text is null"
+    evidence = _WITH_EVIDENCE[filters.evidence] if filters.evidence else "true"
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from review where status = 'open' and {kind} and {partner} and {holder} and {beyond}
-            and {country} and {script} and {reason} and {until} and {free} and {due}
+            and {country} and {script} and {reason} and {until} and {free} and {due} and {evidence}
         order by asked_at, id limit $5
         """,
         filters.kind,
@@ -218,6 +282,21 @@ async def count_open_reviews_up_to(tx: Tx, max_count: int) -> OpenReviewCount:
         """
         select count(*), min(asked_at) from (
             select asked_at from review where status = 'open' order by asked_at, id limit $1
+        ) waiting
+        """,
+        max_count,
+    )
+    return OpenReviewCount(*counted)
+
+
+@across_partners("operators")
+async def count_reviews_with_received_evidence_up_to(tx: Tx, max_count: int) -> OpenReviewCount:
+    """The number of open reviews with evidence that was asked for, up to ``max_count``, and the oldest one's start."""
+    [counted] = await tx.fetch(
+        f"""
+        select count(*), min(asked_at) from (
+            select asked_at from review where status = 'open' and {_WITH_EVIDENCE["received"]}
+            order by asked_at, id limit $1
         ) waiting
         """,
         max_count,
