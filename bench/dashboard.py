@@ -1,6 +1,9 @@
 """The pages of the dashboard of a large partner, and how long they take. ``bench.desks`` measures them."""
 
+import asyncio
+import html
 import random
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,6 +38,8 @@ SEARCH_MS: Final = 100
 AIM_BYTES: Final = 100_000
 CALLS: Final = 100
 _WARM: Final = 30
+_CONFIRMED_SECONDS: Final = 480
+"""How long a confirmation of one's identity is relied on: less than the ten minutes for which pages accept it."""
 _LOOKED_AT: Final = 200
 _TABLES: Final = (
     "donation",
@@ -57,10 +62,11 @@ Ask = Callable[[random.Random], str]
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A signed-in member. ``home``: the account's path; ``cookie``: of the session."""
+    """A signed-in person. ``home``: the account's path; ``cookie``: of the session; ``totp``: their app's secret."""
 
     home: str
     cookie: str
+    totp: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +105,12 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
             profile = build_profile("owner@example.org", email="owner@example.org", name="Owner")
             person = await people.create(tx, member_realm(partner), profile, ["owner"])
             set_up = await authenticators.begin_setup(tx, person, "Almoner")
-            code = pyotp.TOTP(set_up.secret.replace(" ", "")).at(tx.real_now)
+            secret = set_up.secret.replace(" ", "")
+            code = pyotp.TOTP(secret).at(tx.real_now)
             await authenticators.confirm_setup(tx, person, code, audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
             portal = build_member_portal(person.realm, tx.ids.encode("partner", partner.id), "")
-        return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}")
+        return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}", secret)
     finally:
         await services.close()
 
@@ -264,18 +271,18 @@ async def measure(stage: Stage, signed: Signed, asked: Mapping[str, tuple[Ask, i
     """Measure each page, one request after the other."""
     pick, figures = random.Random(20261127), []
     with server(stage, "dashboard", "-m", "almoner", "serve") as running:
-        headers = {"Cookie": signed.cookie}
-        async with aiohttp.ClientSession(f"http://127.0.0.1:{running.port}", headers=headers) as client:
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{running.port}") as client:
+            visitor = _Visitor(client, signed)
             for name, (ask, aim) in asked.items():
+                await visitor.confirm()
                 taken, size, spent = [], 0, 0.0
                 for number in range(calls + _WARM):
                     if number == _WARM:
                         spent = _processor_seconds(running.pid, stage)
                     started = time.perf_counter()
-                    async with client.get(signed.home + ask(pick), allow_redirects=False) as answer:
-                        body = await answer.read()
-                    if answer.status != 200:
-                        raise RuntimeError(f"{name}: {answer.status}\n{body[:2000].decode()}")
+                    status, body = await visitor.get(ask(pick))
+                    if status != 200:
+                        raise RuntimeError(f"{name}: {status}\n{body[:2000].decode()}")
                     if number >= _WARM:  # the first ones plan the statements on each connection, and compile the page
                         taken.append((time.perf_counter() - started) * 1000)
                         size = max(size, len(body))
@@ -283,6 +290,41 @@ async def measure(stage: Stage, signed: Signed, asked: Mapping[str, tuple[Ask, i
                 figures.append(Figure(name, taken, processor_ms, size, aim))
                 print(figures[-1].line(), flush=True)
     return figures
+
+
+class _Visitor:
+    """A signed-in person who confirms their identity again before pages stop to accept the last confirmation."""
+
+    def __init__(self, client: aiohttp.ClientSession, signed: Signed) -> None:
+        self._client, self._home, self._cookie = client, signed.home, signed.cookie
+        self._app, self._confirm_at = pyotp.TOTP(signed.totp), 0.0
+
+    async def get(self, path: str) -> tuple[int, bytes]:
+        """The status and the body of a page; a redirect is not followed."""
+        headers = {"Cookie": self._cookie}
+        async with self._client.get(self._home + path, headers=headers, allow_redirects=False) as answer:
+            return answer.status, await answer.read()
+
+    async def confirm(self) -> None:
+        """Enter a code of the authenticator app, unless that was done in the last minutes.
+
+        A code counts once, so that this waits for the next one after signing in.
+        """
+        if time.monotonic() < self._confirm_at:
+            return
+        await asyncio.sleep(self._app.interval - time.time() % self._app.interval + 1)
+        _, page = await self.get("/prove")
+        token = re.search(rb'name="csrf" value="([^"]+)"', page)
+        assert token is not None, page[:2000]
+        form = {"csrf": html.unescape(token[1].decode()), "next": self._home, "code": self._app.now()}
+        headers = {"Cookie": self._cookie, "Sec-Fetch-Site": "same-origin"}
+        address = f"{self._home}/prove"
+        async with self._client.post(address, data=form, headers=headers, allow_redirects=False) as answer:
+            name = self._cookie.partition("=")[0]
+            if answer.status != 303 or name not in answer.cookies:
+                raise RuntimeError(f"the code was not accepted: {answer.status}\n{(await answer.text())[:2000]}")
+            self._cookie = f"{name}={answer.cookies[name].value}"
+        self._confirm_at = time.monotonic() + _CONFIRMED_SECONDS
 
 
 def _processor_seconds(server_pid: int, stage: Stage) -> float:

@@ -1,7 +1,8 @@
 """The dashboard and the console over the same large account: milliseconds and bytes of each page, one at a time.
 
 ``python -m bench.desks``; with ``--write`` the figures go to docs/evidence/dashboard.md and docs/evidence/console.md.
-``bench.large_partner`` and ``bench.large_records`` fill a database of its own, which is deleted afterwards.
+``bench.large_partner``, ``bench.large_records`` and ``bench.large_desks`` fill a database of its own, which is deleted
+afterwards.
 """
 
 import argparse
@@ -9,11 +10,10 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from uuid import UUID
 
 from almoner.kit.ids import RecordIdCodec
 from almoner.platform.database.transactions import Partner
-from bench import console, dashboard, large_records, machine
+from bench import confirmed_pages, console, dashboard, large_desks, large_records, machine
 from bench.dashboard import AIM_MS, CALLS, SEARCH_MS, Ask, Signed
 from bench.large_partner import DONATIONS, EVENTS_OF_DONATION, SUBMISSIONS, LargePartner, fill
 from bench.scale import Scale
@@ -27,7 +27,6 @@ class Filled:
     stage: Stage
     large: LargePartner
     owner: Signed
-    cases: list[UUID]
     notes: list[str]
 
 
@@ -41,14 +40,17 @@ def filled(donations: int, submissions: int, events: int) -> Iterator[Filled]:
         owner = asyncio.run(dashboard.sign_in(stage, partner))
         seconds = asyncio.run(fill(stage.settings.owner_dsn, large))
         asyncio.run(large_records.fill_more(stage.settings.owner_dsn, partner.id, organisations))
+        asyncio.run(large_desks.fill_desks(stage.settings.owner_dsn, partner.id, organisations))
         asyncio.run(dashboard.report(stage, partner))
-        cases = asyncio.run(console.open_reviews(stage))
+        asyncio.run(console.open_reviews(stage))
+        asyncio.run(console.number_accounts(stage))
         counts = f"{donations:,} donations, {submissions:,} submissions, {events:,} events"
         notes = [
             f"one partner: {counts}, written in {seconds:,.0f} s; {submissions:,} open reviews of its requests",
             large_records.NOTE,
+            large_desks.NOTE,
         ]
-        yield Filled(stage, large, owner, cases, notes)
+        yield Filled(stage, large, owner, notes)
 
 
 def dashboard_report(given: Filled, calls: int) -> str:
@@ -62,14 +64,14 @@ def dashboard_report(given: Filled, calls: int) -> str:
 
 def console_report(given: Filled, calls: int) -> str:
     """Measure the console."""
-    ids = given.large.ids
-    cases = [ids.encode("validationrequest", one) for one in given.cases]
-    records = asyncio.run(dashboard.looked_at(given.stage, Partner(given.large.partner)))
-    asked = console.pages(
-        records | {"review": cases}, given.stage.organisations, ids.encode("partner", given.large.partner)
-    )
-    operator = asyncio.run(console.sign_in(given.stage))  # signed out after 30 minutes without a request
-    return _report(given, operator, _with_aim(asked, AIM_MS), calls, "an operator with all roles")
+    stage, partner = given.stage, given.large.ids.encode("partner", given.large.partner)
+    records = asyncio.run(dashboard.looked_at(stage, Partner(given.large.partner)))
+    operator = asyncio.run(console.sign_in(stage))  # signed out after 30 minutes without a request
+    records |= asyncio.run(console.looked_at(stage))
+    asyncio.run(console.claim(stage, operator.name, records))
+    records["upload"] = [asyncio.run(console.upload_statement(stage, operator.name))]
+    asked = console.pages(records, stage.organisations, partner) | confirmed_pages.pages(records, partner)
+    return _report(given, operator.signed, _with_aim(asked, AIM_MS), calls, "an operator with all roles")
 
 
 def _with_aim(asked: dict[str, Ask], aim: int) -> dict[str, tuple[Ask, int]]:

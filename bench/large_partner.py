@@ -312,7 +312,7 @@ async def _fill_submissions(
     configuration = await connection.fetchval(
         "select id from hosted_configuration where partner_id = $1 and is_default", large.partner
     )
-    registry = await connection.fetchval("select id from registry order by id limit 1")
+    registry = await connection.fetchval("select registry_id from organisation where id = $1", large.organisations[0])
     progress = _Progress("submissions", large.submissions, say)
     for first in range(0, large.submissions, _BATCH):
         made: dict[Table, list[Row]] = {REQUEST: [], SUBMISSION: [], SEARCH: []}
@@ -333,13 +333,14 @@ def _submission(large: LargePartner, configuration: UUID, registry: UUID, number
     request, submission = new_id(at), new_id(at)
     first, last, _ = donor(number)
     email, pending = f"applicant{number:06d}@charity.example", number % 50 == 0
+    accepted, accepted_at = (None, None) if pending else (organisation, at)
     yield (
         REQUEST,
         (
             *(
                 request,
                 large.partner,
-                "accepted",
+                "pending" if pending else "accepted",
                 name,
                 registry,
                 "IRS",
@@ -347,15 +348,15 @@ def _submission(large: LargePartner, configuration: UUID, registry: UUID, number
                 registered,
                 "https://charity.example",
             ),
-            *("USA", organisation, f" {name.lower()} ", at, at, at),
+            *("USA", accepted, f" {name.lower()} ", accepted_at, at, at),
         ),
     )
     yield (
         SUBMISSION,
         (
             *(submission, large.partner, configuration, "pending" if pending else "succeeded", ["validation_request"]),
-            *(organisation, request, name, "USA", f" {name.lower()} ", "en", first, last, email),
-            *(json.dumps({"crm": f"K-{number:06d}"}), None if pending else at, at, at),
+            *(accepted, request, name, "USA", f" {name.lower()} ", "en", first, last, email),
+            *(json.dumps({"crm": f"K-{number:06d}"}), accepted_at, at, at),
         ),
     )
     texts = (name, registered)
