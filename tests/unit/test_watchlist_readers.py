@@ -234,6 +234,17 @@ def test_targets_of_opensanctions_without_what_is_nobody(tmp_path: Path) -> None
     assert "CC BY-NC" in WATCHLIST_SOURCES["opensanctions"].licence
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_letters_with_accents_are_read_in_either_encoding(encoding: str, tmp_path: Path) -> None:
+    """Spreadsheets save tables in Windows-1252."""
+    nulls = ",".join(['"-0- "'] * 8)
+    sdn, own = tmp_path / "sdn.csv", tmp_path / "own.csv"
+    sdn.write_bytes(f'1,"MU\u00d1OZ \u2013 HIJOS","-0- ","SDGT",{nulls}\n'.encode(encoding))
+    own.write_bytes("key,kind,name,category\n1,organisation,MU\u00d1OZ \u2013 HIJOS,warning\n".encode(encoding))
+    (listed,) = (one for one in SDN.read([sdn]) if isinstance(one, ListedEntity))
+    assert listed.names == entries("own", own)["1"].names == (ListedName("MU\u00d1OZ \u2013 HIJOS", "primary"),)
+
+
 def test_a_row_that_hides_others_is_told_and_is_nobody(tmp_path: Path) -> None:
     """A quotation mark without its pair takes the next rows into a name."""
     file = tmp_path / "own.csv"

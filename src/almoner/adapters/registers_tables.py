@@ -47,12 +47,14 @@ def _as_1252(error: UnicodeError) -> tuple[str, int]:
 
 
 _OPEN: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
-codecs.register_error("almoner_as_1252", _as_1252)
+AS_1252: Final = "almoner_as_1252"
+"""The error handler that reads what is not UTF-8 as Windows-1252."""
+codecs.register_error(AS_1252, _as_1252)
 
 
 def decode_utf8_or_1252(raw: bytes) -> str:
     """Decode a line, as UTF-8 with single bytes in Windows-1252."""
-    return raw.decode("utf-8", "almoner_as_1252")
+    return raw.decode("utf-8", AS_1252)
 
 
 def build_line_decoder(encoding: str) -> Decode:

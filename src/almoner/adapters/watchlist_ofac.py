@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import parse_country_code, parse_years, publisher_note_unless_person
+from almoner.adapters.watchlist_values import open_table, parse_country_code, parse_years, publisher_note_unless_person
 from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
@@ -85,7 +85,7 @@ SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred organisat
 
 def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
     """Sort the rows of one file by kind."""
-    with file.open(encoding="cp1252", errors="replace", newline="") as lines:
+    with open_table(file) as lines:
         table, line = csv.reader(lines), 0
         for number, row in enumerate(table, 1):
             lines_of_row, line = table.line_num - line, table.line_num

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
+from almoner.adapters.registers_tables import AS_1252
 from almoner.kit.text import clean_line
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, COUNTRIES
 from almoner.screening.watchlists.domain import (
@@ -110,6 +111,11 @@ def parse_date(text: str) -> date | None:
     return None
 
 
+def open_table(file: Path) -> TextIO:
+    """Open a table in UTF-8. What is not UTF-8 is read as Windows-1252, as spreadsheets save it."""
+    return file.open(encoding="utf-8-sig", errors=AS_1252, newline="")
+
+
 def read_rows(
     file: Path,
     required_columns: Sequence[str],
@@ -124,7 +130,7 @@ def read_rows(
 
     ``lines_before_header``: lines before the header.
     """
-    with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+    with open_table(file) as lines:
         for _ in range(lines_before_header):
             next(lines, None)
         table = csv.reader(lines, delimiter=delimiter)
