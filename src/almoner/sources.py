@@ -158,7 +158,7 @@ def _read_schedule(
     if file is None:
         return ()
     try:
-        return refresh_schedule.parse_refresh_schedule(file.read_text(encoding="utf-8"), named, policy, refused)
+        return refresh_schedule.parse_refresh_schedule(file.read_text(encoding="utf-8-sig"), named, policy, refused)
     except (OSError, UnicodeDecodeError) as error:
         problems = [f"cannot be read: {error}"]
     except refresh_schedule.ScheduleInvalid as error:

@@ -107,7 +107,7 @@ def parse_mapping(
 ) -> RegisterMapping:
     """Parse the text of a mapping file. Raises ImportRefused."""
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ImportRefused(f"the mapping {name} is not TOML: {error}") from error
     checking = _MappingParser(document)

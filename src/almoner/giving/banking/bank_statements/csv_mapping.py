@@ -70,7 +70,7 @@ def load_mapping(path: Path) -> CsvStatementMapping:
 def parse_mapping(text: str, file_name: str) -> CsvStatementMapping:
     """Parse a mapping file; ``file_name``: used in problems. Raises StatementError with every problem."""
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise StatementError(f"{file_name} is not valid TOML: {error}") from error
     parser = _Parser(document)

@@ -26,7 +26,7 @@ def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
             "docs/runbooks/bank.md."
         )
     try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        tables = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PaymentFileError(f"{file} cannot be read: {error}") from error
     found: list[str] = []

@@ -14,7 +14,7 @@ _KEYS: Final = {"country", "state", "text", "regular"}
 
 def load_notices(file: Path) -> tuple[LegalNotice, ...]:
     """Load the tables ``[[notice]]``: ``country``, ``state``, ``text``, ``regular``. Raises OSError, ValueError."""
-    content = tomllib.loads(file.read_text("utf-8"))
+    content = tomllib.loads(file.read_text("utf-8-sig"))
     tables = content.get("notice", [])
     if set(content) - {"notice"} or not isinstance(tables, list) or len(tables) > _MOST_NOTICES:
         raise ValueError(f"it must have at most {_MOST_NOTICES} tables [[notice]], and nothing else")
