@@ -1,5 +1,6 @@
 """The request log of the dashboard: what it says of each request with an API key, and what it never holds."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -14,6 +15,7 @@ from almoner.access.keys import store_requests
 from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest
 from almoner.kit.ids import Uuid7Generator, lowest_id_at
 from almoner.platform.database.transactions import Tx
+from almoner.platform.observability.telemetry import RequestLogLine
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.members import Desk, desk
@@ -84,6 +86,29 @@ async def test_what_callers_type_is_never_written_down(service: Service, tenant:
     kept = {row["parameters"] for row in rows}
     assert {"email=…&status=RECEIVED_PAYMENT", "query=…", None} <= kept
     assert f"/v1/donations/{gift['id']}" in {row["path"] for row in rows}
+
+
+async def test_a_request_during_a_write_is_left_for_the_next_one(service: Service, tenant: Tenant) -> None:
+    recorder, key = service.services.api_requests, uuid4()
+
+    def record() -> None:
+        now, request_id = service.clock.now(), f"req_{uuid4().hex}"
+        line = RequestLogLine(now, "request", "GET /v1/categories", 200, 1.0, request_id, "GET")
+        line.partner, line.key = tenant.partner.id, key
+        recorder.record_request({}, line)
+
+    async def written() -> int:
+        async with service.db.read() as tx:
+            return int(await tx.fetchval("select count(*) from api_request where key_id = $1", key))
+
+    record()
+    writing = asyncio.create_task(recorder.flush())
+    await asyncio.sleep(0)
+    record()
+    await writing
+    assert await written() == 1
+    await recorder.flush()
+    assert await written() == 2
 
 
 async def test_filters_narrow_and_a_wrong_one_says_what_it_must_be(

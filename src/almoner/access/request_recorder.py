@@ -1,6 +1,7 @@
 """Buffers requests in memory and writes them in batches, so that no request waits for its log entry."""
 
 import asyncio
+import math
 from collections import deque
 from functools import lru_cache
 from typing import Final
@@ -66,13 +67,18 @@ class ApiRequestRecorder:
             await wait_until_set(stop, _WRITE_SECONDS)
             try:
                 await self.flush()
+                while stop.is_set() and self._waiting:
+                    await self.flush()
             except DATABASE_ERRORS as error:
                 now = self._db.deployment.clock.real_now()
                 self._telemetry.log("api_requests_wait", now, **failure_log_fields(error))
 
     async def flush(self) -> None:
-        """Write buffered requests; they are dropped while the disk is nearly full."""
-        while self._waiting:
+        """Write the requests buffered until now; they are dropped while the disk is nearly full.
+
+        Later ones are left for the next time: under load, there are always some, and each transaction would write few.
+        """
+        for _ in range(math.ceil(len(self._waiting) / _BATCH)):
             batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
             try:
                 with refuse_writes_when_low():
