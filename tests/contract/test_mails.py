@@ -100,6 +100,16 @@ async def test_a_mail_arrives_in_both_forms(inbox: Inbox) -> None:
     assert "Amina</a>" in html.get_content()
 
 
+async def test_our_own_addresses_may_have_a_domain_in_any_script(inbox: Inbox) -> None:
+    """The settings accept them."""
+    transport = SmtpTransport(f"smtp://127.0.0.1:{inbox.port}", "Spenden <geben@m\u00fcnchen.example>", TestClock())
+    await transport.send(replace(MAIL, reply_to="hilfe@m\u00fcnchen.example"))
+    [(_, message)] = inbox.mails
+    assert message["From"] == "Spenden <geben@xn--mnchen-3ya.example>"
+    assert message["Reply-To"] == "hilfe@xn--mnchen-3ya.example"
+    assert message["Message-ID"].endswith("@xn--mnchen-3ya.example>")
+
+
 async def test_a_mail_brings_its_files(inbox: Inbox) -> None:
     content = bytes(range(256)) * 300
     await server(inbox).send(replace(MAIL, attachments=(Attachment("receipt-000001.pdf", "application/pdf", content),)))

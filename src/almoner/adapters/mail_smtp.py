@@ -62,7 +62,7 @@ class SmtpTransport:
         self._user = unquote(parts.username) if parts.username else None
         self._password = unquote(parts.password) if parts.password else None
         self._sender = sender
-        self._domain = parseaddr(sender)[1].rpartition("@")[2]
+        self._domain = _in_ascii(parseaddr(sender)[1]).rpartition("@")[2]
         if not self._domain:
             raise ValueError("the sender of mails looks like Giving <giving@example.org>")
         self._clock = clock
@@ -134,12 +134,13 @@ class SmtpTransport:
     def _message(self, mail: Mail) -> MIMEMultipart:
         """Build the message with the older ``email`` classes: newer ones lose spaces in folded non-ASCII subjects."""
         message = MIMEMultipart("mixed")
-        message["From"] = formataddr(mail.sender_name_and_address(self._sender))
+        name, address = mail.sender_name_and_address(self._sender)
+        message["From"] = formataddr((name, _in_ascii(address)))
         if (recipient := ascii_email_address(mail.to)) is None:
             raise MailRefused("the recipient's address is not one")
         message["To"] = recipient
         if mail.reply_to:
-            message["Reply-To"] = mail.reply_to
+            message["Reply-To"] = _in_ascii(mail.reply_to)
         # A line end would start another header.
         message["Subject"] = Header(" ".join(mail.subject.split()), "utf-8", header_name="Subject").encode()
         message["Date"] = format_datetime(self._clock.real_now())
@@ -150,6 +151,11 @@ class SmtpTransport:
         for file in mail.attachments:
             message.attach(_attachment_part(file))
         return message
+
+
+def _in_ascii(address: str) -> str:
+    """An address of ours for a header, with the ASCII form of its domain."""
+    return ascii_email_address(address) or address
 
 
 def _describe_failure(error: aiosmtplib.SMTPException | OSError) -> str:
