@@ -32,7 +32,7 @@ async def test_a_website_counts_in_data_that_may_decide(
     reasons: tuple[str, ...],
 ) -> None:
     day = service.clock.now().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
-    source = Written(f"ccew-{number}", "CCEW", unverified=unverified)
+    source = Written(f"ccew-{number}", "CCEW", is_format_unverified=unverified)
     listed = entry(number, "Fund", websites=["https://fund.example"])
     await Loader(service.db, tmp_path).load(source, day, listed)
     organisation = data(await api.get(f"/v1/organisations/GBR/CCEW/{number}"))["id"]

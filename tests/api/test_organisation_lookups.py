@@ -20,7 +20,7 @@ async def loaded(service: Service, tmp_path: Path) -> datetime:
     """A charity of a register of data of today."""
     day = service.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
     await Loader(service.db, tmp_path).load(
-        Written("ccew-lookups", "CCEW", unverified=True), day, entry(NUMBER, "Fund")
+        Written("ccew-lookups", "CCEW", is_format_unverified=True), day, entry(NUMBER, "Fund")
     )
     return day
 

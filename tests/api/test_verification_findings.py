@@ -65,7 +65,7 @@ async def test_a_register_decides_in_data_that_may_decide(
     service: Service, api: Client, tmp_path: Path, number: str, unverified: bool, days: int, reason: str | None
 ) -> None:
     day = service.clock.now().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
-    source = Written(f"ccew-{number}", "CCEW", unverified=unverified)
+    source = Written(f"ccew-{number}", "CCEW", is_format_unverified=unverified)
     await Loader(service.db, tmp_path).load(source, day, entry(number, "Fund"))
     organisation = data(await api.get(f"/v1/organisations/GBR/CCEW/{number}"))["id"]
     usual = service.db.deployment

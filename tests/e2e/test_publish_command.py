@@ -62,7 +62,7 @@ async def test_of_two_published_at_once_one_is_refused_in_words(service: Service
 
     async def first() -> None:
         async with service.db.write() as tx:
-            await organisations.publish_organisation(tx, cast("UUID", both[0]))
+            await organisations.make_organisation_public(tx, cast("UUID", both[0]))
             holds.set()
             while not await tx.fetchval("select exists (select from pg_locks where not granted)"):
                 pass
@@ -70,7 +70,7 @@ async def test_of_two_published_at_once_one_is_refused_in_words(service: Service
     async def second() -> None:
         await holds.wait()
         async with service.db.write() as tx:
-            await organisations.publish_organisation(tx, cast("UUID", both[1]))
+            await organisations.make_organisation_public(tx, cast("UUID", both[1]))
 
     done = await asyncio.gather(first(), second(), return_exceptions=True)
     assert [type(one) for one in done] == [type(None), RegistryNumberTaken]

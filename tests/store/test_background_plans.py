@@ -84,7 +84,7 @@ async def indexes(connection: "asyncpg.Connection[asyncpg.Record]", sql: str, *a
         (dispatcher.WAITING, (UUID(int=0), 64, [], 250), {"event_unnumbered", "internal_event_pkey"}),
         (dispatcher.TURNS, (PARTNERS,), {"event_counter_pkey"}),
         (dispatcher.NUMBER, (PARTNERS, [501] * 40, 250), {"event_unnumbered", "event_counter_pkey", "event_pkey"}),
-        (queue.FIND_CLAIMABLE, (START, START), {"job_due", "job_ready", "job_later"}),
+        (queue.FIND_AVAILABILITY, (START, START), {"job_due", "job_ready", "job_later"}),
         (queue.CLAIM, (START, START, 24), {"job_due", "job_pkey"}),
         (queue.PROMOTE, (START, 1000), {"job_later", "job_pkey"}),
         (queue.ROOM, ("", START, START), {"job_ready", "job_in_flight", "queue_lane_pkey"}),

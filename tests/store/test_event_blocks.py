@@ -55,7 +55,7 @@ async def built(service: Service) -> int:
     blocks = 0
     while True:
         async with service.db.write() as tx:
-            if not await event_blocks.build_event_count_blocks(tx):
+            if not await event_blocks.store_event_counts_per_block(tx):
                 return blocks
         blocks += 1
 
@@ -91,7 +91,7 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
     await agrees(service, written, 1)
     async with service.db.write() as tx:
         assert await event_blocks.next_block_build_at(tx) == tx.now
-        assert await event_blocks.build_event_count_blocks(tx) == 1
+        assert await event_blocks.store_event_counts_per_block(tx) == 1
     await agrees(service, written, 2)
     assert await built(service) == WRITTEN // SIZE - 1
     async with service.db.read() as tx:

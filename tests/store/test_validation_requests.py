@@ -188,12 +188,12 @@ async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(serv
     again = "insert into organisation select (o).* from (select o from organisation o where id = $1) x"
     assert await refuses(service, again, ours.id) == "organisation_pkey"
     async with service.db.write() as tx:
-        await organisations.publish_organisation(tx, ours.id)
+        await organisations.make_organisation_public(tx, ours.id)
         assert (await organisations.get(tx, ALL_PARTNERS, ours.id)).partner_id is None
         with pytest.raises(RegistryNumberTaken):
-            await organisations.publish_organisation(tx, second.id)
+            await organisations.make_organisation_public(tx, second.id)
         with pytest.raises(NotFound):
-            await organisations.publish_organisation(tx, ours.id)
+            await organisations.make_organisation_public(tx, ours.id)
         found = await organisations.find_by_number_key(tx, other, factories.IRS, "987654321")
         assert found is not None
         assert found.id == ours.id
@@ -212,7 +212,7 @@ async def test_what_is_published_is_found_by_everybody(empty_database: TestDatab
             ]
             assert data(await other.get("/v1/organisations", query=words)) == []
         async with service.db.write() as tx:
-            await organisations.publish_organisation(tx, organisation)
+            await organisations.make_organisation_public(tx, organisation)
         assert [row["id"] for row in data(await other.get("/v1/organisations", query="test accept"))] == [
             made["organisationId"]
         ]

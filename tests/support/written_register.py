@@ -21,7 +21,7 @@ class Written:
     code: str
     registry_code: str
     lists_organisations: bool = True
-    unverified: bool = False
+    is_format_unverified: bool = False
     repeats_numbers: bool = False
     reads_files_together: bool = False
     ignored_columns: frozenset[str] = field(default_factory=frozenset)

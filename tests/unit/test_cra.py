@@ -59,8 +59,8 @@ def test_an_unknown_status_is_a_bad_row() -> None:
 
 def test_identification_is_no_list() -> None:
     assert not CraIdentificationReader.lists_organisations
-    assert CraReader.unverified
-    assert CraIdentificationReader.unverified
+    assert CraReader.is_format_unverified
+    assert CraIdentificationReader.is_format_unverified
     with pytest.raises(ImportRefused, match="Status"):
         read(CraReader(), HAND / "cra_ident_2023.csv")
 

@@ -101,7 +101,7 @@ class AcncReader:
     code = "acnc"
     registry_code = "ACNC"
     lists_organisations = True
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = False
     reads_files_together = False
     ignored_columns = frozenset({"Number_of_Responsible_Persons", "Financial_Year_End"})

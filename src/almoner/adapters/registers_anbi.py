@@ -48,7 +48,7 @@ class AnbiReader:
     code = "anbi"
     registry_code = "ANBI"
     lists_organisations = True
-    unverified = True
+    is_format_unverified = True
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()

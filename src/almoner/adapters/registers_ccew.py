@@ -76,7 +76,7 @@ class CcewReader:
     code = "ccew"
     registry_code = _REGISTRY
     lists_organisations = True
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = False
     reads_files_together = True
     ignored_columns = frozenset(

@@ -49,7 +49,7 @@ class CcniReader:
     code = "ccni"
     registry_code = _REGISTRY
     lists_organisations = True
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = False
     reads_files_together = False
     ignored_columns = frozenset({"reporting_days", "income", "expenditure", "financial_year_end", "finance"})

@@ -52,7 +52,7 @@ class CraReader:
     code = "cra"
     registry_code = "CRA"
     lists_organisations = True
-    unverified = True
+    is_format_unverified = True
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
@@ -73,7 +73,7 @@ class CraIdentificationReader:
     code = "cra-t3010"
     registry_code = "CRA"
     lists_organisations = False
-    unverified = True
+    is_format_unverified = True
     repeats_numbers = True  # files of several years repeat a number
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()

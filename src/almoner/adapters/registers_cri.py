@@ -71,7 +71,7 @@ class CriReader:
     code = "cri"
     registry_code = "CRI"
     lists_organisations = True
-    unverified = True
+    is_format_unverified = True
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()

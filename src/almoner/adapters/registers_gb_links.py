@@ -30,7 +30,7 @@ class _LinksReader:
 
     registry_code = CCEW
     lists_organisations = False
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()

@@ -36,7 +36,7 @@ class Irs990NReader:
     code = "irs-990n"
     registry_code = "IRS"
     lists_organisations = False
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = True  # a number may have rows for several years
     reads_files_together = False
     ignored_columns = frozenset({"TAX_YEAR", "PERIOD_BEGIN", "PERIOD_END", "GROSS_RECEIPTS_NORMALLY_SMALL"})

@@ -54,7 +54,7 @@ class IrsBmfReader:
     code = "irs-bmf"
     registry_code = IRS
     lists_organisations = True
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = False
     reads_files_together = False
     ignored_columns = frozenset(

@@ -22,7 +22,7 @@ class IrsPub78Reader:
     code = "irs-pub78"
     registry_code = "IRS"
     lists_organisations = False
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()

@@ -29,7 +29,7 @@ class IrsRevocationsReader:
     code = "irs-revocations"
     registry_code = "IRS"
     lists_organisations = False
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = True
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()

@@ -48,7 +48,7 @@ class MappedRegisterReader:
         self.registry_code = mapping.registry
         self.declared_registry = mapping.declared_registry
         self.lists_organisations = mapping.lists_organisations
-        self.unverified = mapping.unverified
+        self.is_format_unverified = mapping.unverified
         self.repeats_numbers = mapping.repeats_numbers
         self.ignored_columns = mapping.ignored_columns
         self.canary_numbers = mapping.canary_numbers

@@ -61,7 +61,7 @@ class NzcsReader:
     code = "nzcs"
     registry_code = "NZCS"
     lists_organisations = True
-    unverified = True
+    is_format_unverified = True
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()

@@ -55,7 +55,7 @@ class OscrReader:
     code = "oscr"
     registry_code = _REGISTRY
     lists_organisations = True
-    unverified = False
+    is_format_unverified = False
     repeats_numbers = False
     reads_files_together = True
     ignored_columns = frozenset({"income", "expenditure", "finance", "annual_return_received", "year_end"})

@@ -74,7 +74,7 @@ class RnaReader:
     code = "rna"
     registry_code = "RNA"
     lists_organisations = True
-    unverified = True
+    is_format_unverified = True
     repeats_numbers = False
     reads_files_together = False
     ignored_columns = frozenset({"gestion"})

@@ -33,7 +33,7 @@ class UkSanctionsReader:
     title = "UK Sanctions List (Foreign, Commonwealth and Development Office)"
     licence = "Open Government Licence v3.0"
     category: Category = "sanction"
-    unverified = True
+    is_format_unverified = True
     min_entries = 1_000
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:
@@ -86,7 +86,7 @@ class EuSanctionsReader:
     title = "EU consolidated financial sanctions list"
     licence = "reuse allowed with the source named: European Commission, FSF"
     category: Category = "sanction"
-    unverified = True
+    is_format_unverified = True
     min_entries = 1_000
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:

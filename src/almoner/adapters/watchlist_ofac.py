@@ -62,7 +62,7 @@ class OfacReader:
     min_entries: int
     licence: str = "public domain (US government work)"
     category: Category = "sanction"
-    unverified: bool = False
+    is_format_unverified: bool = False
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""

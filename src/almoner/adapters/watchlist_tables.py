@@ -40,7 +40,7 @@ class DeploymentWatchlistReader:
     title = "Findings of our own"
     licence = "our own"
     category: Category | None = None
-    unverified = False
+    is_format_unverified = False
     min_entries = 1
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
@@ -102,7 +102,7 @@ class OpenSanctionsReader:
     title = "OpenSanctions, targets.simple.csv"
     licence = "CC BY-NC 4.0: a business needs a licence from opensanctions.org"
     category: Category | None = None
-    unverified = True
+    is_format_unverified = True
     min_entries = 100
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:

@@ -40,7 +40,7 @@ class UnSanctionsReader:
     title = "UN Security Council consolidated list"
     licence = "public list of the United Nations"
     category: Category = "sanction"
-    unverified = False
+    is_format_unverified = False
     min_entries = 500
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:

@@ -43,7 +43,7 @@ class DeniedPersonsReader:
     title = "US Bureau of Industry and Security, Denied Persons List"
     licence = "public domain (US government work)"
     category: Category = "warning"
-    unverified = False
+    is_format_unverified = False
     min_entries = 200
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
@@ -69,7 +69,7 @@ class ConsolidatedScreeningReader:
     title = "US Consolidated Screening List"
     licence = "public domain (US government work)"
     category: Category | None = None
-    unverified = False
+    is_format_unverified = False
     min_entries = 5_000
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:

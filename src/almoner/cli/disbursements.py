@@ -290,11 +290,11 @@ async def _payment_confirmation(
 
     A message if a second person must confirm.
     """
-    needed = await payment_files.required_confirmation(tx, payout_id, _own_accounts())
-    if needed.people == 0:
+    needed = await payment_files.get_confirmation_requirement(tx, payout_id, _own_accounts())
+    if needed.operators_required == 0:
         return None
-    held, seen, alone = needed.disbursement, needed.seen, needed.single_approval_limit_minor
-    if needed.people == 1:
+    held, seen, alone = needed.disbursement, needed.fingerprint, needed.single_approval_limit_minor
+    if needed.operators_required == 1:
         return PaymentConfirmation(officer.id, alone, note)
     if not note:
         raise DisbursementError(

@@ -166,7 +166,7 @@ async def publish_organisation(
     try:
         if organisation_id is None:
             raise NotFound
-        await organisations_service.publish_organisation(tx, organisation_id, websites)
+        await organisations_service.make_organisation_public(tx, organisation_id, websites)
     except NotFound:
         raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
     except RegistryNumberTaken as error:

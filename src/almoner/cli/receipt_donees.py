@@ -43,7 +43,7 @@ async def list_donees(tx: Tx) -> Table:
                 one.legal_name,
                 one.formatted_ein,
                 one.address,
-                one.status,
+                one.approval_status,
                 iso_timestamp(one.proposed_at),
                 by(one.proposed_by),
                 iso_timestamp_or_none(one.approved_at),

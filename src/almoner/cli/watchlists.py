@@ -88,10 +88,8 @@ def import_list(
         )
 
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")
-    if reader.unverified:
-        typer.echo(
-            "The import format of this watch list has never been tested on a real file. Check the imported data."
-        )
+    if reader.is_format_unverified:
+        typer.echo("The import format of this watchlist has never been tested on a real file. Check the imported data.")
     started = time.monotonic()
     try:
         loaded = run_with_database(load)

@@ -166,7 +166,7 @@ class OrganisationActions:
             websites = entered_values["websites"].split()
             if any(not web.is_web_address(site) or len(site) > _LONGEST_WEBSITE for site in websites):
                 raise IncorrectParams("websites: enter web addresses such as https://example.org")
-            await organisations.publish_organisation(tx, one.id, websites)
+            await organisations.make_organisation_public(tx, one.id, websites)
             await self._context.record_audit_entry(
                 tx,
                 visitor,

@@ -313,12 +313,12 @@ class DisbursementPages:
         return await show_record(self._context, visitor, page, self._kind.success_message(visitor))
 
     async def _about_confirmation(self, tx: Tx, one: Disbursement) -> Sequence[str]:
-        needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
+        needed = await payment_files.get_confirmation_requirement(tx, one.id, self._context.services.own_accounts or {})
         told = (
             f"The bank has paid {format_amount(one.money)}. Its {one.donations:,} donations become "
             "DISBURSED, and the partner is notified."
         )
-        match needed.people:
+        match needed.operators_required:
             case 0:
                 return [told, _ENOUGH]
             case 1:
@@ -335,21 +335,21 @@ class DisbursementPages:
     async def _confirm(
         self, tx: Tx, officer: ActingOperator, one: Disbursement, entered_values: Mapping[str, str]
     ) -> str | None:
-        needed = await payment_files.required_confirmation(tx, one.id, self._context.services.own_accounts or {})
+        needed = await payment_files.get_confirmation_requirement(tx, one.id, self._context.services.own_accounts or {})
         name, note, alone = (
             tx.ids.encode(_TYPE, one.id),
             entered_values["note"] or None,
             needed.single_approval_limit_minor,
         )
-        stated = PaymentConfirmation(officer.id, alone, note) if needed.people == 1 else None
-        if needed.people == 2:
+        stated = PaymentConfirmation(officer.id, alone, note) if needed.operators_required == 1 else None
+        if needed.operators_required == 2:
             if note is None:
                 raise DisbursementError(
                     f"{format_amount(one.money)} is above the limit for one person. Say where you saw that the "
                     "bank made the payment."
                 )
             agreed = await officer.confirm_with_second_operator(
-                tx, one.partner_id, "disbursements.confirm", name, needed.seen, note, mandatory=True
+                tx, one.partner_id, "disbursements.confirm", name, needed.fingerprint, note, mandatory=True
             )
             if agreed is None:
                 return FIRST

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import GIFT_PAGE_PURPOSE, Donation, RefundedAmount
@@ -40,7 +40,7 @@ class Donee:
     ended_at: datetime | None = None
 
     @property
-    def status(self) -> str:
+    def approval_status(self) -> Literal["proposed", "approved", "ended"]:
         """``proposed``, ``approved`` or ``ended``."""
         if self.ended_at is not None:
             return "ended"

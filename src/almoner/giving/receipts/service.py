@@ -198,8 +198,8 @@ async def approve_donee(tx: Tx, donee: Donee, *, entered_ein: str, note: str, ap
 
     ``entered_ein``: typed again from the evidence. Raises DoneeError.
     """
-    if donee.status != "proposed":
-        raise DoneeError(f"This donee is {donee.status}.")
+    if donee.approval_status != "proposed":
+        raise DoneeError(f"This donee is {donee.approval_status}.")
     if donee.proposed_by == approved_by:
         raise DoneeError("Another operator must approve it.")
     if parse_number_key(_EIN_REGISTRY, entered_ein) != donee.ein:
@@ -214,7 +214,7 @@ async def approve_donee(tx: Tx, donee: Donee, *, entered_ein: str, note: str, ap
 
 async def end_or_withdraw_donee(tx: Tx, donee: Donee, *, ended_by: str) -> Donee:
     """End a donee, or withdraw its proposal: receipts no longer name it. Raises DoneeError."""
-    if donee.status == "ended":
+    if donee.approval_status == "ended":
         raise DoneeError("This donee has ended already.")
     ended = replace(donee, ended_by=ended_by, ended_at=tx.now)
     await store.update_donee(tx, ended)

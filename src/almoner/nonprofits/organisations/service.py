@@ -178,16 +178,16 @@ async def find_or_create_unlisted(
     return found
 
 
-async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -> None:
+async def make_organisation_public(tx: Tx, organisation_id: UUID, confirmed_websites: Sequence[str] = ()) -> None:
     """Make one partner's unlisted organisation visible to all (settled 5).
 
-    ``websites``: those that the reviewer confirmed. The partner's own input is not copied, since an email address on a
-    published website lets agents pass. Raises NotFound, RegistryNumberTaken; after the latter the transaction is
-    unusable.
+    ``confirmed_websites``: those that the reviewer checked. The partner's own input is not copied, since an email
+    address on a published website lets agents pass. Raises NotFound, RegistryNumberTaken; after the latter the
+    transaction is unusable.
     """
     if await store_unlisted.find_owner_partner_id(tx, organisation_id) is None:
         raise NotFound
-    if not await store_unlisted.publish_organisation(tx, organisation_id, websites):
+    if not await store_unlisted.make_organisation_public(tx, organisation_id, confirmed_websites):
         raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")
 
 

@@ -75,7 +75,7 @@ async def list_unpublished_organisations(
 
 
 @across_partners("registers")
-async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence[str]) -> bool:
+async def make_organisation_public(tx: Tx, organisation_id: UUID, websites: Sequence[str]) -> bool:
     """Make an organisation visible to all; False if another with its number is published.
 
     If two with one number are published concurrently, the unique index rejects one and its transaction fails.

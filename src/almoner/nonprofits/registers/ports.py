@@ -54,7 +54,7 @@ class RegisterSource(Protocol):
         ...
 
     @property
-    def unverified(self) -> bool:
+    def is_format_unverified(self) -> bool:
         """Whether the reader was never tested on a real file; then a reviewer must decide."""
         ...
 

@@ -41,7 +41,7 @@ async def upsert_source(tx: Tx, registry_id: UUID, source: RegisterSource) -> No
         source.code,
         registry_id,
         source.lists_organisations,
-        source.unverified,
+        source.is_format_unverified,
         sorted(source.ignored_columns),
     )
 

@@ -46,8 +46,8 @@ async def next_block_build_at(tx: Tx) -> datetime | None:
     return tx.now if waits else None
 
 
-async def build_event_count_blocks(tx: Tx) -> int:
-    """Count one full block of events for each of some partners; returns for how many."""
+async def store_event_counts_per_block(tx: Tx) -> int:
+    """Count the next full block (5,000 sequence numbers) of up to 16 partners; returns the number of blocks."""
     waiting = await tx.fetch(_WAITING)
     for row in waiting:
         await tx.execute(BUILD_BLOCK, row["partner_id"], row["summarised_sequence"])

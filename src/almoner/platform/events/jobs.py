@@ -7,5 +7,7 @@ from almoner.platform.events import event_blocks, outbox
 from almoner.platform.jobs.background_tasks import TaskRegistry
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("event_blocks.build", event_blocks.next_block_build_at, event_blocks.build_event_count_blocks)
+tasks.add_periodic_job(
+    "event_blocks.build", event_blocks.next_block_build_at, event_blocks.store_event_counts_per_block
+)
 tasks.add_periodic_job("outbox.purge", outbox.next_purge_at, outbox.purge_expired_events, period=timedelta(days=1))

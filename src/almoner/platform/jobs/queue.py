@@ -240,19 +240,19 @@ _READY_LANES: Final = """
     ) from lanes l where l.lane is not null
 """
 
-FIND_CLAIMABLE: Final = f"""
+FIND_AVAILABILITY: Final = f"""
 with recursive lanes (lane) as ({_READY_LANES.format(after="''")})
 select exists (select from job where lane is null and leased_until is null and dead_at is null and due_at <= $1)
-           as due,
+           as has_due_jobs_without_lane,
        exists (
            select from lanes join queue_lane q on q.lane = lanes.lane
            cross join lateral (select count(*) as n from job where lane = q.lane and leased_until > $2) running
            where running.n < coalesce(q.burst_cap, q.cap) and (q.paused_until is null or q.paused_until <= $1)
-       ) as ready,
+       ) as has_lanes_with_room,
        exists (
            select from job
            where lane is not null and not ready and leased_until is null and dead_at is null and due_at <= $1
-       ) as promotable
+       ) as has_due_lane_jobs
 """
 
 CLAIM: Final = f"""
@@ -296,19 +296,19 @@ with room as materialized (
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimableWork:
-    """Which kinds of work can be claimed now: jobs without a lane, lanes with room, lanes to promote."""
+class QueueAvailability:
+    """What workers can do now. ``has_due_lane_jobs``: jobs of lanes that are due, but not marked as ready yet."""
 
-    due: bool
-    ready: bool
-    promotable: bool
+    has_due_jobs_without_lane: bool
+    has_lanes_with_room: bool
+    has_due_lane_jobs: bool
 
 
-async def find_claimable_work(tx: Tx) -> ClaimableWork:
+async def find_queue_availability(tx: Tx) -> QueueAvailability:
     """Find the jobs that can be claimed now, without locking."""
-    row = await tx.fetchrow(FIND_CLAIMABLE, tx.now, tx.real_now)
+    row = await tx.fetchrow(FIND_AVAILABILITY, tx.now, tx.real_now)
     assert row is not None
-    return ClaimableWork(**row)
+    return QueueAvailability(**row)
 
 
 async def claim_jobs(tx: Tx, limit: int) -> list[Job]:

@@ -38,7 +38,7 @@ async def exchange_rate_limit_usage(tx: Tx, usage: Mapping[Slot, float]) -> dict
     return {row["key"]: row["ahead"] for row in rows}
 
 
-class RateLimitSharing:
+class RateLimitUsageExchange:
     """Exchanges rate limit usage between servers every second; a single server skips it."""
 
     def __init__(self, db: Database, limiter: RateLimiter, telemetry: Telemetry) -> None:

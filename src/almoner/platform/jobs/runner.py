@@ -143,9 +143,9 @@ class JobRunner:
 
     async def _claim(self, places: int) -> list[Job]:
         async with self._context.db.read() as tx:
-            waiting = await queue.find_claimable_work(tx)
-        plain = waiting.due and places > 0
-        laned = (waiting.ready or waiting.promotable) and self._in_lanes() < self._lane_places
+            waiting = await queue.find_queue_availability(tx)
+        plain = waiting.has_due_jobs_without_lane and places > 0
+        laned = (waiting.has_lanes_with_room or waiting.has_due_lane_jobs) and self._in_lanes() < self._lane_places
         taken: list[Job] = []
         if not (plain or laned):
             return taken
@@ -153,7 +153,7 @@ class JobRunner:
             await tx.execute(queue.BY_INDEX)
             if plain:
                 taken += await queue.claim_jobs(tx, places)
-            if waiting.promotable:
+            if waiting.has_due_lane_jobs:
                 await queue.mark_due_lane_jobs_ready(tx)
             if laned:
                 taken += await self._claim_from_lanes(tx)

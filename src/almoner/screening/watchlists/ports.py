@@ -32,7 +32,7 @@ class WatchlistSource(Protocol):
         ...
 
     @property
-    def unverified(self) -> bool:
+    def is_format_unverified(self) -> bool:
         """Whether the reader was written from the file layout only, and never run on a real file."""
         ...
 

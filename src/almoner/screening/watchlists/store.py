@@ -46,7 +46,7 @@ async def upsert_watchlist_and_lock_current_import(tx: Tx, source: WatchlistSour
         source.code,
         source.title,
         source.licence,
-        source.unverified,
+        source.is_format_unverified,
     )
     row = await tx.fetchrow(
         f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load_id = l.id where w.code = $1",

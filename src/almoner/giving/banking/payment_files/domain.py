@@ -127,15 +127,12 @@ class RecordedStatusReport:
 
 
 @dataclass(frozen=True, slots=True)
-class RequiredConfirmation:
-    """Who must confirm that the bank paid a sent disbursement.
-
-    ``people``: 0 if its released file is enough. ``seen``: a fingerprint of the disbursement.
-    """
+class ConfirmationRequirement:
+    """How many operators must confirm that the bank paid a sent disbursement: 0 if its released file is enough."""
 
     disbursement: Disbursement
-    seen: bytes
-    people: Literal[0, 1, 2]
+    fingerprint: bytes
+    operators_required: Literal[0, 1, 2]
     single_approval_limit_minor: int
 
 

@@ -15,6 +15,7 @@ from almoner.giving.banking.payment_files import domain, own_accounts_file, stor
 from almoner.giving.banking.payment_files.domain import (
     MAX_PAYMENTS,
     BankOutcome,
+    ConfirmationRequirement,
     CreditTransfer,
     CreditTransferInitiation,
     OwnAccount,
@@ -22,7 +23,6 @@ from almoner.giving.banking.payment_files.domain import (
     PaymentFileError,
     ReleasedFileTransfer,
     RequestedTransfer,
-    RequiredConfirmation,
     StatusReport,
     TransliteratedText,
 )
@@ -173,19 +173,19 @@ async def get(tx: Tx, file_id: UUID) -> PaymentFile:
     return found
 
 
-async def required_confirmation(
+async def get_confirmation_requirement(
     tx: Tx, disbursement_id: UUID, own_accounts: Mapping[str, OwnAccount]
-) -> RequiredConfirmation:
+) -> ConfirmationRequirement:
     """Who must confirm that the bank paid a disbursement, which is locked. ``own_accounts``: our accounts by currency.
 
     Raises NotFound, DisbursementError.
     """
     held, seen = await disbursements.lock_and_fingerprint_sent_disbursement(tx, disbursement_id)
     if await is_in_released_file(tx, disbursement_id):
-        return RequiredConfirmation(held, seen, 0, 0)
+        return ConfirmationRequirement(held, seen, 0, 0)
     account = own_accounts.get(held.money.currency)
     alone = account.single_release_limit.minor if account else 0
-    return RequiredConfirmation(held, seen, 1 if held.money.minor <= alone else 2, alone)
+    return ConfirmationRequirement(held, seen, 1 if held.money.minor <= alone else 2, alone)
 
 
 async def transliterated_texts(tx: Tx, file_id: UUID, limit: int | None = None) -> list[TransliteratedText]:

@@ -1,6 +1,6 @@
 """Findings of checks, their outcome by rule, and changes since a check succeeded; pure.
 
-Unverified or outdated sources decide nothing by themselves, nor does a watch list match before a reviewer has decided
+Unverified or outdated sources decide nothing by themselves, nor does a watchlist match before a reviewer has decided
 it.
 """
 

@@ -81,14 +81,16 @@ async def on_document_scanned(tx: Tx, events: Sequence[documents_domain.Document
 async def compose_status_email(tx: Tx, mails: MailRenderer, job: DecodedJob[NotifyApplicantJob]) -> Email | None:
     """Compose the status email; if nothing is missing yet, check again later."""
     wanted = job.details
-    email = await status_emails.build_status_email(tx, mails, wanted.submission, wanted.kind, wanted.of, job.due_at)
+    email = await status_emails.build_status_email(
+        tx, mails, wanted.submission, wanted.kind, wanted.dedupe_key, job.due_at
+    )
     if email is None and wanted.kind == "missing":
-        await applicant_notifications.schedule_requirements_check(tx, wanted.submission, wanted.of)
+        await applicant_notifications.schedule_requirements_check(tx, wanted.submission, wanted.dedupe_key)
     return email
 
 
 MAILS: Final = Path(__file__).parent / "mails"
 notifications: Final = (
-    NotificationDefinition(service.SEND_HANDOVER, MAILS / "handover.html", emails.compose_form_share_email),
+    NotificationDefinition(service.SEND_FORM_SHARE, MAILS / "handover.html", emails.compose_form_share_email),
     NotificationDefinition(NOTIFY_APPLICANT, MAILS / status_emails.TEMPLATE, compose_status_email),
 )

@@ -20,11 +20,11 @@ NotificationKind = Literal[
 
 
 class NotifyApplicantJob(msgspec.Struct, frozen=True):
-    """The details of the job that emails an applicant. ``of``: tells several emails of one kind apart."""
+    """The details of the job that emails an applicant. ``dedupe_key``: tells several emails of one kind apart."""
 
     submission: UUID
     kind: NotificationKind
-    of: str
+    dedupe_key: str = msgspec.field(name="of")
 
 
 NOTIFY_APPLICANT: Final = JobKind("applications.notify", NotifyApplicantJob)

@@ -33,10 +33,10 @@ from almoner.validation.applications.submissions.domain import OrganisationNotAc
 class SendFormShareJob(msgspec.Struct, frozen=True):
     """The details of the job that emails the form to a colleague."""
 
-    handover: UUID
+    share_id: UUID = msgspec.field(name="handover")
 
 
-SEND_HANDOVER: Final = JobKind("applications.share", SendFormShareJob)
+SEND_FORM_SHARE: Final = JobKind("applications.share", SendFormShareJob)
 BATCH: Final = 500
 _MAX_SEARCH_RESULTS: Final = 8
 """Results of a search: about what a small window shows; a longer query narrows them down."""
@@ -176,7 +176,7 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
         return False
     new = FormShare(tx.new_id(), invite_id, email, tx.real_now)
     await store.insert_form_share(tx, new, invite.expires_at + timedelta(days=1))
-    await SEND_HANDOVER.enqueue(tx, SendFormShareJob(new.id))
+    await SEND_FORM_SHARE.enqueue(tx, SendFormShareJob(new.id))
     return True
 
 
