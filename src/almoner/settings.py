@@ -116,7 +116,7 @@ class Settings(BaseSettings):
     scanner_url: Annotated[str | None, AfterValidator(settings_values.check_scanner_url)] = Field(
         None,
         description="URL of the ClamAV daemon: clamd://host:3310 or clamd:///path/to/socket. `none` disables scanning. "
-        "In production, documents wait for a virus scan until this is set.",
+        "In production, documents wait for a virus scan until this setting is set.",
     )
     pg_bin: Path | None = Field(None, description="Folder with the PostgreSQL programs for the embedded server.")
 
@@ -139,7 +139,7 @@ class Settings(BaseSettings):
         ge=0,
         le=300,
         description="Seconds for which a server continues to accept requests after SIGTERM while `/readyz` returns "
-        "503, so that the load balancer notices. Default: 10, or 0 in the sandbox.",
+        "503, so that the load balancer stops sending requests to it. Default: 10, or 0 in the sandbox.",
     )
     api_url: Origin = Field(
         "", description="Public base URL of the API. Default in the sandbox: http://localhost:<port>."
@@ -232,7 +232,7 @@ class Settings(BaseSettings):
         None, description="TOML file with the registers to refresh automatically, and their URLs."
     )
     watchlist_schedule: Path | None = Field(
-        None, description="TOML file with the watch lists to refresh automatically, and their URLs."
+        None, description="TOML file with the watchlists to refresh automatically, and their URLs."
     )
     review_second_look_percent: int = Field(
         5,
@@ -473,7 +473,7 @@ class Settings(BaseSettings):
 
     @property
     def watchlists_folder(self) -> Path:
-        """The folder for downloaded watch lists."""
+        """The folder for downloaded watchlists."""
         return self.data_dir / "watchlists"
 
     @property

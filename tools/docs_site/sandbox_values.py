@@ -41,7 +41,7 @@ _CARDS: Final[Mapping[CardOutcome, str]] = {
         "the payment succeeds and the card is saved, but the next charge of a regular donation is declined"
     ),
     CardOutcome.ALWAYS_CHALLENGED: (
-        "the bank asks for confirmation of every charge, so regular donations become `past_due`"
+        "the bank asks the donor to confirm every charge, so regular donations become `past_due`"
     ),
 }
 _RECORDS: Final[Mapping[str, str]] = {
@@ -85,8 +85,11 @@ _ACTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("agentverification", "confirm_email"): "the agent confirms the email address",
     ("agentverification", "approve"): "a reviewer approves the agent",
     ("agentverification", "reject"): "a reviewer rejects the agent with the `rejectionReasonCode`",
-    ("monitoringsubscription", "set_results"): "the registers or watch lists change, and the results become `results`",
-    ("eligibilitysubscription", "set_results"): "the eligibility changes, and the results become `results`",
+    ("monitoringsubscription", "set_results"): "the registers or watchlists change, and the results become `results`",
+    (
+        "eligibilitysubscription",
+        "set_results",
+    ): "the organisation's activities change, and the results become `results`",
     ("appeal", "uphold"): "a reviewer upholds the decision",
     ("appeal", "reverse"): "a reviewer reverses the decision",
     ("monetarydonationverification", "approve"): "the verification is approved",
@@ -102,12 +105,15 @@ _ACTIONS: Final[Mapping[tuple[str, str], str]] = {
         "webhooksubscription",
         "suspend",
     ): "the subscription is treated as if its receiver had failed for five days, and is suspended",
-    ("organisation", "update"): "an import of its register changes the organisation, and you get the event",
+    (
+        "organisation",
+        "update",
+    ): "an import changes the organisation, and you get `organisation.updated`",
 }
 _VERIFIED: Final = {"approve": "is approved", "reject": "is rejected", "expire": "expires"}
 _TAIL: Final = """
-To test things that take days, move the clock with `POST /v1/sandbox/clock`. Sessions then expire, retries are exhausted
-and regular donations are charged. Emails are in the sandbox's mailbox, at `/sandbox/mailbox` and
+To test things that take days, move the clock with `POST /v1/sandbox/clock`. For example, sessions then expire, retries
+take place and regular donations are charged. Emails are in the sandbox's mailbox, at `/sandbox/mailbox` and
 `GET /v1/sandbox/mailbox`.
 
 ## Notes
@@ -117,8 +123,8 @@ and regular donations are charged. Emails are in the sandbox's mailbox, at `/san
 - After a webhook secret is rotated, `Service-Signature` (hexadecimal) still uses the old secret until the overlap ends.
   `webhook-signature` has one signature for each secret. See
   [rotate the secret](../guides/webhooks.md#rotate-the-secret).
-- A nonprofit can have only one monetary donation verification at a time. While one is pending or approved, you cannot
-  create another.
+- A nonprofit can have only one monetary donation verification at a time. While a verification is pending or approved,
+  you cannot create another verification of this nonprofit.
 """
 
 
@@ -145,10 +151,10 @@ def _page() -> Iterator[str]:
 
 def _values() -> Iterator[str]:
     for value, action in REQUEST_NAMES.items():
-        told = "accepted" if action == "accept" else f"rejected with `{action}`"
+        told = "the request is accepted" if action == "accept" else f"the request is rejected with `{action}`"
         yield f"| `createValidationRequest` | `name` | `{value}` | {told} |"
     for value, step in AGENT_NAMES.items():
-        told = "approved" if step == "accept" else f"rejected with `{step}`"
+        told = "the agent is approved" if step == "accept" else f"the agent is rejected with `{step}`"
         yield f"| `createAgentVerification` | `firstName` | `{value}` | {told} |"
     for value, status in SUB_TAGS.items():
         member = "`createEligibilitySubscription` | `suggestedActivitySubTags`"
@@ -157,10 +163,11 @@ def _values() -> Iterator[str]:
         yield f"| `{call}` | name of the `file` | `{INFECTED}`, as in `{INFECTED}.png` | the file is infected |"
     ids = "`createMonitoringSubscription` | `organisationId` or `validationRequestId`"
     suffixes = "`-complianceStatus:pass` or `-complianceStatus:fail`"
-    yield f"| {ids} | the ID followed by {suffixes} | all categories get this result |"
+    yield f"| {ids} | the ID followed by {suffixes} | all categories become `clear` (`pass`) or `flag` (`fail`) |"
     for category in CATEGORIES:
         suffixes = f"`-{category}:flag` or `-{category}:clear`"
-        yield f"| {ids} | the value above followed by {suffixes} | overrides the result of this category |"
+        told = f"overrides the result of the category `{category}`"
+        yield f"| {ids} | one of the two values above, followed by {suffixes} | {told} |"
     for end in get_args(VerificationAction):
         yield (
             f"| `createMonetaryDonationVerification` | `organisationId` | the ID followed by "

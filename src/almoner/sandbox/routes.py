@@ -72,9 +72,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     async def advance_sandbox_clock(call: ApiCall, body: ClockBody) -> SandboxClockResponse:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
-        Everything that is due in between (expiries, cancellations, webhook attempts) is done at its own time. The
-        request waits for it for up to 30 seconds; `remaining` is the number of jobs that are not done yet. Timestamps
-        of signatures and rate limits use real time.
+        Everything that becomes due in between (expiries, cancellations, webhook attempts) is done at its own time. The
+        request waits up to 30 seconds for these jobs; `remaining` is the number of jobs that are not done yet.
+        Timestamps of signatures and rate limits use real time.
         """
         if body.advance_to is not None:
             return clock_response(await clock.advance_to(call.tx, body.advance_to))
@@ -88,27 +88,28 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
         The action is that of a donor, an operator or a bank.
 
-        Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or `lastName` are
-        required). `expire` ends the session now.
+        Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or
+        `lastName` are required). `expire` ends the session now.
 
-        Donation: `pay` pays it. `card` is a test card, with the rules of the test payment provider. The challenge of
-        4000 0000 0000 3220 stays open until the next `pay`: a card that pays confirms it. `settle`: the provider pays
-        out the amount less its fee. `disburse`: everything that is settled and owed to the organisation in this
-        currency is disbursed, unless the disbursement is waiting. `return`: the bank returns the disbursement, and the
-        next one is held until `release`. `reassign` (`organisationId`) reassigns it to another organisation.
+        Donation: `pay` pays the donation with a test `card` or, for a bank transfer, with an `amount`. The challenge of
+        4000 0000 0000 3220 stays open until the next `pay` with a card that succeeds. `request` creates the donation
+        request for direct donations. `settle`: the provider pays out the amount less its fee. `disburse`: everything
+        that is settled and owed to the organisation in this currency is disbursed, unless the disbursement is waiting.
+        `return`: the bank returns the disbursement, and the next one is held until `release`. `reassign`
+        (`organisationId`), `refund` and `dispute` (`outcome`) do what operators and donors' banks do.
+
+        Donation request: `pay` (`amount`). Donation subscription: `fail_next`
+        (`declineCode`), `expire_card` and `renew_card`. Validation request: `accept` and `reject`
+        (`rejectionReasonCode`). Agent verification: `confirm_email` (the applicant confirms the address), `approve` and
+        `reject` (`rejectionReasonCode`, default `other`). Appeal: `uphold` and `reverse`. Validation invite: `expire`.
 
         Monetary donation verification: `approve`, `reject` (`rejectionReasonCode`, default `other`), `expire` and
-        `reopen`. `succeed_check` and `fail_check` end its check of this `type`. A failed check rejects the
+        `reopen`. `succeed_check` and `fail_check` end the check of this `type`. A failed check rejects the
         verification, and the last successful check approves it.
 
-        Agent verification: `confirm_email` (the applicant confirms the address), `approve` and `reject`
-        (`rejectionReasonCode`, default `other`).
-
-        Monitoring or eligibility subscription: `set_results` (`results`) sets its results. Results of monitoring that
-        you leave out do not change.
-
-        Appeal: `uphold` and `reverse`. Validation invite: `expire`. Webhook subscription: `fail` and `suspend` (its
-        receiver has failed for one day, or for five). Organisation: `update` (an import changes it).
+        Monitoring or eligibility subscription: `set_results` (`results`) sets the results. Results of monitoring that
+        you leave out do not change. Webhook subscription: `fail` and `suspend` (the receiver has failed for one day, or
+        for five). Organisation: `update` (an import changes it).
         """
         # The donor acts in transactions of their own; ours only stores the response for the Idempotency-Key.
         record = await simulation.run_action(call.partner, body)
@@ -117,7 +118,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
     async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailResponse]:
-        """List the sandbox's emails, newest first: all that it would have sent."""
+        """List the emails that the sandbox would have sent."""
         page = call.requested_page(query)
         rows, total = await store.list_mail_page(call.tx, call.partner, page, query.to, query.subject)
         return call.list_response(

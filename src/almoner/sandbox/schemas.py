@@ -102,20 +102,7 @@ def _check_reason(value: object, info: ValidationInfo) -> object:
 
 
 class SimulateBody(RequestBody):
-    """What somebody else does to a record.
-
-    Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
-    With the ``way`` ``transfer`` the gift waits for our bank, which tells of an ``amount`` by ``pay``.
-    Direct donations take ``request`` and ``pay``, donation requests ``pay`` with an ``amount``, the whole unless given.
-    Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
-    They take ``dispute``, as if the donor's bank wanted the money back; with an ``outcome`` it also decides.
-    Validation requests take ``accept`` and ``reject``; agent verifications ``confirm_email``, ``approve``, ``reject``.
-    Donation subscriptions take ``fail_next`` with a ``declineCode``, ``expire_card`` and ``renew_card``.
-    Monitoring and eligibility subscriptions take ``set_results`` with the ``results``; appeals ``uphold``, ``reverse``.
-    Donation sessions and validation invites take ``expire``; webhook subscriptions ``fail`` and ``suspend``.
-    Organisations take ``update``.
-    Monetary donation verifications take the other actions; the two that end a check take its ``type``.
-    """
+    """A simulated action on a record."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_GIFT]})
 
@@ -207,8 +194,8 @@ class SimulateBody(RequestBody):
 class MailboxQuery(PageQuery):
     """Filters of the mailbox."""
 
-    to: str | None = Field(None, max_length=255, description="The whole address of the reader.")
-    subject: str | None = Field(None, max_length=255, description="Part of the subject.")
+    to: str | None = Field(None, max_length=255, description="The recipient's complete email address.")
+    subject: str | None = Field(None, max_length=255, description="Text that the subject contains.")
 
 
 class SandboxAttachmentResponse(msgspec.Struct, frozen=True, rename="camel"):

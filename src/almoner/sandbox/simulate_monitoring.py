@@ -21,33 +21,33 @@ from almoner.validation.ongoing.monitoring.domain import (
 ERRORS: Final = (InvalidState,)
 
 
-class MonitoringCategoryBody(RequestBody):
-    """The simulated results of a watch list category."""
+class SimulatedCategoryBody(RequestBody):
+    """The simulated results of a watchlist category."""
 
     status: CategoryStatus | None = None
 
 
-class MonitoringRegistrationBody(RequestBody):
+class SimulatedRegistrationBody(RequestBody):
     """The simulated result of the register."""
 
     active: RegistrationActive | None = None
 
 
-class MonitoringResultsBody(RequestBody):
+class SimulatedMonitoringResultsBody(RequestBody):
     """The results to set, in the format of the record; values that are left out or null do not change."""
 
     compliance_status: Compliance | None = None
-    warning: MonitoringCategoryBody | None = None
-    sanction: MonitoringCategoryBody | None = None
-    hate_speech: MonitoringCategoryBody | None = None
-    commercial: MonitoringCategoryBody | None = None
-    adverse_media: MonitoringCategoryBody | None = None
-    controversial: MonitoringCategoryBody | None = None
-    registration: MonitoringRegistrationBody | None = None
+    warning: SimulatedCategoryBody | None = None
+    sanction: SimulatedCategoryBody | None = None
+    hate_speech: SimulatedCategoryBody | None = None
+    commercial: SimulatedCategoryBody | None = None
+    adverse_media: SimulatedCategoryBody | None = None
+    controversial: SimulatedCategoryBody | None = None
+    registration: SimulatedRegistrationBody | None = None
 
     def to_results(self) -> MonitoringResults:
         """Convert to monitoring results."""
-        given: dict[Category, MonitoringCategoryBody | None] = {
+        given: dict[Category, SimulatedCategoryBody | None] = {
             "warning": self.warning,
             "sanction": self.sanction,
             "hateSpeech": self.hate_speech,
@@ -65,7 +65,9 @@ class MonitoringResultsBody(RequestBody):
 
 def _read_results(results: dict[str, Any]) -> MonitoringResults:
     """Raises IncorrectParams naming everything that is wrong with them."""
-    chosen = parse_simulated_results(MonitoringResultsBody, results, monitoring.MonitoringResultsResponse).to_results()
+    chosen = parse_simulated_results(
+        SimulatedMonitoringResultsBody, results, monitoring.MonitoringResultsResponse
+    ).to_results()
     if chosen == MonitoringResults():
         raise IncorrectParams("body.results must have a complianceStatus, a category with a status, or a registration")
     return chosen

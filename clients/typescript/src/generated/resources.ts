@@ -42,8 +42,8 @@ export class AgentVerificationsResource {
   /**
    * Create an agent verification.
    *
-   * It checks whether a person is who they say they are, and represents a nonprofit. We email the applicant a link
-   * and a code, and the applicant has 30 days to confirm the address with either of them.
+   * The verification checks whether a person owns their email address and represents a nonprofit. We email the
+   * applicant a link and a code. The applicant has 30 days to confirm the address with one of them.
    *
    * Needs a secret key with the scope `agent_verifications:write`.
    */
@@ -107,7 +107,7 @@ export class CategoriesResource {
   }
 
   /**
-   * Add an organisation to a category. Adding it again changes nothing.
+   * Add an organisation to a category. Adding an organisation again changes nothing.
    *
    * Needs a secret key with the scope `categories:write`.
    */
@@ -143,7 +143,7 @@ export class CategoriesResource {
   }
 
   /**
-   * Delete a category. Its organisations are not deleted.
+   * Delete a category. The organisations in the category are not deleted.
    *
    * Needs a secret key with the scope `categories:write`.
    */
@@ -183,7 +183,7 @@ export class DisbursementsResource {
    * List disbursements to nonprofits, newest first.
    *
    * A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent yet.
-   * It grows with each donation that settles.
+   * The amount grows with each donation that settles.
    *
    * Needs a secret key with the scope `disbursements:read`.
    */
@@ -286,8 +286,9 @@ export class DonationSubscriptionsResource {
    * Change a donation subscription.
    *
    * You can change its metadata, key by key, its amount and its frequency. A change that lowers what the donor
-   * pays applies immediately. A change that raises it stays in `pendingChange` until the donor agrees to it on a
-   * page whose link we email. A later request replaces it.
+   * pays applies immediately. A change that raises what the donor pays stays in `pendingChange` until the donor
+   * agrees to the change on a page. We email the donor a link to this page. A later request replaces a pending
+   * change.
    *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
@@ -316,9 +317,9 @@ export class DonationSubscriptionsResource {
   }
 
   /**
-   * Resume a donation subscription that is `paused`. It continues with its next date.
+   * Resume a donation subscription that is `paused`. The subscription continues with its next date.
    *
-   * While its nonprofit cannot receive donations, it cannot be resumed.
+   * You cannot resume a subscription while its nonprofit cannot receive donations.
    *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
@@ -352,8 +353,8 @@ export class DonationsResource {
   /**
    * Create a direct donation.
    *
-   * You have collected the money for it. The next donation request asks you to transfer it. Until then, the
-   * donation is `ACTIVE`, and you can cancel it or change its organisation.
+   * You have already collected the money for a direct donation. The next donation request asks you to transfer it.
+   * Until then, the donation is `ACTIVE`, and you can cancel it or change its organisation.
    *
    * Needs a secret key with the scope `donations:write`.
    */
@@ -420,7 +421,8 @@ export class EligibilitySubscriptionsResource {
   /**
    * Create an eligibility subscription.
    *
-   * It checks whether you support what a nonprofit does, now and whenever this changes.
+   * The subscription checks whether your configuration allows what a nonprofit does, now and whenever this
+   * changes.
    *
    * Needs a secret key with the scope `eligibility_subscriptions:write`.
    */
@@ -447,7 +449,7 @@ export class EligibilitySubscriptionsResource {
   }
 
   /**
-   * Cancel an eligibility subscription. It is not evaluated any more, and keeps its last results.
+   * Cancel an eligibility subscription. The subscription is no longer evaluated, and keeps its last results.
    *
    * Needs a secret key with the scope `eligibility_subscriptions:write`.
    */
@@ -472,9 +474,9 @@ export class EventsResource {
   /**
    * List events in the order of their sequence.
    *
-   * The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest one that is left, and
-   * `totalResults` counts those that are left. With `after`, the list starts after that sequence, oldest first. If
-   * you also set `wait`, the response is delayed by up to so many seconds until there is an event.
+   * The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest stored event, and
+   * `totalResults` counts the stored events. With `after`, the list starts after that sequence, oldest first. If
+   * you also set `wait`, the response is delayed by up to this number of seconds until there is an event.
    *
    * Needs a secret key with the scope `events:read`.
    */
@@ -510,8 +512,8 @@ export class GiftAidResource {
   /**
    * Create a Gift Aid declaration.
    *
-   * It covers donations from now on and from the past four years, unless you set another period. With a
-   * publishable key, the response contains only `id` and `createdAt`.
+   * The declaration covers donations from now on and from the past four years, unless you set another period. With
+   * a publishable key, the response contains only `id` and `createdAt`.
    *
    * Needs a publishable or a secret key with the scope `gift_aid:write`.
    */
@@ -552,7 +554,7 @@ export class GivingLinksResource {
   }
 
   /**
-   * Change a giving link, or switch it off. Its address stays.
+   * Change a giving link, or switch it off. The URL of the link does not change.
    *
    * Needs a secret key with the scope `giving_links:write`.
    */
@@ -586,8 +588,8 @@ export class MonetaryDonationVerificationsResource {
   /**
    * Create a monetary donation verification.
    *
-   * It checks whether donations for an organisation can be disbursed to it. It is pending for up to 30 days. An
-   * organisation can have only one verification that is pending or approved.
+   * The verification checks whether donations for an organisation can be disbursed to it. It is pending for up to
+   * 30 days. An organisation can have only one verification that is pending or approved.
    *
    * Needs a secret key with the scope `monetary_donation_verifications:write`.
    */
@@ -630,9 +632,9 @@ export class MonitoringSubscriptionsResource {
   /**
    * Create a monitoring subscription.
    *
-   * It screens an organisation against watch lists and checks its register, now and whenever one of them changes.
-   * With a validation request, it starts once the request is accepted. The results are available a moment after
-   * the response.
+   * The subscription screens an organisation against watchlists and checks its registration, now and whenever a
+   * list or the register changes. With a validation request, monitoring starts once the request is accepted. The
+   * results are available a moment after the response.
    *
    * Needs a secret key with the scope `monitoring_subscriptions:write`.
    */
@@ -650,7 +652,7 @@ export class MonitoringSubscriptionsResource {
   }
 
   /**
-   * Cancel a monitoring subscription. Its results do not change any more.
+   * Cancel a monitoring subscription. The results of the subscription no longer change.
    *
    * Needs a secret key with the scope `monitoring_subscriptions:write`.
    */
@@ -719,7 +721,7 @@ export class OrganisationsResource {
   /**
    * List the changes of an organisation.
    *
-   * The list has all changes by imports of its register since it was first imported.
+   * The list has all changes by imports of the organisation's register since the first import.
    *
    * Needs a publishable or a secret key with the scope `organisations:read`.
    */
@@ -785,9 +787,9 @@ export class SandboxResource {
   /**
    * Move the sandbox's clock forwards, by at most 60 days a call.
    *
-   * Everything that is due in between (expiries, cancellations, webhook attempts) is done at its own time. The
-   * request waits for it for up to 30 seconds; `remaining` is the number of jobs that are not done yet. Timestamps
-   * of signatures and rate limits use real time.
+   * Everything that becomes due in between (expiries, cancellations, webhook attempts) is done at its own time.
+   * The request waits up to 30 seconds for these jobs; `remaining` is the number of jobs that are not done yet.
+   * Timestamps of signatures and rate limits use real time.
    *
    * Needs a secret key with the scope `sandbox_clock`.
    */
@@ -796,7 +798,7 @@ export class SandboxResource {
   }
 
   /**
-   * List the sandbox's emails, newest first: all that it would have sent.
+   * List the emails that the sandbox would have sent.
    *
    * Needs a secret key with the scope `sandbox`.
    */
@@ -812,24 +814,25 @@ export class SandboxResource {
    * Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or `lastName` are
    * required). `expire` ends the session now.
    *
-   * Donation: `pay` pays it. `card` is a test card, with the rules of the test payment provider. The challenge of
-   * 4000 0000 0000 3220 stays open until the next `pay`: a card that pays confirms it. `settle`: the provider pays
-   * out the amount less its fee. `disburse`: everything that is settled and owed to the organisation in this
-   * currency is disbursed, unless the disbursement is waiting. `return`: the bank returns the disbursement, and
-   * the next one is held until `release`. `reassign` (`organisationId`) reassigns it to another organisation.
+   * Donation: `pay` pays the donation with a test `card` or, for a bank transfer, with an `amount`. The challenge
+   * of 4000 0000 0000 3220 stays open until the next `pay` with a card that succeeds. `request` creates the
+   * donation request for direct donations. `settle`: the provider pays out the amount less its fee. `disburse`:
+   * everything that is settled and owed to the organisation in this currency is disbursed, unless the disbursement
+   * is waiting. `return`: the bank returns the disbursement, and the next one is held until `release`. `reassign`
+   * (`organisationId`), `refund` and `dispute` (`outcome`) do what operators and donors' banks do.
+   *
+   * Donation request: `pay` (`amount`). Donation subscription: `fail_next` (`declineCode`), `expire_card` and
+   * `renew_card`. Validation request: `accept` and `reject` (`rejectionReasonCode`). Agent verification:
+   * `confirm_email` (the applicant confirms the address), `approve` and `reject` (`rejectionReasonCode`, default
+   * `other`). Appeal: `uphold` and `reverse`. Validation invite: `expire`.
    *
    * Monetary donation verification: `approve`, `reject` (`rejectionReasonCode`, default `other`), `expire` and
-   * `reopen`. `succeed_check` and `fail_check` end its check of this `type`. A failed check rejects the
+   * `reopen`. `succeed_check` and `fail_check` end the check of this `type`. A failed check rejects the
    * verification, and the last successful check approves it.
    *
-   * Agent verification: `confirm_email` (the applicant confirms the address), `approve` and `reject`
-   * (`rejectionReasonCode`, default `other`).
-   *
-   * Monitoring or eligibility subscription: `set_results` (`results`) sets its results. Results of monitoring that
-   * you leave out do not change.
-   *
-   * Appeal: `uphold` and `reverse`. Validation invite: `expire`. Webhook subscription: `fail` and `suspend` (its
-   * receiver has failed for one day, or for five). Organisation: `update` (an import changes it).
+   * Monitoring or eligibility subscription: `set_results` (`results`) sets the results. Results of monitoring that
+   * you leave out do not change. Webhook subscription: `fail` and `suspend` (the receiver has failed for one day,
+   * or for five). Organisation: `update` (an import changes it).
    *
    * Needs a secret key with the scope `sandbox`.
    */
@@ -959,7 +962,7 @@ export class ValidationRequestsResource {
   /**
    * Retrieve the evidence of a validation request: what every evaluation found, and who decided what and why.
    *
-   * The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify
+   * The dossier is JSON, or a PDF document if Accept is application/pdf. The dossier is signed. Anybody can verify
    * it with the key at /.well-known/almoner-keys.
    *
    * Needs a secret key with the scope `validation_requests:read`.
@@ -971,7 +974,7 @@ export class ValidationRequestsResource {
   /**
    * Retrieve the evidence of a validation request: what every evaluation found, and who decided what and why.
    *
-   * The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify
+   * The dossier is JSON, or a PDF document if Accept is application/pdf. The dossier is signed. Anybody can verify
    * it with the key at /.well-known/almoner-keys.
    *
    * Needs a secret key with the scope `validation_requests:read`.
@@ -1026,8 +1029,8 @@ export class ValidationSubmissionConfigurationsResource {
   /**
    * Upload the logo that the hosted form shows.
    *
-   * The file must be a JPEG, PNG or HEIC of at most 5 MiB. It is shown as a square, with transparent edges if
-   * necessary.
+   * The file must be a JPEG, PNG or HEIC of at most 5 MiB. The form shows the logo as a square, with transparent
+   * edges if necessary.
    *
    * Needs a secret key with the scope `validation_configurations:write`.
    */
@@ -1179,7 +1182,7 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Delete a subscription. No more events are delivered to it.
+   * Delete a subscription. The URL gets no more events.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */

@@ -157,7 +157,7 @@ export interface Branding {
 export interface BrandingParams {
   /** The name to show, if it differs from the registered one. */
   displayName?: string | null;
-  /** Pages darken or lighten it until it is legible. */
+  /** Pages darken or lighten the colour until text is legible. */
   primaryColor?: string | null;
 }
 
@@ -175,7 +175,7 @@ export interface Category {
   createdAt: string;
 }
 
-/** The findings of the watch lists. */
+/** The findings of the watchlists. */
 export interface ComplianceFailure {
   /** What was found. */
   results: MonitoringResults;
@@ -262,7 +262,7 @@ export interface Donation {
   givingLinkId: string | null;
   /** The purpose that the donor chose from the session's `designations`. */
   designation: string | null;
-  /** In whose honour or memory the donor made it. */
+  /** The person in whose honour or memory the donation was made. */
   dedication: string | null;
   /** Your own data: text values by key. */
   metadata: Record<string, string>;
@@ -325,7 +325,7 @@ export interface DonationRequest {
 export interface DonationSeries {
   /** True for a one-off donation and for the first donation of a subscription. */
   initial: boolean;
-  /** The donation subscription's identifier; null for a one-off gift. */
+  /** The donation subscription's identifier; null for a one-off donation. */
   id: string | null;
 }
 
@@ -515,7 +515,7 @@ export interface DossierStep {
   code: string | null;
   /** The published list that contains the data. */
   source: string | null;
-  /** Version of the watch list. */
+  /** Version of the watchlist. */
   version: string | null;
   /** The day of the register's data. */
   dataAsOf: string | null;
@@ -734,7 +734,7 @@ export interface Event {
   sequence?: number;
   /** When it happened, in UTC. */
   createdAt: string;
-  /** What happened; more types may come. */
+  /** What happened. More types may be added. */
   eventType: "validation_request.approved" | "validation_request.rejected" | "validation_request_document.rejected" | "validation_submission_document.rejected" | "agent_verification.pending_user_verification" | "agent_verification.pending_review" | "agent_verification.approved" | "agent_verification.rejected" | "monitoring_subscription.updated" | "eligibility_subscription.updated" | "validation_submission.created" | "validation_submission.succeeded" | "validation_submission.failed" | "validation_submission.updated" | "donation.created" | "donation.hosted.payment_received" | "donation.payment_successful" | "donation.payment_requested" | "donation.settled" | "donation.disbursed" | "donation.cancelled" | "donation.reassigned" | "donation.refunded" | "donation.disputed" | "donation.dispute_closed" | "donation.receipt_undeliverable" | "donation.payout_returned" | "donation_subscription.created" | "donation_subscription.updated" | "donation_subscription.payment_failed" | "donation_subscription.cancelled" | "donation_session.completed" | "donation_session.expired" | "donation_request.created" | "donation_request.updated" | "disbursement.created" | "disbursement.updated" | "validation_invite.completed" | "validation_invite.expired" | "monetary_donation_verification.received" | "monetary_donation_verification.progressed" | "organisation.updated" | "webhook_subscription.failing" | "webhook_subscription.suspended" | (string & {});
   /** The record as `GET` returned it at the time of the event; it never changes. */
   eventData: Record<string, unknown>;
@@ -816,7 +816,7 @@ export interface GivingLink {
   successUrl: string | null;
   /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
-  /** Whether donors can give by it. */
+  /** Whether donors can donate through the link. */
   active: boolean;
   /** When the link stops accepting donations, in UTC; null for never. */
   expiresAt: string | null;
@@ -934,18 +934,18 @@ export interface MonitoringChange {
   complianceFlags: Array<"adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {})> | null;
   /** The published lists on which the data is based. */
   sources: Array<MonitoringSource>;
-  /** Watch list entries that may be the organisation. */
+  /** Watchlist entries that may be the organisation. */
   matches: Array<MonitoringMatch>;
 }
 
 /** An entry of a list that may be the organisation, and a reviewer's decision about it. */
 export interface MonitoringMatch {
-  /** Name of the watch list. */
+  /** Name of the watchlist. */
   list: string;
-  /** Version of the watch list. */
+  /** Version of the watchlist. */
   version: string;
   /**
-   * The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+   * The category of watchlists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
    * `sanction`, `warning`; more may be added.
    */
   category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
@@ -997,12 +997,12 @@ export interface MonitoringResults {
 
 /** A list that was checked for a category, and its version. */
 export interface MonitoringSource {
-  /** Name of the watch list. */
+  /** Name of the watchlist. */
   list: string;
-  /** Version of the watch list. */
+  /** Version of the watchlist. */
   version: string;
   /**
-   * The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+   * The category of watchlists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
    * `sanction`, `warning`; more may be added.
    */
   category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
@@ -1012,8 +1012,8 @@ export interface MonitoringSource {
    */
   status: "not_screened" | "screened" | (string & {});
   /**
-   * Why not: a name is in a script that cannot be compared, or has no words. Currently one of `no_words`,
-   * `script_not_supported`, `script_uncertain`; more may be added.
+   * Why the list was not screened: a name is in a script that cannot be compared, or has no words. Currently one
+   * of `no_words`, `script_not_supported`, `script_uncertain`; more may be added.
    */
   reason: "no_words" | "script_not_supported" | "script_uncertain" | (string & {}) | null;
 }
@@ -1195,7 +1195,7 @@ export interface OrganisationSource {
   dataAsOf: string | null;
   /** The published list, such as `irs-bmf`. */
   source: string | null;
-  /** Whether its reader has never been tested on a real file. Nothing is decided by it alone. */
+  /** Whether its reader has never been tested on a real file. No request is decided by such a source alone. */
   unverified: boolean;
   /** Whether its data is older than its maximum age. */
   stale: boolean;
@@ -1245,9 +1245,9 @@ export interface PartnerFieldParams {
   choices?: Array<PartnerFieldChoiceParams>;
 }
 
-/** What later gifts are charged to, as the payment provider shows it. */
+/** The payment method for later donations, as the payment provider shows it. */
 export interface PaymentMethod {
-  /** The type, today always `card`; more may come. */
+  /** The type. Currently always `card`; more may be added. */
   type: string;
   /** The card's brand; null if it is not a card. */
   brand: string | null;
@@ -1419,7 +1419,7 @@ export interface SubmissionAppeal {
   id: string;
   /** The status. Currently one of `open`, `reversed`, `upheld`; more may be added. */
   status: "open" | "reversed" | "upheld" | (string & {});
-  /** When it is decided at the latest. */
+  /** The deadline for the decision. */
   dueAt: string;
 }
 
@@ -1442,13 +1442,13 @@ export interface SubmissionEligibility {
   results: EligibilityResults;
 }
 
-/** The failure reasons by check, only for failed checks (settled 6). */
+/** The failure reasons by check, only for failed checks. */
 export interface SubmissionFailureReasons {
   /** Why the validation request was rejected. */
   validation_request?: RequestFailure;
   /** Why the agent is not verified. */
   agent_verification?: AgentFailure;
-  /** The result of screening against watch lists. */
+  /** The result of screening against watchlists. */
   compliance?: ComplianceFailure;
   /** The check of the organisation's activities. */
   eligibility?: EligibilityFailure;
@@ -1654,7 +1654,7 @@ export interface ValidationRequestDossier {
   generatedAt: string;
   /** The validation request. */
   validationRequest: DossierValidationRequest;
-  /** Why the requested name cannot be compared with watch lists, so that a reviewer looks it up; null if it can. */
+  /** Why the requested name cannot be compared with watchlists, so that a reviewer looks it up; null if it can. */
   notScreenedReason: string | null;
   /** The evaluations, oldest first. */
   evaluations: Array<DossierEvaluation>;
@@ -1688,7 +1688,7 @@ export interface ValidationSubmission {
   validationRequest: SubmissionValidationRequest | null;
   /** The monitoring subscription. */
   monitoringSubscriptionId: string | null;
-  /** The check against watch lists. */
+  /** The check against watchlists. */
   monitoring: SubmissionMonitoring | null;
   /** The eligibility subscription. */
   eligibilitySubscriptionId: string | null;
@@ -1730,7 +1730,7 @@ export interface ValidationSubmissionConfiguration {
   checks: Array<"agent_verification" | "compliance" | "eligibility" | "validation_request" | (string & {})>;
   /** Types of organisation that may apply. */
   allowedOrganisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
-  /** Watch list categories whose flags make the check `compliance` fail. */
+  /** Watchlist categories whose flags make the check `compliance` fail. */
   complianceFlags: Array<"adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {})>;
   /** The allowed activities; null allows all. */
   allowedActivitySubTags: Array<string> | null;
@@ -1864,21 +1864,21 @@ export interface ListAgentVerificationsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** As it is at the moment of asking. */
+  /** The status at the time of the request. */
   status?: "pending" | "pending_user_verification" | "pending_review" | "approved" | "rejected";
   /** The agent's full email address. */
   email?: string;
-  /** Created then or later. */
+  /** Created at this time or later. */
   startDate?: string;
-  /** Created before then. */
+  /** Created before this time. */
   endDate?: string;
 }
 
 /** The body of `createAgentVerification`. */
 export interface CreateAgentVerification {
-  /** First name. It can be empty if there is a last name. */
+  /** First name. Can be empty if there is a last name. */
   firstName: string;
-  /** Last name. It can be empty if there is a first name. */
+  /** Last name. Can be empty if there is a first name. */
   lastName: string;
   /** Email address. */
   email: string;
@@ -1936,7 +1936,7 @@ export interface SetCategoryImage {
 export interface ListCountriesParameters {
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Only countries with (or without) a registry known here. */
+  /** Only countries with (`true`) or without (`false`) a supported registry. */
   hasRegistry?: boolean;
 }
 
@@ -1948,9 +1948,9 @@ export interface ListDisbursementsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those for this organisation. */
+  /** Only records of this organisation. */
   organisationId?: string;
-  /** Only those in this status. */
+  /** Only records with this status. */
   status?: "PENDING" | "SENT" | "PAID" | "RETURNED";
 }
 
@@ -1962,7 +1962,7 @@ export interface ListDonationRequestsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** `id` is the order of creation, `dueAt` the day until which they are due. */
+  /** `id` sorts by creation, `dueAt` by due date. */
   sort?: "id" | "dueAt";
 }
 
@@ -1994,8 +1994,8 @@ export interface CreateDonationSession {
   /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
   metadata?: Record<string, string> | null;
   /**
-   * How often the donor can donate. With several, the donor chooses on the page, where the first one is
-   * preselected. All but `one_time` start a regular donation by card.
+   * How often the donor can donate. If there are several, the donor chooses one on the page. The first is selected
+   * by default. All but `one_time` start a regular donation by card.
    */
   frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
   /**
@@ -2003,11 +2003,11 @@ export interface CreateDonationSession {
    * the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
    */
   benefits?: BenefitsParams | null;
-  /** Amounts to choose from, in the minor unit of `currency`, which they require. */
+  /** Amounts to choose from, in the minor unit of `currency`, which is then required. */
   suggestedAmounts?: Array<number> | null;
-  /** The minimum donation, in the minor unit of `currency`, which it requires. */
+  /** The minimum donation, in the minor unit of `currency`, which is then required. */
   minimum?: number | null;
-  /** The maximum donation, in the minor unit of `currency`, which it requires. */
+  /** The maximum donation, in the minor unit of `currency`, which is then required. */
   maximum?: number | null;
   /**
    * Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose applies without a
@@ -2026,15 +2026,15 @@ export interface ListDonationSubscriptionsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those of this user. */
+  /** Only records of this user. */
   userId?: string;
-  /** Only those for this organisation. */
+  /** Only records of this organisation. */
   organisationId?: string;
-  /** Only those in this status. */
+  /** Only records with this status. */
   status?: "pending" | "active" | "past_due" | "paused" | "cancelled";
   /** The donor's email address. Needs a key with the scope `donations:personal`. */
   email?: string;
-  /** `id` is the order of creation. `nextDonationAt` sorts by the next donation; it takes no filters. */
+  /** `id` sorts by creation. `nextDonationAt` sorts by the next donation; it takes no filters. */
   sort?: "id" | "nextDonationAt";
 }
 
@@ -2065,11 +2065,11 @@ export interface ListDonationsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those of this user. */
+  /** Only records of this user. */
   userId?: string;
-  /** Only those for this organisation. */
+  /** Only records of this organisation. */
   organisationId?: string;
-  /** Only those in this status. */
+  /** Only records with this status. */
   status?: "ACTIVE" | "REQUESTED_PAYMENT" | "RECEIVED_PAYMENT" | "DISBURSED" | "CANCELLED";
   /** Only donations of this donation request. */
   donationRequestId?: string;
@@ -2077,13 +2077,13 @@ export interface ListDonationsParameters {
   sessionId?: string;
   /** Only donations made through this giving link. */
   givingLinkId?: string;
-  /** The donor's whole address, in any case. */
+  /** The donor's complete email address, in upper or lower case. */
   email?: string;
-  /** Created then or later. */
+  /** Created at this time or later. */
   startDate?: string;
-  /** Created before then. */
+  /** Created before this time. */
   endDate?: string;
-  /** `id` is the order of creation. `amount` sorts by currency, then by amount; it takes no filters. */
+  /** `id` sorts by creation. `amount` sorts by currency, then by amount; it takes no filters. */
   sort?: "id" | "amount";
 }
 
@@ -2138,17 +2138,17 @@ export interface ListEligibilitySubscriptionsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those in this status. */
+  /** Only records with this status. */
   status?: "pending" | "pending_validation_request" | "validation_request_failed" | "live" | "cancelled" | "cannot_define_eligibility";
-  /** Whether its organisation is known. */
+  /** Whether the organisation is known yet. */
   hasOrganisation?: boolean;
-  /** Words, or parts of them, of the nonprofit's name. */
+  /** Words, or parts of words, in the nonprofit's name. */
   query?: string;
-  /** `id` is the order of creation, `name` the nonprofit's. */
+  /** `id` sorts by creation, `name` by the nonprofit's name. */
   sort?: "id" | "name";
-  /** Created then or later. */
+  /** Created at this time or later. */
   startDate?: string;
-  /** Created before then. */
+  /** Created before this time. */
   endDate?: string;
 }
 
@@ -2159,8 +2159,8 @@ export interface CreateEligibilitySubscription {
   /** The validation request. */
   validationRequestId?: string | null;
   /**
-   * What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-tags. Each is confirmed or left
-   * out. In the sandbox, `["test_pass"]` and `["test_fail"]` set the result.
+   * What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-tags. Each sub-tag is confirmed or
+   * left out. In the sandbox, `["test_pass"]` and `["test_fail"]` set the result.
    */
   suggestedActivitySubTags?: Array<string>;
   /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
@@ -2193,13 +2193,13 @@ export interface ListEventsParameters {
   pageSize?: number;
   /** Only events of this type. */
   type?: string;
-  /** From this moment on. */
+  /** Only events from this time on. */
   startDate?: string;
-  /** Before this moment. */
+  /** Only events before this time. */
   endDate?: string;
-  /** Only events behind this sequence, the oldest first. */
+  /** Only events after this sequence number, oldest first. */
   after?: number;
-  /** With `after`: seconds to wait for an event while there is none. */
+  /** With `after`: how many seconds to wait if there is no event yet. */
   wait?: number;
 }
 
@@ -2243,7 +2243,7 @@ export interface ListGivingLinksParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Whether it is switched on; one that has expired may be. */
+  /** Whether the link is active. An expired link can be active. */
   active?: boolean;
 }
 
@@ -2268,8 +2268,8 @@ export interface CreateGivingLink {
   /** The currencies from which donors choose. Default: all that the organisation can receive. */
   currencies?: Array<string> | null;
   /**
-   * How often the donor can donate. With several, the donor chooses on the page, where the first one is
-   * preselected. All but `one_time` start a regular donation by card.
+   * How often the donor can donate. If there are several, the donor chooses one on the page. The first is selected
+   * by default. All but `one_time` start a regular donation by card.
    */
   frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
   /**
@@ -2317,8 +2317,8 @@ export interface UpdateGivingLink {
   /** The currencies from which donors choose. Default: all that the organisation can receive. */
   currencies?: Array<string> | null;
   /**
-   * How often the donor can donate. With several, the donor chooses on the page, where the first one is
-   * preselected. All but `one_time` start a regular donation by card.
+   * How often the donor can donate. If there are several, the donor chooses one on the page. The first is selected
+   * by default. All but `one_time` start a regular donation by card.
    */
   frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
   /**
@@ -2341,7 +2341,7 @@ export interface UpdateGivingLink {
   successUrl?: string | null;
   /** Merged key by key into the current metadata; a key set to null is removed. */
   metadata?: Record<string, string | null> | null;
-  /** Whether donors can give by it. */
+  /** Whether donors can donate through the link. */
   active?: boolean;
   /** When the link stops accepting donations; null for never. */
   expiresAt?: string | null;
@@ -2361,9 +2361,9 @@ export interface ListMonetaryDonationVerificationsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those for this organisation. */
+  /** Only records of this organisation. */
   organisationId?: string;
-  /** As it is at the moment of asking. */
+  /** The status at the time of the request. */
   status?: "pending" | "approved" | "rejected" | "expired";
 }
 
@@ -2389,13 +2389,13 @@ export interface ListMonitoringSubscriptionsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those in this status. */
+  /** Only records with this status. */
   status?: "pending" | "pending_validation_request" | "validation_request_failed" | "live" | "cancelled";
-  /** Whether its organisation is known. */
+  /** Whether the organisation is known yet. */
   hasOrganisation?: boolean;
-  /** Words, or parts of them, of the nonprofit's name. */
+  /** Words, or parts of words, in the nonprofit's name. */
   query?: string;
-  /** `id` is the order of creation, `name` the nonprofit's. */
+  /** `id` sorts by creation, `name` by the nonprofit's name. */
   sort?: "id" | "name";
 }
 
@@ -2431,33 +2431,33 @@ export interface SearchOrganisationsParameters {
   page?: number;
   /** Three-letter country code. */
   countryCode?: string;
-  /** The number in its registry, in any spelling. */
+  /** The registration number, in any format. */
   registryId?: string;
-  /** A registry's name, code or id. */
+  /** A registry's name, code or ID. */
   registryName?: string;
-  /** In this category; repeated: in each; with commas: in one of them. */
+  /** Only organisations in this category. Repeat it for several categories, or separate alternatives with commas. */
   category?: Array<string>;
-  /** In none of these categories. */
+  /** Only organisations in none of these categories. */
   notCategory?: Array<string>;
-  /** With this activity tag or sub-tag; as `category[]`. */
+  /** Only organisations with this activity tag or sub-tag. Combine values as in `category[]`. */
   tags?: Array<string>;
-  /** With none of these activity tags or sub-tags. */
+  /** Only organisations with none of these activity tags or sub-tags. */
   notTags?: Array<string>;
-  /** Of one of these types. */
+  /** Only organisations with one of these types. */
   type?: Array<"nonprofit" | "social_impact" | "education">;
-  /** Exempt as a subordinate of a group ruling. */
+  /** Whether the organisation is exempt as a subordinate of a group ruling. */
   usaGroupExempt?: boolean;
-  /** Listed by its register now. */
+  /** Whether the register lists the organisation as active. */
   active?: boolean;
-  /** Can be given to: an active nonprofit. */
+  /** Whether the organisation can receive donations. */
   acceptsDonations?: boolean;
-  /** `true` adds `explain` to each result: how it was found. */
+  /** `true` adds `explain` to each result, which says how the result was found. */
   Explain?: string;
 }
 
 /** Parameters of `getOrganisation`. */
 export interface GetOrganisationParameters {
-  /** The record as it stood after the data of this day. */
+  /** The record as of this date. */
   asOf?: string;
 }
 
@@ -2505,9 +2505,9 @@ export interface ListSandboxMailsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** The whole address of the reader. */
+  /** The recipient's complete email address. */
   to?: string;
-  /** Part of the subject. */
+  /** Text that the subject contains. */
   subject?: string;
 }
 
@@ -2588,7 +2588,7 @@ export interface CreateValidationInvite {
   metadata?: Record<string, string> | null;
   /**
    * Language of the page (RFC 5646). If it is not available, the nearest one is used, or else English. The
-   * applicant may choose another one.
+   * applicant can choose another language.
    */
   language?: string;
   /** The submission configuration. Default: your default configuration. */
@@ -2603,15 +2603,15 @@ export interface ListValidationRequestsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those in this status. */
+  /** Only records with this status. */
   status?: "pending" | "accepted" | "rejected";
-  /** Words, or parts of them, of the name or identifier. */
+  /** Words, or parts of words, in the name or the registration number. */
   query?: string;
-  /** `id` is the order of creation. */
+  /** `id` sorts by creation. */
   sort?: "id" | "name";
-  /** Created then or later. */
+  /** Created at this time or later. */
   startDate?: string;
-  /** Created before then. */
+  /** Created before this time. */
   endDate?: string;
 }
 
@@ -2661,13 +2661,13 @@ export interface CreateValidationSubmissionConfiguration {
   name?: string | null;
   /** Name, colour and logo of the hosted form. */
   branding?: BrandingParams | null;
-  /** Whether it replaces the current default. */
+  /** Whether this configuration replaces the current default. */
   isDefault?: boolean;
   /** The checks that are run, in this order. */
   checks?: Array<"validation_request" | "compliance" | "eligibility" | "agent_verification">;
   /** Types of organisation that may apply. */
   allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
-  /** Watch list categories whose flags make the check `compliance` fail. */
+  /** Watchlist categories whose flags make the check `compliance` fail. */
   complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
   /** Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows all. */
   allowedActivitySubTags?: Array<string> | null;
@@ -2689,7 +2689,7 @@ export interface UpdateValidationSubmissionConfiguration {
   checks?: Array<"validation_request" | "compliance" | "eligibility" | "agent_verification">;
   /** Types of organisation that may apply. */
   allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
-  /** Watch list categories whose flags make the check `compliance` fail. */
+  /** Watchlist categories whose flags make the check `compliance` fail. */
   complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
   /** Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows all. */
   allowedActivitySubTags?: Array<string> | null;
@@ -2725,21 +2725,21 @@ export interface ListValidationSubmissionsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Beside `statuses[]` one more that will do. */
+  /** One more status, in addition to `statuses[]`. */
   status?: "pending" | "processed" | "succeeded" | "failed";
-  /** Only those in one of these statuses. */
+  /** Only records with one of these statuses. */
   statuses?: Array<"pending" | "processed" | "succeeded" | "failed">;
-  /** Only those of these configurations. */
+  /** Only submissions with one of these configurations. */
   configurationIds?: Array<string>;
-  /** Only those of these organisations. */
+  /** Only submissions for one of these organisations. */
   organisationIds?: Array<string>;
-  /** Only those with these validation requests. */
+  /** Only submissions with one of these validation requests. */
   validationRequestIds?: Array<string>;
   /** Only organisations of these countries, three letters each (ISO 3166-1 alpha-3). */
   countryCodes?: Array<string>;
-  /** The whole address of the applicant. */
+  /** The applicant's complete email address. */
   email?: string;
-  /** Words, or parts of them, of the name or identifier. */
+  /** Words, or parts of words, in the name or the registration number. */
   query?: string;
 }
 
@@ -2800,11 +2800,11 @@ export interface CreateValidationSubmission {
 
 /** Parameters of `findValidationSubmissionsOrganisations`. */
 export interface FindValidationSubmissionsOrganisationsParameters {
-  /** Words, or parts of them, of the name or identifier. */
+  /** Words, or parts of words, in the name or the registration number. */
   query?: string;
-  /** Only those of these organisations. */
+  /** Only submissions for one of these organisations. */
   organisationIds?: Array<string>;
-  /** Only those with these validation requests. */
+  /** Only submissions with one of these validation requests. */
   validationRequestIds?: Array<string>;
 }
 
@@ -2828,9 +2828,9 @@ export interface ListWebhookSubscriptionsParameters {
   direction?: "ASC" | "DESC";
   /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
-  /** Only those that receive this event type. */
+  /** Only subscriptions that receive this event type. */
   event?: string;
-  /** List the deleted ones instead of those in use. */
+  /** List deleted subscriptions instead of the others. */
   deleted?: boolean;
 }
 
@@ -2866,7 +2866,7 @@ export interface ListWebhookDeliveriesParameters {
 
 /** The body of `replayWebhookEvents`. */
 export interface ReplayWebhookEvents {
-  /** The start of the period, at most 30 days ago. Without it, only failed deliveries are replayed. */
+  /** The start of the period, at most 30 days ago. By default, only failed deliveries are replayed. */
   startDate?: string | null;
   /** The end of the period (exclusive). Default: now. */
   endDate?: string | null;

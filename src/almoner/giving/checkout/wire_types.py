@@ -48,8 +48,8 @@ Frequencies = Annotated[
     Field(
         min_length=1,
         max_length=5,
-        description="How often the donor can donate. With several, the donor chooses on the page, where the "
-        "first one is preselected. All but `one_time` start a regular donation by card.",
+        description="How often the donor can donate. If there are several, the donor chooses one on the page. The "
+        "first is selected by default. All but `one_time` start a regular donation by card.",
         examples=[["one_time", "monthly"]],
     ),
     AfterValidator(ensure_unique),

@@ -62,7 +62,7 @@ async def update_category(call: ApiCall, id: CategoryId, body: CategoryPatch) ->
 
 @routes.delete("/v1/categories/{id}", key=SECRET, scope="categories:write")
 async def delete_category(call: ApiCall, id: CategoryId) -> None:
-    """Delete a category. Its organisations are not deleted."""
+    """Delete a category. The organisations in the category are not deleted."""
     await service.delete(call.tx, call.partner, id)
 
 
@@ -81,7 +81,7 @@ async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile)
 
 @routes.put("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write", empty=200)
 async def add_organisation_to_category(call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId) -> None:
-    """Add an organisation to a category. Adding it again changes nothing."""
+    """Add an organisation to a category. Adding an organisation again changes nothing."""
     await service.add_organisation(call.tx, call.partner, category_id, organisation_id)
 
 

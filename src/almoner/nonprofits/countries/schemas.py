@@ -9,7 +9,9 @@ from almoner.platform.http.wire import ResponseRecord, UnpagedQuery
 class CountriesQuery(UnpagedQuery):
     """The filter of the list."""
 
-    has_registry: bool | None = Field(None, description="Only countries with (or without) a registry known here.")
+    has_registry: bool | None = Field(
+        None, description="Only countries with (`true`) or without (`false`) a supported registry."
+    )
 
 
 class CountryResponse(ResponseRecord, object_name="Country"):

@@ -24,7 +24,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "organisations.merged_on_certain_evidence",
-        "Registrations are merged only if a link says so and no other link contradicts it",
+        "Registrations are merged only if a link says that they belong together and no other link contradicts it",
         "Import the source of the links again. Every import updates the merges from its links",
         """
         select o.registry_number || ' ' || o.id from organisation o

@@ -29,9 +29,9 @@ from almoner.platform.http.wire import PageQuery
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
 _DATA_AS_OF_HEADER = {
-    "Data-As-Of": "The day of the register's data, such as 2026-04-13; missing where it is not known."
+    "Data-As-Of": "The day of the register's data, such as 2026-04-13; missing if the day is not known."
 }
-_EXPLAIN_HEADER = {"Explain": "`true` adds `explain` to each result: how it was found."}
+_EXPLAIN_HEADER = {"Explain": "`true` adds `explain` to each result, which says how the result was found."}
 
 routes = Routes("Organisations")
 
@@ -84,7 +84,7 @@ async def list_organisation_history(
 ) -> ListResponse[OrganisationChangeResponse]:
     """List the changes of an organisation.
 
-    The list has all changes by imports of its register since it was first imported.
+    The list has all changes by imports of the organisation's register since the first import.
     """
     page = call.requested_page(query)
     rows, total = await service.list_changes(call.tx, call.partner, id, page)

@@ -73,32 +73,41 @@ class OrganisationsQuery(PageQuery):
     registry_id: str | None = Field(
         None,
         max_length=100,
-        description="The number in its registry, in any spelling.",
+        description="The registration number, in any format.",
         json_schema_extra={"also": "registryID"},
     )
-    registry_name: str | None = Field(None, max_length=255, description="A registry's name, code or id.")
+    registry_name: str | None = Field(None, max_length=255, description="A registry's name, code or ID.")
     category: AlternativesFilter = Field(
-        [], alias="category[]", description="In this category; repeated: in each; with commas: in one of them."
+        [],
+        alias="category[]",
+        description="Only organisations in this category. Repeat it for several categories, or separate "
+        "alternatives with commas.",
     )
-    not_category: AlternativesFilter = Field([], alias="notCategory[]", description="In none of these categories.")
+    not_category: AlternativesFilter = Field(
+        [], alias="notCategory[]", description="Only organisations in none of these categories."
+    )
     tags: AlternativesFilter = Field(
-        [], alias="tags[]", description="With this activity tag or sub-tag; as `category[]`."
+        [],
+        alias="tags[]",
+        description="Only organisations with this activity tag or sub-tag. Combine values as in `category[]`.",
     )
     not_tags: AlternativesFilter = Field(
-        [], alias="notTags[]", description="With none of these activity tags or sub-tags."
+        [], alias="notTags[]", description="Only organisations with none of these activity tags or sub-tags."
     )
     type: Annotated[list[OrganisationType], Field(max_length=20), BeforeValidator(_split_flat)] = Field(
-        [], alias="type[]", description="Of one of these types."
+        [], alias="type[]", description="Only organisations with one of these types."
     )
-    usa_group_exempt: bool | None = Field(None, description="Exempt as a subordinate of a group ruling.")
-    active: bool | None = Field(None, description="Listed by its register now.")
-    accepts_donations: bool | None = Field(None, description="Can be given to: an active nonprofit.")
+    usa_group_exempt: bool | None = Field(
+        None, description="Whether the organisation is exempt as a subordinate of a group ruling."
+    )
+    active: bool | None = Field(None, description="Whether the register lists the organisation as active.")
+    accepts_donations: bool | None = Field(None, description="Whether the organisation can receive donations.")
 
 
 class OrganisationQuery(Query):
     """Which state of an organisation is asked for."""
 
-    as_of: DayOrMoment | None = Field(None, description="The record as it stood after the data of this day.")
+    as_of: DayOrMoment | None = Field(None, description="The record as of this date.")
 
 
 def parse_filters(tx: Tx, query: OrganisationsQuery) -> OrganisationFilters:
@@ -158,7 +167,8 @@ class OrganisationSourceResponse(ResponseRecord):
     unverified: Annotated[
         bool,
         msgspec.Meta(
-            description="Whether its reader has never been tested on a real file. Nothing is decided by it alone."
+            description="Whether its reader has never been tested on a real file. No request is decided by such a "
+            "source alone."
         ),
     ]
     stale: Annotated[bool, msgspec.Meta(description="Whether its data is older than its maximum age.")]

@@ -45,10 +45,10 @@ Validates nonprofits and takes donations for them.
 Send your key in the `Authorization` header. Every POST honours `Idempotency-Key`. Lists are paged by cursor. Amounts \
 are integers in the currency's minor unit. Errors always have the same shape; every operation lists its codes.
 
-Input that a call does not have is refused with 400, and so is a value that is not listed. Answers and events grow: \
-ignore members that you do not know, and take values of statuses, types and codes that are not listed yet.
+Requests with unknown parameters or members, or with values that are not listed, are rejected with 400. We can add to \
+responses and events: ignore members that you do not know, and accept statuses, types and codes that are not listed yet.
 
-Directories provision members by SCIM 2.0 at `/scim/v2`, which describes itself at `/scim/v2/ServiceProviderConfig`.
+Directories can manage members with SCIM 2.0 at `/scim/v2`. `/scim/v2/ServiceProviderConfig` describes the details.
 """
 _SECURITY: Final[dict[KeyKind, list[Schema]]] = {
     KeyKind.NONE: [],
@@ -350,7 +350,7 @@ def _without_null(property_: Schema) -> Schema:
 
 def _responses(endpoint: Endpoint, known: _Known, links: operation_links.Links) -> Schema:
     success: Schema = {
-        "description": "Done; the answer has no body." if endpoint.empty_status else "Done.",
+        "description": "Done. The response has no body." if endpoint.empty_status else "Done.",
         "headers": response_schemas.header_schemas(endpoint),
     }
     if not endpoint.empty_status:

@@ -286,7 +286,7 @@ def _event_members(events: Sequence[EventType], ids: RecordIdCodec) -> Schema:
         "eventType": {
             "type": "string",
             OPEN_ENUM: [event.name for event in events],
-            "description": "What happened; more types may come.",
+            "description": "What happened. More types may be added.",
             "examples": [event.name for event in events[:1]],
         },
         "eventData": {

@@ -67,7 +67,7 @@ checks: Final = (
     ConsistencyCheck(
         "jobs.none_dead",
         "No job has died in the last seven days",
-        "Find the cause with docs/runbooks/stuck-queue.md. Fix it and retry the job, or delete the job",
+        "Find the cause with docs/runbooks/stuck-queue.md. Fix the cause and retry the job, or delete the job",
         """
         select kind || ' ' || id || ': ' || coalesce(last_error, '') from job
         where dead_at > (select at from moment) - interval '7 days'

@@ -1,4 +1,4 @@
-"""Self-checks of watch lists."""
+"""Self-checks of watchlists."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "watchlists.imports_succeed",
-        "The newest import of every watch list succeeded",
+        "The newest import of every watchlist succeeded",
         "Follow docs/runbooks/watchlists.md. Download the files again, or import them as they are with --force",
         """
         select l.list || ', ' || l.reasons[1] from watchlist_load l
@@ -18,7 +18,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "watchlists.current",
-        "No imported watch list is older than 180 days. If a list is older, anyone listed since then is shown as "
+        "No imported watchlist is older than 180 days. If a list is older, anyone listed since then is shown as "
         "`clear`",
         "Import the newest version, add the list to the schedule, or retire the list. See docs/runbooks/watchlists.md",
         """
@@ -30,7 +30,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "watchlists.entry_counts_match",
-        "Every watch list has as many entries as its current import counted",
+        "Every watchlist has as many entries as its current import counted",
         "Import the list again with --force. If the check still fails, open an issue, because the import skipped "
         "entries",
         """

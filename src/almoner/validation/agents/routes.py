@@ -46,8 +46,8 @@ async def list_agent_verifications(
 async def create_agent_verification(call: ApiCall, body: AgentVerificationBody) -> AgentVerificationResponse:
     """Create an agent verification.
 
-    It checks whether a person is who they say they are, and represents a nonprofit. We email the applicant a link and a
-    code, and the applicant has 30 days to confirm the address with either of them.
+    The verification checks whether a person owns their email address and represents a nonprofit. We email the applicant
+    a link and a code. The applicant has 30 days to confirm the address with one of them.
     """
     return verification_response(call.tx, await service.create(call.tx, call.partner, body.to_agent()))
 

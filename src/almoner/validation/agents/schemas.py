@@ -41,10 +41,10 @@ from almoner.validation.agents.domain import (
 class AgentVerificationsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
-    status: AgentStatus | None = Field(None, description="As it is at the moment of asking.")
+    status: AgentStatus | None = Field(None, description="The status at the time of the request.")
     email: TypedEmailText | None = Field(None, max_length=255, description="The agent's full email address.")
-    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
-    end_date: WindowEnd | None = Field(None, description="Created before then.")
+    start_date: DayOrMoment | None = Field(None, description="Created at this time or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before this time.")
 
 
 def parse_filters(query: AgentVerificationsQuery) -> AgentFilters:
@@ -81,10 +81,10 @@ class AgentVerificationBody(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [_ADA]})
 
     first_name: Annotated[Annotated[str, Field(max_length=255)], Typed] = Field(
-        description="First name. It can be empty if there is a last name."
+        description="First name. Can be empty if there is a last name."
     )
     last_name: Annotated[Annotated[str, Field(max_length=255)], Typed, AfterValidator(_one_name)] = Field(
-        description="Last name. It can be empty if there is a first name."
+        description="Last name. Can be empty if there is a first name."
     )
     email: Annotated[EmailAddress, Field(examples=["ada@example.org"])]
     organisation_id: Annotated[str, IdString("organisation")] | None = None
@@ -114,7 +114,7 @@ class AgentVerificationBody(RequestBody):
 
 
 class AgentVerificationPatch(PatchBody):
-    """Changes to an agent verification: its metadata alone can change."""
+    """Changes to an agent verification: only its metadata can change."""
 
     metadata: Maybe[MetadataPatch | None] = UNSET
 

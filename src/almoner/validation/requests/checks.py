@@ -51,7 +51,7 @@ checks: Final = (
     ConsistencyCheck(
         "validation_requests.decisions_reported_once",
         "Every decision in the last 80 days was reported to the partner exactly once",
-        "Somebody changed the tables directly. Compare them with the last good backup",
+        "Somebody changed the tables directly. Compare the tables with the last good backup",
         """
         with bounds as (select at - interval '80 days' as since from moment),
         decided as (

@@ -73,7 +73,7 @@ async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequ
     key=SECRET,
     scope="validation_requests:read",
     tx=None,
-    headers={"Content-Disposition": "Of a document: under which name it is kept."},
+    headers={"Content-Disposition": "The file name of a PDF dossier."},
     other_media_type=PDF,
 )
 async def get_validation_request_dossier(
@@ -81,7 +81,7 @@ async def get_validation_request_dossier(
 ) -> ValidationRequestDossierResponse | RawResponse:
     """Retrieve the evidence of a validation request: what every evaluation found, and who decided what and why.
 
-    The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify it
+    The dossier is JSON, or a PDF document if Accept is application/pdf. The dossier is signed. Anybody can verify it
     with the key at /.well-known/almoner-keys.
     """
     wanted = negotiate_media_type(call.headers.get("accept"), tuple(MEDIA_TYPES.values())[::-1])

@@ -42,10 +42,12 @@ class ValidationRequestsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
     status: RequestStatus | None = None
-    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
-    sort: Sort = Field("id", description="`id` is the order of creation.")
-    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
-    end_date: WindowEnd | None = Field(None, description="Created before then.")
+    query: str | None = Field(
+        None, max_length=500, description="Words, or parts of words, in the name or the registration number."
+    )
+    sort: Sort = Field("id", description="`id` sorts by creation.")
+    start_date: DayOrMoment | None = Field(None, description="Created at this time or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before this time.")
 
 
 def parse_filters(query: ValidationRequestsQuery) -> RequestFilters:

@@ -31,7 +31,7 @@ class ReplayBody(RequestBody):
 
     start_date: DayOrMoment | None = Field(
         None,
-        description="The start of the period, at most 30 days ago. Without it, only failed deliveries are replayed.",
+        description="The start of the period, at most 30 days ago. By default, only failed deliveries are replayed.",
         examples=["2026-03-01"],
     )
     end_date: WindowEnd | None = Field(None, description="The end of the period (exclusive). Default: now.")

@@ -26,9 +26,9 @@ def event_routes(waiters: EventWaiters) -> Routes:
     async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventResponse]:
         """List events in the order of their sequence.
 
-        The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest one that is left, and
-        `totalResults` counts those that are left. With `after`, the list starts after that sequence, oldest first. If
-        you also set `wait`, the response is delayed by up to so many seconds until there is an event.
+        The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest stored event, and
+        `totalResults` counts the stored events. With `after`, the list starts after that sequence, oldest first. If you
+        also set `wait`, the response is delayed by up to this number of seconds until there is an event.
         """
         page, filter_ = _page_of(call, query), query.to_filter()
         personal = call.caller.has_scope(PERSONAL)

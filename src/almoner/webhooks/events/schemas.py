@@ -37,14 +37,14 @@ class EventsQuery(PageQuery):
     type: Annotated[str, Field(max_length=100), AfterValidator(_known_event_type)] | None = Field(
         None, description="Only events of this type."
     )
-    start_date: DayOrMoment | None = Field(None, description="From this moment on.")
-    end_date: WindowEnd | None = Field(None, description="Before this moment.")
+    start_date: DayOrMoment | None = Field(None, description="Only events from this time on.")
+    end_date: WindowEnd | None = Field(None, description="Only events before this time.")
 
     after: Annotated[int, Field(ge=0, le=2**62)] | None = Field(
-        None, description="Only events behind this sequence, the oldest first."
+        None, description="Only events after this sequence number, oldest first."
     )
     wait: Annotated[int, Field(ge=0, le=_MAX_WAIT)] | None = Field(
-        None, description="With `after`: seconds to wait for an event while there is none."
+        None, description="With `after`: how many seconds to wait if there is no event yet."
     )
 
     @model_validator(mode="after")

@@ -41,9 +41,9 @@ class SubscriptionsQuery(PageQuery):
     """Filters of a list of subscriptions."""
 
     event: Annotated[str, AfterValidator(_known_event_type)] | None = Field(
-        None, max_length=100, description="Only those that receive this event type."
+        None, max_length=100, description="Only subscriptions that receive this event type."
     )
-    deleted: bool = Field(False, description="List the deleted ones instead of those in use.")
+    deleted: bool = Field(False, description="List deleted subscriptions instead of the others.")
 
 
 class SubscriptionBody(RequestBody):

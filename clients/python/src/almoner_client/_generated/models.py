@@ -214,7 +214,7 @@ class BrandingParams(Body):
     display_name: str | None | Omitted = OMITTED
     """The name to show, if it differs from the registered one."""
     primary_color: str | None | Omitted = OMITTED
-    """Pages darken or lighten it until it is legible."""
+    """Pages darken or lighten the colour until text is legible."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +236,7 @@ class Category(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class ComplianceFailure(Record):
-    """The findings of the watch lists."""
+    """The findings of the watchlists."""
 
     results: MonitoringResults
     """What was found."""
@@ -364,7 +364,7 @@ class Donation(Record):
     designation: str | None
     """The purpose that the donor chose from the session's `designations`."""
     dedication: str | None
-    """In whose honour or memory the donor made it."""
+    """The person in whose honour or memory the donation was made."""
     metadata: Dict[str, str]
     """Your own data: text values by key."""
     created_at: datetime
@@ -436,7 +436,7 @@ class DonationSeries(Record):
     initial: bool
     """True for a one-off donation and for the first donation of a subscription."""
     id: str | None
-    """The donation subscription's identifier; null for a one-off gift."""
+    """The donation subscription's identifier; null for a one-off donation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -685,7 +685,7 @@ class DossierStep(Record):
     source: str | None
     """The published list that contains the data."""
     version: str | None
-    """Version of the watch list."""
+    """Version of the watchlist."""
     data_as_of: datetime | None
     """The day of the register's data."""
     facts: Dict[str, Any]
@@ -969,7 +969,7 @@ class Event(Record):
     created_at: datetime
     """When it happened, in UTC."""
     event_type: str
-    """What happened; more types may come."""
+    """What happened. More types may be added."""
     event_data: Dict[str, Any]
     """The record as `GET` returned it at the time of the event; it never changes."""
 
@@ -1080,7 +1080,7 @@ class GivingLink(Record):
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
     active: bool
-    """Whether donors can give by it."""
+    """Whether donors can donate through the link."""
     expires_at: datetime | None
     """When the link stops accepting donations, in UTC; null for never."""
     created_at: datetime
@@ -1229,7 +1229,7 @@ class MonitoringChange(Record):
     sources: List[MonitoringSource]
     """The published lists on which the data is based."""
     matches: List[MonitoringMatch]
-    """Watch list entries that may be the organisation."""
+    """Watchlist entries that may be the organisation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1237,11 +1237,11 @@ class MonitoringMatch(Record):
     """An entry of a list that may be the organisation, and a reviewer's decision about it."""
 
     list: str
-    """Name of the watch list."""
+    """Name of the watchlist."""
     version: str
-    """Version of the watch list."""
+    """Version of the watchlist."""
     category: str
-    """The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+    """The category of watchlists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
     `sanction`, `warning`; more may be added.
     """
     entry: str
@@ -1304,11 +1304,11 @@ class MonitoringSource(Record):
     """A list that was checked for a category, and its version."""
 
     list: str
-    """Name of the watch list."""
+    """Name of the watchlist."""
     version: str
-    """Version of the watch list."""
+    """Version of the watchlist."""
     category: str
-    """The category of watch lists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
+    """The category of watchlists. Currently one of `adverseMedia`, `commercial`, `controversial`, `hateSpeech`,
     `sanction`, `warning`; more may be added.
     """
     status: str
@@ -1316,8 +1316,8 @@ class MonitoringSource(Record):
     `not_screened`, `screened`; more may be added.
     """
     reason: str | None
-    """Why not: a name is in a script that cannot be compared, or has no words. Currently one of `no_words`,
-    `script_not_supported`, `script_uncertain`; more may be added.
+    """Why the list was not screened: a name is in a script that cannot be compared, or has no words. Currently one
+    of `no_words`, `script_not_supported`, `script_uncertain`; more may be added.
     """
 
 
@@ -1550,7 +1550,7 @@ class OrganisationSource(Record):
     source: str | None
     """The published list, such as `irs-bmf`."""
     unverified: bool
-    """Whether its reader has never been tested on a real file. Nothing is decided by it alone."""
+    """Whether its reader has never been tested on a real file. No request is decided by such a source alone."""
     stale: bool
     """Whether its data is older than its maximum age."""
 
@@ -1609,11 +1609,11 @@ class PartnerFieldParams(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentMethod(Record):
-    """What later gifts are charged to, as the payment provider shows it."""
+    """The payment method for later donations, as the payment provider shows it."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"expires_at": "expiresAt"}
     type: str
-    """The type, today always `card`; more may come."""
+    """The type. Currently always `card`; more may be added."""
     brand: str | None
     """The card's brand; null if it is not a card."""
     last4: str | None
@@ -1824,7 +1824,7 @@ class SubmissionAppeal(Record):
     status: str
     """The status. Currently one of `open`, `reversed`, `upheld`; more may be added."""
     due_at: datetime
-    """When it is decided at the latest."""
+    """The deadline for the decision."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1851,14 +1851,14 @@ class SubmissionEligibility(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionFailureReasons(Record):
-    """The failure reasons by check, only for failed checks (settled 6)."""
+    """The failure reasons by check, only for failed checks."""
 
     validation_request: RequestFailure | None
     """Why the validation request was rejected."""
     agent_verification: AgentFailure | None
     """Why the agent is not verified."""
     compliance: ComplianceFailure | None
-    """The result of screening against watch lists."""
+    """The result of screening against watchlists."""
     eligibility: EligibilityFailure | None
     """The check of the organisation's activities."""
 
@@ -2134,7 +2134,7 @@ class ValidationRequestDossier(Record):
     validation_request: DossierValidationRequest
     """The validation request."""
     not_screened_reason: str | None
-    """Why the requested name cannot be compared with watch lists, so that a reviewer looks it up; null if it can."""
+    """Why the requested name cannot be compared with watchlists, so that a reviewer looks it up; null if it can."""
     evaluations: List[DossierEvaluation]
     """The evaluations, oldest first."""
     reviews: List[DossierReview]
@@ -2185,7 +2185,7 @@ class ValidationSubmission(Record):
     monitoring_subscription_id: str | None
     """The monitoring subscription."""
     monitoring: SubmissionMonitoring | None
-    """The check against watch lists."""
+    """The check against watchlists."""
     eligibility_subscription_id: str | None
     """The eligibility subscription."""
     eligibility: SubmissionEligibility | None
@@ -2239,7 +2239,7 @@ class ValidationSubmissionConfiguration(Record):
     allowed_organisation_types: List[str]
     """Types of organisation that may apply."""
     compliance_flags: List[str]
-    """Watch list categories whose flags make the check `compliance` fail."""
+    """Watchlist categories whose flags make the check `compliance` fail."""
     allowed_activity_sub_tags: List[str] | None
     """The allowed activities; null allows all."""
     email_verification: bool

@@ -133,10 +133,10 @@ class AgentVerificationsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        status: As it is at the moment of asking.
+        status: The status at the time of the request.
         email: The agent's full email address.
-        start_date: Created then or later.
-        end_date: Created before then.
+        start_date: Created at this time or later.
+        end_date: Created before this time.
         """
         return self._core.page(
             Call(
@@ -172,13 +172,13 @@ class AgentVerificationsResource:
     ) -> AgentVerification:
         """Create an agent verification.
 
-        It checks whether a person is who they say they are, and represents a nonprofit. We email the applicant
-        a link and a code, and the applicant has 30 days to confirm the address with either of them.
+        The verification checks whether a person owns their email address and represents a nonprofit. We email
+        the applicant a link and a code. The applicant has 30 days to confirm the address with one of them.
 
         Needs a secret key with the scope `agent_verifications:write`.
 
-        first_name: First name. It can be empty if there is a last name.
-        last_name: Last name. It can be empty if there is a first name.
+        first_name: First name. Can be empty if there is a last name.
+        last_name: Last name. Can be empty if there is a first name.
         email: Email address.
         organisation_id: The organisation.
         validation_request_id: The validation request.
@@ -348,7 +348,7 @@ class CategoriesResource:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Add an organisation to a category. Adding it again changes nothing.
+        """Add an organisation to a category. Adding an organisation again changes nothing.
 
         Needs a secret key with the scope `categories:write`.
 
@@ -447,7 +447,7 @@ class CategoriesResource:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Delete a category. Its organisations are not deleted.
+        """Delete a category. The organisations in the category are not deleted.
 
         Needs a secret key with the scope `categories:write`.
 
@@ -507,7 +507,7 @@ class CountriesResource:
         Needs a publishable or a secret key with the scope `registries:read`.
 
         direction: Sort direction.
-        has_registry: Only countries with (or without) a registry known here.
+        has_registry: Only countries with (`true`) or without (`false`) a supported registry.
         """
         return self._core.page(
             Call(
@@ -539,15 +539,15 @@ class DisbursementsResource:
         """List disbursements to nonprofits, newest first.
 
         A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent
-        yet. It grows with each donation that settles.
+        yet. The amount grows with each donation that settles.
 
         Needs a secret key with the scope `disbursements:read`.
 
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        organisation_id: Only those for this organisation.
-        status: Only those in this status.
+        organisation_id: Only records of this organisation.
+        status: Only records with this status.
         """
         return self._core.page(
             Call(
@@ -611,7 +611,7 @@ class DonationRequestsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        sort: `id` is the order of creation, `dueAt` the day until which they are due.
+        sort: `id` sorts by creation, `dueAt` by due date.
         """
         return self._core.page(
             Call(
@@ -709,13 +709,13 @@ class DonationSessionsResource:
         language: Language of the page (RFC 5646). If it is not available, the nearest one is used, or else
             English.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
-        frequencies: How often the donor can donate. With several, the donor chooses on the page, where the
-            first one is preselected. All but `one_time` start a regular donation by card.
+        frequencies: How often the donor can donate. If there are several, the donor chooses one on the page.
+            The first is selected by default. All but `one_time` start a regular donation by card.
         benefits: Goods or services that the donor receives in return. The page and the receipt state them with
             their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
-        suggested_amounts: Amounts to choose from, in the minor unit of `currency`, which they require.
-        minimum: The minimum donation, in the minor unit of `currency`, which it requires.
-        maximum: The maximum donation, in the minor unit of `currency`, which it requires.
+        suggested_amounts: Amounts to choose from, in the minor unit of `currency`, which is then required.
+        minimum: The minimum donation, in the minor unit of `currency`, which is then required.
+        maximum: The maximum donation, in the minor unit of `currency`, which is then required.
         designations: Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose
             applies without a choice.
         offers_dedication: Whether the donor can dedicate the donation to somebody, and have us email a person
@@ -797,11 +797,11 @@ class DonationSubscriptionsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        user_id: Only those of this user.
-        organisation_id: Only those for this organisation.
-        status: Only those in this status.
+        user_id: Only records of this user.
+        organisation_id: Only records of this organisation.
+        status: Only records with this status.
         email: The donor's email address. Needs a key with the scope `donations:personal`.
-        sort: `id` is the order of creation. `nextDonationAt` sorts by the next donation; it takes no filters.
+        sort: `id` sorts by creation. `nextDonationAt` sorts by the next donation; it takes no filters.
         """
         return self._core.page(
             Call(
@@ -855,8 +855,9 @@ class DonationSubscriptionsResource:
         """Change a donation subscription.
 
         You can change its metadata, key by key, its amount and its frequency. A change that lowers what the
-        donor pays applies immediately. A change that raises it stays in `pendingChange` until the donor agrees
-        to it on a page whose link we email. A later request replaces it.
+        donor pays applies immediately. A change that raises what the donor pays stays in `pendingChange` until
+        the donor agrees to the change on a page. We email the donor a link to this page. A later request
+        replaces a pending change.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -937,9 +938,9 @@ class DonationSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> DonationSubscription:
-        """Resume a donation subscription that is `paused`. It continues with its next date.
+        """Resume a donation subscription that is `paused`. The subscription continues with its next date.
 
-        While its nonprofit cannot receive donations, it cannot be resumed.
+        You cannot resume a subscription while its nonprofit cannot receive donations.
 
         Needs a secret key with the scope `donation_subscriptions:write`.
 
@@ -1012,16 +1013,16 @@ class DonationsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        user_id: Only those of this user.
-        organisation_id: Only those for this organisation.
-        status: Only those in this status.
+        user_id: Only records of this user.
+        organisation_id: Only records of this organisation.
+        status: Only records with this status.
         donation_request_id: Only donations of this donation request.
         session_id: The donation session of hosted donations.
         giving_link_id: Only donations made through this giving link.
-        email: The donor's whole address, in any case.
-        start_date: Created then or later.
-        end_date: Created before then.
-        sort: `id` is the order of creation. `amount` sorts by currency, then by amount; it takes no filters.
+        email: The donor's complete email address, in upper or lower case.
+        start_date: Created at this time or later.
+        end_date: Created before this time.
+        sort: `id` sorts by creation. `amount` sorts by currency, then by amount; it takes no filters.
         """
         return self._core.page(
             Call(
@@ -1066,8 +1067,8 @@ class DonationsResource:
     ) -> Donation:
         """Create a direct donation.
 
-        You have collected the money for it. The next donation request asks you to transfer it. Until then, the
-        donation is `ACTIVE`, and you can cancel it or change its organisation.
+        You have already collected the money for a direct donation. The next donation request asks you to
+        transfer it. Until then, the donation is `ACTIVE`, and you can cancel it or change its organisation.
 
         Needs a secret key with the scope `donations:write`.
 
@@ -1249,12 +1250,12 @@ class EligibilitySubscriptionsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        status: Only those in this status.
-        has_organisation: Whether its organisation is known.
-        query: Words, or parts of them, of the nonprofit's name.
-        sort: `id` is the order of creation, `name` the nonprofit's.
-        start_date: Created then or later.
-        end_date: Created before then.
+        status: Only records with this status.
+        has_organisation: Whether the organisation is known yet.
+        query: Words, or parts of words, in the nonprofit's name.
+        sort: `id` sorts by creation, `name` by the nonprofit's name.
+        start_date: Created at this time or later.
+        end_date: Created before this time.
         """
         return self._core.page(
             Call(
@@ -1288,15 +1289,16 @@ class EligibilitySubscriptionsResource:
     ) -> EligibilitySubscription:
         """Create an eligibility subscription.
 
-        It checks whether you support what a nonprofit does, now and whenever this changes.
+        The subscription checks whether your configuration allows what a nonprofit does, now and whenever this
+        changes.
 
         Needs a secret key with the scope `eligibility_subscriptions:write`.
 
         organisation_id: The organisation.
         validation_request_id: The validation request.
         suggested_activity_sub_tags: What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-
-            tags. Each is confirmed or left out. In the sandbox, `["test_pass"]` and `["test_fail"]` set the
-            result.
+            tags. Each sub-tag is confirmed or left out. In the sandbox, `["test_pass"]` and `["test_fail"]` set
+            the result.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
         """
         return self._core.record(
@@ -1368,7 +1370,7 @@ class EligibilitySubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> EligibilitySubscription:
-        """Cancel an eligibility subscription. It is not evaluated any more, and keeps its last results.
+        """Cancel an eligibility subscription. The subscription is no longer evaluated, and keeps its last results.
 
         Needs a secret key with the scope `eligibility_subscriptions:write`.
 
@@ -1435,9 +1437,10 @@ class EventsResource:
     ) -> Page[Event]:
         """List events in the order of their sequence.
 
-        The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest one that is left,
-        and `totalResults` counts those that are left. With `after`, the list starts after that sequence, oldest
-        first. If you also set `wait`, the response is delayed by up to so many seconds until there is an event.
+        The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest stored event, and
+        `totalResults` counts the stored events. With `after`, the list starts after that sequence, oldest
+        first. If you also set `wait`, the response is delayed by up to this number of seconds until there is an
+        event.
 
         Needs a secret key with the scope `events:read`.
 
@@ -1445,10 +1448,10 @@ class EventsResource:
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
         type: Only events of this type.
-        start_date: From this moment on.
-        end_date: Before this moment.
-        after: Only events behind this sequence, the oldest first.
-        wait: With `after`: seconds to wait for an event while there is none.
+        start_date: Only events from this time on.
+        end_date: Only events before this time.
+        after: Only events after this sequence number, oldest first.
+        wait: With `after`: how many seconds to wait if there is no event yet.
         """
         return self._core.page(
             Call(
@@ -1546,8 +1549,8 @@ class GiftAidResource:
     ) -> GiftAid:
         """Create a Gift Aid declaration.
 
-        It covers donations from now on and from the past four years, unless you set another period. With a
-        publishable key, the response contains only `id` and `createdAt`.
+        The declaration covers donations from now on and from the past four years, unless you set another
+        period. With a publishable key, the response contains only `id` and `createdAt`.
 
         Needs a publishable or a secret key with the scope `gift_aid:write`.
 
@@ -1610,7 +1613,7 @@ class GivingLinksResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        active: Whether it is switched on; one that has expired may be.
+        active: Whether the link is active. An expired link can be active.
         """
         return self._core.page(
             Call(
@@ -1660,8 +1663,8 @@ class GivingLinksResource:
         minimum: The minimum donation, in minor units, not below the currency's own minimum.
         maximum: The maximum donation, in minor units.
         currencies: The currencies from which donors choose. Default: all that the organisation can receive.
-        frequencies: How often the donor can donate. With several, the donor chooses on the page, where the
-            first one is preselected. All but `one_time` start a regular donation by card.
+        frequencies: How often the donor can donate. If there are several, the donor chooses one on the page.
+            The first is selected by default. All but `one_time` start a regular donation by card.
         designations: Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose
             applies without a choice.
         goal: The fundraising goal in minor units, shown with the amount raised.
@@ -1753,7 +1756,7 @@ class GivingLinksResource:
         expires_at: datetime | None | Omitted = OMITTED,
         timeout: float | None = None,
     ) -> GivingLink:
-        """Change a giving link, or switch it off. Its address stays.
+        """Change a giving link, or switch it off. The URL of the link does not change.
 
         Needs a secret key with the scope `giving_links:write`.
 
@@ -1766,8 +1769,8 @@ class GivingLinksResource:
         minimum: The minimum donation, in minor units, not below the currency's own minimum.
         maximum: The maximum donation, in minor units.
         currencies: The currencies from which donors choose. Default: all that the organisation can receive.
-        frequencies: How often the donor can donate. With several, the donor chooses on the page, where the
-            first one is preselected. All but `one_time` start a regular donation by card.
+        frequencies: How often the donor can donate. If there are several, the donor chooses one on the page.
+            The first is selected by default. All but `one_time` start a regular donation by card.
         designations: Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose
             applies without a choice.
         goal: The fundraising goal in minor units, shown with the amount raised.
@@ -1778,7 +1781,7 @@ class GivingLinksResource:
         success_url: Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is
             replaced by the session's ID. Default: our own page.
         metadata: Merged key by key into the current metadata; a key set to null is removed.
-        active: Whether donors can give by it.
+        active: Whether donors can donate through the link.
         expires_at: When the link stops accepting donations; null for never.
         """
         return self._core.record(
@@ -1862,8 +1865,8 @@ class MonetaryDonationVerificationsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        organisation_id: Only those for this organisation.
-        status: As it is at the moment of asking.
+        organisation_id: Only records of this organisation.
+        status: The status at the time of the request.
         """
         return self._core.page(
             Call(
@@ -1891,8 +1894,8 @@ class MonetaryDonationVerificationsResource:
     ) -> MonetaryDonationVerification:
         """Create a monetary donation verification.
 
-        It checks whether donations for an organisation can be disbursed to it. It is pending for up to 30 days.
-        An organisation can have only one verification that is pending or approved.
+        The verification checks whether donations for an organisation can be disbursed to it. It is pending for
+        up to 30 days. An organisation can have only one verification that is pending or approved.
 
         Needs a secret key with the scope `monetary_donation_verifications:write`.
 
@@ -1983,10 +1986,10 @@ class MonitoringSubscriptionsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        status: Only those in this status.
-        has_organisation: Whether its organisation is known.
-        query: Words, or parts of them, of the nonprofit's name.
-        sort: `id` is the order of creation, `name` the nonprofit's.
+        status: Only records with this status.
+        has_organisation: Whether the organisation is known yet.
+        query: Words, or parts of words, in the nonprofit's name.
+        sort: `id` sorts by creation, `name` by the nonprofit's name.
         """
         return self._core.page(
             Call(
@@ -2016,9 +2019,9 @@ class MonitoringSubscriptionsResource:
     ) -> MonitoringSubscription:
         """Create a monitoring subscription.
 
-        It screens an organisation against watch lists and checks its register, now and whenever one of them
-        changes. With a validation request, it starts once the request is accepted. The results are available a
-        moment after the response.
+        The subscription screens an organisation against watchlists and checks its registration, now and
+        whenever a list or the register changes. With a validation request, monitoring starts once the request
+        is accepted. The results are available a moment after the response.
 
         Needs a secret key with the scope `monitoring_subscriptions:write`.
 
@@ -2065,7 +2068,7 @@ class MonitoringSubscriptionsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> MonitoringSubscription:
-        """Cancel a monitoring subscription. Its results do not change any more.
+        """Cancel a monitoring subscription. The results of the subscription no longer change.
 
         Needs a secret key with the scope `monitoring_subscriptions:write`.
 
@@ -2152,17 +2155,18 @@ class OrganisationsResource:
         query: Words of the name or description, or a number.
         page: A numbered page instead of a cursor, within the first 1,000 results.
         country_code: Three-letter country code.
-        registry_id: The number in its registry, in any spelling.
-        registry_name: A registry's name, code or id.
-        category: In this category; repeated: in each; with commas: in one of them.
-        not_category: In none of these categories.
-        tags: With this activity tag or sub-tag; as `category[]`.
-        not_tags: With none of these activity tags or sub-tags.
-        type: Of one of these types.
-        usa_group_exempt: Exempt as a subordinate of a group ruling.
-        active: Listed by its register now.
-        accepts_donations: Can be given to: an active nonprofit.
-        explain: `true` adds `explain` to each result: how it was found.
+        registry_id: The registration number, in any format.
+        registry_name: A registry's name, code or ID.
+        category: Only organisations in this category. Repeat it for several categories, or separate
+            alternatives with commas.
+        not_category: Only organisations in none of these categories.
+        tags: Only organisations with this activity tag or sub-tag. Combine values as in `category[]`.
+        not_tags: Only organisations with none of these activity tags or sub-tags.
+        type: Only organisations with one of these types.
+        usa_group_exempt: Whether the organisation is exempt as a subordinate of a group ruling.
+        active: Whether the register lists the organisation as active.
+        accepts_donations: Whether the organisation can receive donations.
+        explain: `true` adds `explain` to each result, which says how the result was found.
         """
         return self._core.page(
             Call(
@@ -2239,7 +2243,7 @@ class OrganisationsResource:
         Needs a publishable or a secret key with the scope `organisations:read`.
 
         id: The organisation's identifier.
-        as_of: The record as it stood after the data of this day.
+        as_of: The record as of this date.
         """
         return self._core.record(
             Call(
@@ -2283,7 +2287,7 @@ class OrganisationsResource:
     ) -> Page[OrganisationChange]:
         """List the changes of an organisation.
 
-        The list has all changes by imports of its register since it was first imported.
+        The list has all changes by imports of the organisation's register since the first import.
 
         Needs a publishable or a secret key with the scope `organisations:read`.
 
@@ -2438,9 +2442,9 @@ class SandboxResource:
     ) -> SandboxClock:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
-        Everything that is due in between (expiries, cancellations, webhook attempts) is done at its own time.
-        The request waits for it for up to 30 seconds; `remaining` is the number of jobs that are not done yet.
-        Timestamps of signatures and rate limits use real time.
+        Everything that becomes due in between (expiries, cancellations, webhook attempts) is done at its own
+        time. The request waits up to 30 seconds for these jobs; `remaining` is the number of jobs that are not
+        done yet. Timestamps of signatures and rate limits use real time.
 
         Needs a secret key with the scope `sandbox_clock`.
 
@@ -2469,15 +2473,15 @@ class SandboxResource:
         subject: str | None = None,
         timeout: float | None = None,
     ) -> Page[SandboxMail]:
-        """List the sandbox's emails, newest first: all that it would have sent.
+        """List the emails that the sandbox would have sent.
 
         Needs a secret key with the scope `sandbox`.
 
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        to: The whole address of the reader.
-        subject: Part of the subject.
+        to: The recipient's complete email address.
+        subject: Text that the subject contains.
         """
         return self._core.page(
             Call(
@@ -2583,25 +2587,26 @@ class SandboxResource:
         Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or
         `lastName` are required). `expire` ends the session now.
 
-        Donation: `pay` pays it. `card` is a test card, with the rules of the test payment provider. The
-        challenge of 4000 0000 0000 3220 stays open until the next `pay`: a card that pays confirms it.
-        `settle`: the provider pays out the amount less its fee. `disburse`: everything that is settled and owed
-        to the organisation in this currency is disbursed, unless the disbursement is waiting. `return`: the
-        bank returns the disbursement, and the next one is held until `release`. `reassign` (`organisationId`)
-        reassigns it to another organisation.
+        Donation: `pay` pays the donation with a test `card` or, for a bank transfer, with an `amount`. The
+        challenge of 4000 0000 0000 3220 stays open until the next `pay` with a card that succeeds. `request`
+        creates the donation request for direct donations. `settle`: the provider pays out the amount less its
+        fee. `disburse`: everything that is settled and owed to the organisation in this currency is disbursed,
+        unless the disbursement is waiting. `return`: the bank returns the disbursement, and the next one is
+        held until `release`. `reassign` (`organisationId`), `refund` and `dispute` (`outcome`) do what
+        operators and donors' banks do.
+
+        Donation request: `pay` (`amount`). Donation subscription: `fail_next` (`declineCode`), `expire_card`
+        and `renew_card`. Validation request: `accept` and `reject` (`rejectionReasonCode`). Agent verification:
+        `confirm_email` (the applicant confirms the address), `approve` and `reject` (`rejectionReasonCode`,
+        default `other`). Appeal: `uphold` and `reverse`. Validation invite: `expire`.
 
         Monetary donation verification: `approve`, `reject` (`rejectionReasonCode`, default `other`), `expire`
-        and `reopen`. `succeed_check` and `fail_check` end its check of this `type`. A failed check rejects the
+        and `reopen`. `succeed_check` and `fail_check` end the check of this `type`. A failed check rejects the
         verification, and the last successful check approves it.
 
-        Agent verification: `confirm_email` (the applicant confirms the address), `approve` and `reject`
-        (`rejectionReasonCode`, default `other`).
-
-        Monitoring or eligibility subscription: `set_results` (`results`) sets its results. Results of
-        monitoring that you leave out do not change.
-
-        Appeal: `uphold` and `reverse`. Validation invite: `expire`. Webhook subscription: `fail` and `suspend`
-        (its receiver has failed for one day, or for five). Organisation: `update` (an import changes it).
+        Monitoring or eligibility subscription: `set_results` (`results`) sets the results. Results of
+        monitoring that you leave out do not change. Webhook subscription: `fail` and `suspend` (the receiver
+        has failed for one day, or for five). Organisation: `update` (an import changes it).
 
         Needs a secret key with the scope `sandbox`.
 
@@ -2807,7 +2812,7 @@ class ValidationInvitesResource:
             `validationSubmissionId`; https. Default: the application's status page.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
         language: Language of the page (RFC 5646). If it is not available, the nearest one is used, or else
-            English. The applicant may choose another one.
+            English. The applicant can choose another language.
         hosted_config_id: The submission configuration. Default: your default configuration.
         """
         return self._core.record(
@@ -2875,11 +2880,11 @@ class ValidationRequestsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        status: Only those in this status.
-        query: Words, or parts of them, of the name or identifier.
-        sort: `id` is the order of creation.
-        start_date: Created then or later.
-        end_date: Created before then.
+        status: Only records with this status.
+        query: Words, or parts of words, in the name or the registration number.
+        sort: `id` sorts by creation.
+        start_date: Created at this time or later.
+        end_date: Created before this time.
         """
         return self._core.page(
             Call(
@@ -3023,7 +3028,7 @@ class ValidationRequestsResource:
         """Retrieve the evidence of a validation request: what every evaluation found, and who decided what and
         why.
 
-        The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can
+        The dossier is JSON, or a PDF document if Accept is application/pdf. The dossier is signed. Anybody can
         verify it with the key at /.well-known/almoner-keys.
 
         Needs a secret key with the scope `validation_requests:read`.
@@ -3048,7 +3053,7 @@ class ValidationRequestsResource:
         """Retrieve the evidence of a validation request: what every evaluation found, and who decided what and
         why.
 
-        The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can
+        The dossier is JSON, or a PDF document if Accept is application/pdf. The dossier is signed. Anybody can
         verify it with the key at /.well-known/almoner-keys.
 
         Needs a secret key with the scope `validation_requests:read`.
@@ -3120,10 +3125,10 @@ class ValidationSubmissionConfigurationsResource:
 
         name: Its name.
         branding: Name, colour and logo of the hosted form.
-        is_default: Whether it replaces the current default.
+        is_default: Whether this configuration replaces the current default.
         checks: The checks that are run, in this order.
         allowed_organisation_types: Types of organisation that may apply.
-        compliance_flags: Watch list categories whose flags make the check `compliance` fail.
+        compliance_flags: Watchlist categories whose flags make the check `compliance` fail.
         allowed_activity_sub_tags: Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows
             all.
         email_verification: Whether applicants confirm their email address.
@@ -3203,7 +3208,7 @@ class ValidationSubmissionConfigurationsResource:
         is_default: Whether invites without a configuration use this one.
         checks: The checks that are run, in this order.
         allowed_organisation_types: Types of organisation that may apply.
-        compliance_flags: Watch list categories whose flags make the check `compliance` fail.
+        compliance_flags: Watchlist categories whose flags make the check `compliance` fail.
         allowed_activity_sub_tags: Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows
             all.
         email_verification: Whether applicants confirm their email address.
@@ -3239,8 +3244,8 @@ class ValidationSubmissionConfigurationsResource:
     ) -> ValidationSubmissionConfiguration:
         """Upload the logo that the hosted form shows.
 
-        The file must be a JPEG, PNG or HEIC of at most 5 MiB. It is shown as a square, with transparent edges
-        if necessary.
+        The file must be a JPEG, PNG or HEIC of at most 5 MiB. The form shows the logo as a square, with
+        transparent edges if necessary.
 
         Needs a secret key with the scope `validation_configurations:write`.
 
@@ -3337,14 +3342,14 @@ class ValidationSubmissionsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        status: Beside `statuses[]` one more that will do.
-        statuses: Only those in one of these statuses.
-        configuration_ids: Only those of these configurations.
-        organisation_ids: Only those of these organisations.
-        validation_request_ids: Only those with these validation requests.
+        status: One more status, in addition to `statuses[]`.
+        statuses: Only records with one of these statuses.
+        configuration_ids: Only submissions with one of these configurations.
+        organisation_ids: Only submissions for one of these organisations.
+        validation_request_ids: Only submissions with one of these validation requests.
         country_codes: Only organisations of these countries, three letters each (ISO 3166-1 alpha-3).
-        email: The whole address of the applicant.
-        query: Words, or parts of them, of the name or identifier.
+        email: The applicant's complete email address.
+        query: Words, or parts of words, in the name or the registration number.
         """
         return self._core.page(
             Call(
@@ -3562,9 +3567,9 @@ class ValidationSubmissionsOrganisationsResource:
 
         Needs a secret key with the scope `validation_submissions:read`.
 
-        query: Words, or parts of them, of the name or identifier.
-        organisation_ids: Only those of these organisations.
-        validation_request_ids: Only those with these validation requests.
+        query: Words, or parts of words, in the name or the registration number.
+        organisation_ids: Only submissions for one of these organisations.
+        validation_request_ids: Only submissions with one of these validation requests.
         """
         return self._core.record(
             Call(
@@ -3629,8 +3634,8 @@ class WebhookSubscriptionsResource:
         cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
         page_size: Records per page, at most 100. Higher values count as 100.
-        event: Only those that receive this event type.
-        deleted: List the deleted ones instead of those in use.
+        event: Only subscriptions that receive this event type.
+        deleted: List deleted subscriptions instead of the others.
         """
         return self._core.page(
             Call(
@@ -3730,7 +3735,7 @@ class WebhookSubscriptionsResource:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Delete a subscription. No more events are delivered to it.
+        """Delete a subscription. The URL gets no more events.
 
         Needs a secret key with the scope `webhooks:write`.
 
@@ -3794,7 +3799,7 @@ class WebhookSubscriptionsResource:
         Needs a secret key with the scope `webhooks:write`.
 
         id: The webhook subscription's identifier.
-        start_date: The start of the period, at most 30 days ago. Without it, only failed deliveries are
+        start_date: The start of the period, at most 30 days ago. By default, only failed deliveries are
             replayed.
         end_date: The end of the period (exclusive). Default: now.
         failed_only: Whether to leave out events that were delivered or are still being retried.

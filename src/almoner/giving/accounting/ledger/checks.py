@@ -5,7 +5,8 @@ from typing import Final
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _ADVICE: Final = (
-    "Stop all disbursements, and find out who wrote to the ledger's tables. The service itself cannot do this"
+    "Stop all disbursements, and find out who wrote to the ledger's tables. The service itself cannot cause this "
+    "difference"
 )
 
 checks: Final = (

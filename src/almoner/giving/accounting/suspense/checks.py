@@ -7,7 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "suspense.states_are_posted",
-        "Every unallocated payment has the postings for its status and amount, and every such posting belongs to one",
+        "Every unallocated payment has the postings for its status and amount, and every such posting belongs to an "
+        "unallocated payment",
         "Compare the payment at the provider with docs/money-rules.md, and correct the difference manually",
         """
         select coalesce(h.name, 'posting of ' || t.owner_id || ' ' || t.kind) from (
@@ -54,7 +55,7 @@ checks: Final = (
     ConsistencyCheck(
         "suspense.settled_not_written_off",
         "No payment that a provider settled to our bank account has been written off",
-        "The money is in our bank account, but in no ledger account. Return it, or book it manually",
+        "The money is in our bank account, but in no ledger account. Return the money, or book it manually",
         """
         select id from unallocated_payment h where status = 'written_off'
             and exists (select from settlement_line where unallocated_payment_id = h.id)

@@ -12,7 +12,7 @@ checks: Final = (
     ConsistencyCheck(
         "donation_requests.amounts_match_donations",
         "The amount of each donation request is the total of its donations, and its allocated amount is the total of "
-        "the received ones",
+        "its received donations",
         _ADVICE,
         """
         select r.id from donation_request r left join (

@@ -14,9 +14,7 @@ from almoner.platform.http.wire import PageQuery, ResponseRecord
 class DonationRequestsQuery(PageQuery):
     """Donation requests have no filters."""
 
-    sort: DonationRequestSort = Field(
-        "id", description="`id` is the order of creation, `dueAt` the day until which they are due."
-    )
+    sort: DonationRequestSort = Field("id", description="`id` sorts by creation, `dueAt` by due date.")
 
 
 class DonationRequestResponse(ResponseRecord, object_name="donation_request"):

@@ -71,8 +71,8 @@ async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[D
 async def create_donation(call: ApiCall, body: DonationBody) -> DonationResponse:
     """Create a direct donation.
 
-    You have collected the money for it. The next donation request asks you to transfer it. Until then, the donation is
-    `ACTIVE`, and you can cancel it or change its organisation.
+    You have already collected the money for a direct donation. The next donation request asks you to transfer it. Until
+    then, the donation is `ACTIVE`, and you can cancel it or change its organisation.
     """
     donor = Donor(
         body.first_name,

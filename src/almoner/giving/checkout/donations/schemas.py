@@ -85,12 +85,14 @@ class DonationsQuery(PageQuery):
         None, description="The donation session of hosted donations."
     )
     giving_link_id: Annotated[str, IdString("givinglink")] | None = None
-    email: str | None = Field(None, max_length=255, description="The donor's whole address, in any case.")
-    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
-    end_date: WindowEnd | None = Field(None, description="Created before then.")
+    email: str | None = Field(
+        None, max_length=255, description="The donor's complete email address, in upper or lower case."
+    )
+    start_date: DayOrMoment | None = Field(None, description="Created at this time or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before this time.")
     sort: DonationSort = Field(
         "id",
-        description="`id` is the order of creation. `amount` sorts by currency, then by amount; it takes no filters.",
+        description="`id` sorts by creation. `amount` sorts by currency, then by amount; it takes no filters.",
     )
 
 
@@ -142,7 +144,7 @@ class DonationSeriesResponse(msgspec.Struct, frozen=True, rename="camel"):
     id: Annotated[
         str | None,
         msgspec.Meta(
-            description="The donation subscription's identifier; null for a one-off gift.",
+            description="The donation subscription's identifier; null for a one-off donation.",
             examples=[RecordIdCodec(sandbox=True).example_id("donationsubscription")],
         ),
     ]
@@ -182,7 +184,9 @@ class DonationResponse(ResponseRecord, object_name="donation"):
     ]
     dedication: Annotated[
         str | None,
-        msgspec.Meta(description="In whose honour or memory the donor made it.", examples=["Grandma Rose"]),
+        msgspec.Meta(
+            description="The person in whose honour or memory the donation was made.", examples=["Grandma Rose"]
+        ),
     ]
     metadata: dict[str, str]
     created_at: str

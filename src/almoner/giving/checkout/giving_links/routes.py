@@ -62,7 +62,7 @@ def giving_link_routes(payable_currencies: Collection[str] | None) -> Routes:
 
     @routes.patch("/v1/giving-links/{id}", key=SECRET, scope="giving_links:write", errors=_ERRORS)
     async def update_giving_link(call: ApiCall, id: GivingLinkId, body: GivingLinkPatch) -> GivingLinkResponse:
-        """Change a giving link, or switch it off. Its address stays."""
+        """Change a giving link, or switch it off. The URL of the link does not change."""
         changed = await service.update(call.tx, call.partner, id, body.to_input(), payable_currencies)
         return giving_link_response(call.tx, changed)
 

@@ -196,7 +196,7 @@ def _input(body: RequestBody) -> GivingLinkInput:
 class GivingLinksQuery(PageQuery):
     """Filters of the list."""
 
-    active: bool | None = Field(None, description="Whether it is switched on; one that has expired may be.")
+    active: bool | None = Field(None, description="Whether the link is active. An expired link can be active.")
 
 
 class QrCodeResponse(msgspec.Struct, frozen=True, rename="camel"):

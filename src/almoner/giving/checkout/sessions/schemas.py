@@ -80,13 +80,13 @@ class DonationSessionBody(RequestBody):
         "their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.",
     )
     suggested_amounts: SuggestedAmounts | None = Field(
-        None, description="Amounts to choose from, in the minor unit of `currency`, which they require."
+        None, description="Amounts to choose from, in the minor unit of `currency`, which is then required."
     )
     minimum: Minimum | None = Field(
-        None, description="The minimum donation, in the minor unit of `currency`, which it requires."
+        None, description="The minimum donation, in the minor unit of `currency`, which is then required."
     )
     maximum: Maximum | None = Field(
-        None, description="The maximum donation, in the minor unit of `currency`, which it requires."
+        None, description="The maximum donation, in the minor unit of `currency`, which is then required."
     )
     designations: Designations | None = None
     offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)

@@ -4,13 +4,15 @@ from typing import Final
 
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
-_ADVICE: Final = "Stop all disbursements, compare this one with the bank statement, and correct the difference manually"
+_ADVICE: Final = (
+    "Stop all disbursements, compare the disbursement with the bank statement, and correct the difference manually"
+)
 
 checks: Final = (
     ConsistencyCheck(
         "disbursements.states_are_posted",
         "Every disbursement has the postings for its status, amount and nonprofit, and every such posting belongs to "
-        "one",
+        "a disbursement",
         _ADVICE,
         """
         select coalesce(p.id || ' ' || p.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
@@ -63,8 +65,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disbursements.amounts_match_donations",
-        "The amount of every disbursement is the total of its donations, and the status of the donations matches its "
-        "status",
+        "The amount of every disbursement is the total of its donations, and the donations have the status that "
+        "matches the status of the disbursement",
         _ADVICE,
         """
         select p.id from disbursement p left join (
@@ -111,7 +113,8 @@ checks: Final = (
     ConsistencyCheck(
         "disbursements.confirmed_on_time",
         "Every disbursement is confirmed or returned within five days of being sent",
-        "Look for its end-to-end ID at the bank. Then run `almoner disbursements confirm` or `mark-returned`",
+        "Search the bank's records for the end-to-end ID of the disbursement. Then run `almoner disbursements "
+        "confirm` or `mark-returned`",
         """
         select id from disbursement
         where status = 'SENT' and sent_at < (select at from moment) - interval '5 days'
@@ -120,7 +123,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disbursements.returned_donations_recorded",
-        "Each returned disbursement, and no other, has a record of its donations, with its count and amount",
+        "Every returned disbursement, and no other, has a record of its donations, and the count and total of this "
+        "record match the disbursement",
         _ADVICE,
         """
         select d.id from disbursement d left join (

@@ -25,8 +25,8 @@ routes = Routes("Disbursements", moves_money=True)
 async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListResponse[DisbursementResponse]:
     """List disbursements to nonprofits, newest first.
 
-    A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent yet. It
-    grows with each donation that settles.
+    A `PENDING` disbursement is the amount that is owed to a nonprofit in one currency and has not been sent yet. The
+    amount grows with each donation that settles.
     """
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, parse_filters(call.tx, query))

@@ -48,8 +48,8 @@ async def create_monetary_donation_verification(
 ) -> MonetaryDonationVerificationResponse:
     """Create a monetary donation verification.
 
-    It checks whether donations for an organisation can be disbursed to it. It is pending for up to 30 days. An
-    organisation can have only one verification that is pending or approved.
+    The verification checks whether donations for an organisation can be disbursed to it. It is pending for up to 30
+    days. An organisation can have only one verification that is pending or approved.
     """
     created = await service.create(call.tx, call.partner, body.organisation_id, body.metadata)
     return verification_response(call.tx, created)

@@ -26,7 +26,7 @@ class MonetaryDonationVerificationsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
     organisation_id: Annotated[str, IdString("organisation")] | None = None
-    status: VerificationStatus | None = Field(None, description="As it is at the moment of asking.")
+    status: VerificationStatus | None = Field(None, description="The status at the time of the request.")
 
 
 def parse_filters(tx: Tx, query: MonetaryDonationVerificationsQuery) -> VerificationFilters:

@@ -68,7 +68,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "gift_aid_claims.adjusted_on_time",
-        "If less of a donation remains than was claimed, an adjustment is recorded within 15 minutes",
+        "If a donation becomes smaller after it was claimed, an adjustment is recorded within 15 minutes",
         "Check that a worker is running, and look for dead gift_aid_claims.adjust jobs. Drafting the next claim for "
         "the charity also records the adjustment",
         f"""

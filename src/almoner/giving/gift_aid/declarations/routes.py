@@ -26,8 +26,8 @@ routes = Routes("Gift aid")
 async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
     """Create a Gift Aid declaration.
 
-    It covers donations from now on and from the past four years, unless you set another period. With a publishable key,
-    the response contains only `id` and `createdAt`.
+    The declaration covers donations from now on and from the past four years, unless you set another period. With a
+    publishable key, the response contains only `id` and `createdAt`.
     """
     trusted = call.caller.kind is SECRET
     created = await service.create_declaration(

@@ -65,8 +65,8 @@ async def update_donation_subscription(
     """Change a donation subscription.
 
     You can change its metadata, key by key, its amount and its frequency. A change that lowers what the donor pays
-    applies immediately. A change that raises it stays in `pendingChange` until the donor agrees to it on a page whose
-    link we email. A later request replaces it.
+    applies immediately. A change that raises what the donor pays stays in `pendingChange` until the donor agrees to the
+    change on a page. We email the donor a link to this page. A later request replaces a pending change.
     """
     subscription = await service.get_for_update(call.tx, call.partner, id)
     if body.amount is not UNSET or body.frequency is not UNSET:
@@ -100,9 +100,9 @@ async def pause_donation_subscription(
     "/v1/donation-subscriptions/{id}/resume", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
 async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
-    """Resume a donation subscription that is `paused`. It continues with its next date.
+    """Resume a donation subscription that is `paused`. The subscription continues with its next date.
 
-    While its nonprofit cannot receive donations, it cannot be resumed.
+    You cannot resume a subscription while its nonprofit cannot receive donations.
     """
     return donation_subscription_response(call.tx, await service.resume(call.tx, call.partner, id))
 

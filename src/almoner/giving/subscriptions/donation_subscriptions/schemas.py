@@ -45,7 +45,7 @@ class DonationSubscriptionsQuery(PageQuery):
     )
     sort: SubscriptionSort = Field(
         "id",
-        description="`id` is the order of creation. `nextDonationAt` sorts by the next donation; it takes no filters.",
+        description="`id` sorts by creation. `nextDonationAt` sorts by the next donation; it takes no filters.",
     )
 
 
@@ -120,9 +120,11 @@ class PendingChangeResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PaymentMethodResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """What later gifts are charged to, as the payment provider shows it."""
+    """The payment method for later donations, as the payment provider shows it."""
 
-    type: Annotated[str, msgspec.Meta(description="The type, today always `card`; more may come.", examples=["card"])]
+    type: Annotated[
+        str, msgspec.Meta(description="The type. Currently always `card`; more may be added.", examples=["card"])
+    ]
     brand: Annotated[
         str | None, msgspec.Meta(description="The card's brand; null if it is not a card.", examples=["visa"])
     ]

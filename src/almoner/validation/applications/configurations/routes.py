@@ -78,8 +78,8 @@ async def set_validation_submission_configuration_logo(
 ) -> ValidationSubmissionConfigurationResponse:
     """Upload the logo that the hosted form shows.
 
-    The file must be a JPEG, PNG or HEIC of at most 5 MiB. It is shown as a square, with transparent
-    edges if necessary.
+    The file must be a JPEG, PNG or HEIC of at most 5 MiB. The form shows the logo as a square, with transparent edges
+    if necessary.
     """
     made = await service.set_logo(call.tx, call.partner, id, images.read_checked_image(upload))
     return configuration_response(call.tx, made)

@@ -65,7 +65,7 @@ Colour = Annotated[
     Field(
         pattern=r"^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$",
         examples=["#0d5c4a"],
-        description="Pages darken or lighten it until it is legible.",
+        description="Pages darken or lighten the colour until text is legible.",
     ),
 ]
 
@@ -109,7 +109,7 @@ class ValidationSubmissionConfigurationBody(RequestBody):
 
     name: _Name | None = None
     branding: BrandingBody | None = None
-    is_default: bool = Field(False, description="Whether it replaces the current default.")
+    is_default: bool = Field(False, description="Whether this configuration replaces the current default.")
     checks: Checks = Field(default_factory=lambda: list(CHECKS))
     allowed_organisation_types: Types = Field(default_factory=lambda: list(ORGANISATION_TYPES))
     compliance_flags: Flags = Field(default_factory=lambda: list(COMPLIANCE_FLAGS))
@@ -206,7 +206,7 @@ class ValidationSubmissionConfigurationResponse(ResponseRecord, object_name="val
     checks: list[Check]
     allowed_organisation_types: list[OrganisationType]
     compliance_flags: Annotated[
-        list[Category], msgspec.Meta(description="Watch list categories whose flags make the check `compliance` fail.")
+        list[Category], msgspec.Meta(description="Watchlist categories whose flags make the check `compliance` fail.")
     ]
     allowed_activity_sub_tags: Annotated[
         list[str] | None, msgspec.Meta(description="The allowed activities; null allows all.")

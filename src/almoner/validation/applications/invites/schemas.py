@@ -37,9 +37,8 @@ class ValidationInviteBody(RequestBody):
     language: Annotated[
         LanguageTag,
         Field(
-            description="Language of the page (RFC 5646). If it is not available, the nearest one is used, or "
-            "else English. The applicant may "
-            "choose another one.",
+            description="Language of the page (RFC 5646). If it is not available, the nearest one is used, or else "
+            "English. The applicant can choose another language.",
             examples=["en-GB"],
         ),
     ] = LANGUAGE

@@ -35,7 +35,7 @@ checks: Final = (
     ConsistencyCheck(
         "validation_submissions.results_reported_once",
         "Every result in the last 80 days was reported to the partner exactly once",
-        "Somebody changed the tables directly. Compare them with the last good backup",
+        "Somebody changed the tables directly. Compare the tables with the last good backup",
         """
         with bounds as (select at - interval '80 days' as since from moment),
         answered as (
@@ -61,7 +61,7 @@ checks: Final = (
         "validation_submissions.have_organisations",
         "Every successful submission has an organisation. If it has a validation request, both have the same "
         "organisation",
-        "Somebody changed the tables directly. Compare them with the last good backup",
+        "Somebody changed the tables directly. Compare the tables with the last good backup",
         """
         select s.id from validation_submission s left join validation_request r on r.id = s.validation_request_id
         where s.status = 'succeeded'

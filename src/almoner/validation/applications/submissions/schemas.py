@@ -91,7 +91,7 @@ class AgentFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ComplianceFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """The findings of the watch lists."""
+    """The findings of the watchlists."""
 
     results: MonitoringResultsResponse
 
@@ -104,7 +104,7 @@ class EligibilityFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SubmissionFailureReasonsResponse(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The failure reasons by check, only for failed checks (settled 6)."""
+    """The failure reasons by check, only for failed checks."""
 
     validation_request: RequestFailureResponse | msgspec.UnsetType = msgspec.UNSET
     agent_verification: AgentFailureResponse | msgspec.UnsetType = msgspec.UNSET
@@ -135,7 +135,7 @@ class SubmissionAppealResponse(msgspec.Struct, frozen=True, rename="camel"):
 
     id: str
     status: AppealStatus
-    due_at: Annotated[str, msgspec.Meta(description="When it is decided at the latest.")]
+    due_at: Annotated[str, msgspec.Meta(description="The deadline for the decision.")]
 
 
 class ValidationSubmissionResponse(ResponseRecord, object_name="validation_submission"):

@@ -34,7 +34,9 @@ class ValidationSubmissionDocumentBody(RequestBody):
 class SubmissionsOrganisationsQuery(Query):
     """What was applied for; all given filters must hold, and of each one of its values."""
 
-    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
+    query: str | None = Field(
+        None, max_length=500, description="Words, or parts of words, in the name or the registration number."
+    )
     organisation_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="organisationIds[]")
     validation_request_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="validationRequestIds[]")
 

@@ -40,14 +40,16 @@ _Country = Annotated[CountryCode, AfterValidator(ensure_country_code)]
 class ValidationSubmissionsQuery(PageQuery):
     """Filters of the list; all given ones must hold, and of each one of its values."""
 
-    status: SubmissionStatus | None = Field(None, description="Beside `statuses[]` one more that will do.")
+    status: SubmissionStatus | None = Field(None, description="One more status, in addition to `statuses[]`.")
     statuses: Annotated[list[SubmissionStatus], CommaSeparated, MaxValues] = Field([], alias="statuses[]")
     configuration_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="configurationIds[]")
     organisation_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="organisationIds[]")
     validation_request_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="validationRequestIds[]")
     country_codes: Annotated[list[_Country], CommaSeparated, MaxValues] = Field([], alias="countryCodes[]")
-    email: TypedEmailText | None = Field(None, max_length=255, description="The whole address of the applicant.")
-    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
+    email: TypedEmailText | None = Field(None, max_length=255, description="The applicant's complete email address.")
+    query: str | None = Field(
+        None, max_length=500, description="Words, or parts of words, in the name or the registration number."
+    )
 
 
 def parse_filters(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:

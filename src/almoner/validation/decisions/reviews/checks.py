@@ -22,10 +22,10 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "reviews.decided_once",
-        "Every decided review has one decision, and no other review has any. A request is decided once, apart from "
-        "appeals",
-        "Somebody changed the tables directly, which the service's own role cannot do. Compare them with the last "
-        "good backup",
+        "Every decided review has exactly one decision, and all other reviews have none. Apart from appeals, a "
+        "request is decided only once",
+        "Somebody changed the tables directly, which the service's own role cannot do. Compare the tables with the "
+        "last good backup",
         """
         select 'review ' || r.id from review r left join review_decision d on d.review_id = r.id
         where (r.status = 'decided') <> (d.id is not null)

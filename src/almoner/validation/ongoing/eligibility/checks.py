@@ -25,7 +25,8 @@ checks: Final = (
         "eligibility.results_have_evidence",
         "The results of every eligibility subscription match its last evaluation, which records the rule behind each "
         "result",
-        "Somebody changed the tables directly. Compare them with the last good backup. See docs/runbooks/backup.md",
+        "Somebody changed the tables directly. Compare the tables with the last good backup. See "
+        "docs/runbooks/backup.md",
         """
         select s.id from eligibility_subscription s
         left join lateral (

@@ -61,7 +61,7 @@ async def create_eligibility_subscription(
 ) -> EligibilitySubscriptionResponse:
     """Create an eligibility subscription.
 
-    It checks whether you support what a nonprofit does, now and whenever this changes.
+    The subscription checks whether your configuration allows what a nonprofit does, now and whenever this changes.
     """
     return subscription_response(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
@@ -106,5 +106,5 @@ async def update_eligibility_subscription(
     errors=(AlreadyCancelled,),
 )
 async def cancel_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionResponse:
-    """Cancel an eligibility subscription. It is not evaluated any more, and keeps its last results."""
+    """Cancel an eligibility subscription. The subscription is no longer evaluated, and keeps its last results."""
     return subscription_response(call.tx, await service.cancel(call.tx, call.partner, id))

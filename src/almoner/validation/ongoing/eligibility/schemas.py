@@ -50,11 +50,11 @@ class EligibilitySubscriptionsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
     status: SubscriptionStatus | None = None
-    has_organisation: bool | None = Field(None, description="Whether its organisation is known.")
-    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the nonprofit's name.")
-    sort: Sort = Field("id", description="`id` is the order of creation, `name` the nonprofit's.")
-    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
-    end_date: WindowEnd | None = Field(None, description="Created before then.")
+    has_organisation: bool | None = Field(None, description="Whether the organisation is known yet.")
+    query: str | None = Field(None, max_length=500, description="Words, or parts of words, in the nonprofit's name.")
+    sort: Sort = Field("id", description="`id` sorts by creation, `name` by the nonprofit's name.")
+    start_date: DayOrMoment | None = Field(None, description="Created at this time or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before this time.")
 
 
 def parse_filters(query: EligibilitySubscriptionsQuery) -> EligibilityFilters:
@@ -85,7 +85,7 @@ class EligibilitySubscriptionBody(RequestBody):
     suggested_activity_sub_tags: list[_SubTagId] = Field(
         default_factory=list,
         max_length=_AT_MOST,
-        description="What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-tags. Each is "
+        description="What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-tags. Each sub-tag is "
         'confirmed or left out. In the sandbox, `["test_pass"]` and `["test_fail"]` set the result.',
     )
     metadata: Metadata | None = None
@@ -101,7 +101,7 @@ class EligibilitySubscriptionBody(RequestBody):
 
 
 class EligibilitySubscriptionPatch(PatchBody):
-    """Changes to a subscription: its metadata alone can change."""
+    """Changes to a subscription: only its metadata can change."""
 
     metadata: Maybe[MetadataPatch | None] = UNSET
 

@@ -1,4 +1,4 @@
-"""Self-checks of matches with watch lists."""
+"""Self-checks of matches with watchlists."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "matches.open_have_reviews",
-        "Every match that needs a review has an open review, and no other match has one",
+        "Every match that needs a review has an open review, and no other match has an open review",
         "Open an issue with the examples. Either a match has no review that it needs, or it has a review that it does "
         "not need",
         """

@@ -26,7 +26,7 @@ checks: Final = (
     ConsistencyCheck(
         "monitoring.results_match_last_change",
         "The results of every monitoring subscription match its last recorded change",
-        "Somebody changed the tables directly. Compare them with the last good backup",
+        "Somebody changed the tables directly. Compare the tables with the last good backup",
         """
         select m.id from monitoring_subscription m
         left join lateral (
@@ -43,7 +43,7 @@ checks: Final = (
     ConsistencyCheck(
         "monitoring.changes_reported_once",
         "Every change of results in the last 80 days was reported to the partner exactly once",
-        "Somebody changed the tables directly. Compare them with the last good backup",
+        "Somebody changed the tables directly. Compare the tables with the last good backup",
         """
         with bounds as (select at - interval '80 days' as since from moment),
         changed as (
@@ -84,8 +84,9 @@ checks: Final = (
     ConsistencyCheck(
         "monitoring.organisations_are_screened",
         "All records of every monitored organisation are screened when a list changes",
-        "Check that a worker is running. See docs/runbooks/stuck-queue.md. Report the finding to the project, because "
-        "no monitored organisation may be skipped. The next import of its register or of a list fixes the subscription",
+        "Check that a worker is running. See docs/runbooks/stuck-queue.md. Report the finding to the project, "
+        "because no monitored organisation may be skipped. The next import of the organisation's register or of a "
+        "list fixes the subscription",
         """
         with bounds as (select at - interval '15 min' as until from moment)
         select m.id from bounds, monitoring_subscription m
@@ -115,8 +116,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.lists_are_loaded",
-        "If organisations are monitored, a sanctions list is loaded if sanctions count towards compliance, and "
-        "otherwise a list for at least one category that counts. Without a list, every organisation passes unscreened",
+        "While organisations are monitored, the required lists are loaded: a sanctions list if sanctions count "
+        "towards compliance, and otherwise a list for at least one category that counts. If no list is loaded, every "
+        "organisation passes unscreened",
         "Import a list. See docs/runbooks/watchlists.md",
         """
         select 'no list of '

@@ -53,8 +53,9 @@ async def create_monitoring_subscription(
 ) -> MonitoringSubscriptionResponse:
     """Create a monitoring subscription.
 
-    It screens an organisation against watch lists and checks its register, now and whenever one of them changes. With a
-    validation request, it starts once the request is accepted. The results are available a moment after the response.
+    The subscription screens an organisation against watchlists and checks its registration, now and whenever a list or
+    the register changes. With a validation request, monitoring starts once the request is accepted. The results are
+    available a moment after the response.
     """
     created = await service.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
     return subscription_response(call.tx, created)
@@ -83,5 +84,5 @@ async def list_monitoring_history(
     errors=(AlreadyCancelled,),
 )
 async def cancel_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionResponse:
-    """Cancel a monitoring subscription. Its results do not change any more."""
+    """Cancel a monitoring subscription. The results of the subscription no longer change."""
     return subscription_response(call.tx, await service.cancel(call.tx, call.partner, id))

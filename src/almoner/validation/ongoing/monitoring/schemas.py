@@ -42,9 +42,9 @@ class MonitoringSubscriptionsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
     status: MonitoringStatus | None = None
-    has_organisation: bool | None = Field(None, description="Whether its organisation is known.")
-    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the nonprofit's name.")
-    sort: Sort = Field("id", description="`id` is the order of creation, `name` the nonprofit's.")
+    has_organisation: bool | None = Field(None, description="Whether the organisation is known yet.")
+    query: str | None = Field(None, max_length=500, description="Words, or parts of words, in the nonprofit's name.")
+    sort: Sort = Field("id", description="`id` sorts by creation, `name` by the nonprofit's name.")
 
 
 def parse_filters(query: MonitoringSubscriptionsQuery) -> MonitoringFilters:
@@ -133,7 +133,9 @@ class MonitoringSourceResponse(msgspec.Struct, frozen=True, rename="camel"):
     ]
     reason: Annotated[
         ScreeningObstacle | None,
-        msgspec.Meta(description="Why not: a name is in a script that cannot be compared, or has no words."),
+        msgspec.Meta(
+            description="Why the list was not screened: a name is in a script that cannot be compared, or has no words."
+        ),
     ]
 
 
