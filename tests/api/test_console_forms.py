@@ -422,7 +422,10 @@ async def test_a_decision_is_reversed(empty_database: TestDatabase, tmp_path: Pa
         await rita.browser.get(HOME + match)
         await rita.browser.post(HOME + match, do="claim")
         await rita.browser.open(f"{HOME}{match}/accept")
-        for part in ("no payments to it depend on this match", "without a second person. A reviewer can reverse it"):
+        for part in (
+            "no payments to it depend on this match",
+            "without a second person. A reviewer can reverse the decision",
+        ):
             assert part in words(rita.browser), part
         await rita.does("review.accepted", f"{match}/accept", note="another person of this name")
         await rita.browser.open(HOME + match)

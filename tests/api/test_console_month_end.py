@@ -114,7 +114,7 @@ async def sent(service: Service, api: Client, olive: Browser, pia: Browser) -> d
         organisation=nonprofit,
         **ACCOUNT,
     )
-    assert "Approve account: you did an earlier step, so somebody else must do this. With the role" in words(olive)
+    assert "Approve account: you did an earlier step, so somebody else must do this step. With the role" in words(olive)
     assert "You proposed this account" in await refused(olive, f"{account}/approve", number=bank.IBAN, note="mine")
     assert "the number differs" in await refused(pia, f"{account}/approve", number=bank.OTHER_IBAN, note="called")
     await act(pia, f"{account}/approve", number=bank.IBAN, note="called")
@@ -134,7 +134,7 @@ async def test_a_month_ends_in_the_browser(
     file = await act(olive, f"{HOME}/payment-files/new", currency="USD")
     assert "Payment file created." in words(olive)
     assert ACCOUNT["holder"] in words(olive), "whoever releases a file sees whom it pays"
-    assert "Release file: you did an earlier step, so somebody else must do this." in words(olive)
+    assert "Release file: you did an earlier step, so somebody else must do this step." in words(olive)
     assert "Because of its amount, somebody else must release it" in await refused(olive, f"{file}/release")
     await olive.open(f"{HOME}/money")
     assert "Release the payment file of 48.74 USD" in words(olive)
@@ -182,7 +182,7 @@ async def test_a_month_ends_in_the_browser(
     await olive.open(f"{HOME}/bank-statement-lines?status=open")
     [line] = set(re.findall(r"/operator/bank-statement-lines/(?:sandbox_)?bankline_\w+", olive.page.text))  # type: ignore[union-attr]
     await act(olive, f"{line}/dismiss", note="our bank's fee")
-    assert "This line is dismissed. You can reopen it." in await closed(pia, f"{line}/match")
+    assert "This line is dismissed. You can reopen the line." in await closed(pia, f"{line}/match")
 
     # A disbursement that is in no file: one confirms it here, and the second one at the terminal.
     third = await sent(service, api, olive, pia)

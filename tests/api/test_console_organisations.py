@@ -99,7 +99,7 @@ async def test_the_record_tells_history_sources_and_screening(
     assert "Renamed: Name HAWKBIT RELIEF FUND SALTGRASS AID FUND" in said
     assert "irs-bmf" in said
     assert "Accepted in USD" in said
-    assert "has never been screened against watch lists" in said
+    assert "has never been screened against watchlists" in said
     await decided(service, api, name="Saltgrass Aid Fund", registryId=RENAMED)
     data(await api.post("/v1/monitoring-subscriptions", {"organisationId": own}))
     await service.drain()
@@ -116,7 +116,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     page = f"{PATH}/{own}"
     await act(admin, f"{page}/brand", name="Plain & Proper", description="Feeds people", colour="#0d5c4a")
     said = words(admin)
-    assert "Your changes have been saved. Donors see them" in said
+    assert "Your changes have been saved. Donors see the changes" in said
     assert "Plain & Proper" in said
     assert "PLAIN TRUST" in said, "the registered name stays"
     assert "Remove the branding" in said
@@ -161,7 +161,7 @@ async def test_a_reviewer_publishes_what_a_partner_entered(
     assert (await admin.get(page)).status_code == 403, "a reviewer decides"
     assert (await reviewer.get(f"{PATH}/{own}/brand")).status_code == 403
     await act(reviewer, page, note="Seen at Companies House", websites="https://hope.example.org")
-    assert "The organisation has been published. All partners can now find it" in words(reviewer)
+    assert "The organisation has been published. All partners can now find the organisation" in words(reviewer)
     assert "https://hope.example.org" in words(reviewer)
     assert "is published" in await closed(reviewer, page)
     assert await entries(service, "organisation.published", own) == 1

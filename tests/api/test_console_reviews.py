@@ -170,7 +170,12 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     ):
         assert part in accepting, part
     asked = (await reviewer.get(f"{case}/reject")).text
-    for part in ("Show the email", recipient, "Also rejected: 1 application.", "Only an appeal can reverse it."):
+    for part in (
+        "Show the email",
+        recipient,
+        "Also rejected: 1 application.",
+        "Only an appeal can reverse the decision.",
+    ):
         assert part in asked, part
     assert "nicht angenommen" not in asked
     shown = (await reviewer.post(f"{case}/reject", preview="yes", reason="not_eligible", note="No purpose")).text
@@ -219,7 +224,7 @@ async def test_an_appeal_shows_the_appealed_decision_in_words(service: Service, 
 async def test_the_queue_is_filtered(service: Service, reviewer: Browser, case: str, tenant: Tenant) -> None:
     name, partner = case.rpartition("/")[2], service.db.deployment.ids.encode("partner", tenant.partner.id)
     page = (await reviewer.get(f"/operator/reviews?kind=validation_request&partner={partner}")).text
-    assert ">Watch list match<" in page, "kinds have the words of their views"
+    assert ">Watchlist match<" in page, "kinds have the words of their views"
     assert tenant.name in page
     for found in ("country=GBR&script=MIXED", "reason=register_not_loaded", "kind=validation_request"):
         assert name in (await reviewer.get(f"/operator/reviews.csv?{found}")).text, found

@@ -97,7 +97,7 @@ async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(
     page = (await reviewer.get(flag)).text
     assert "1 of 2" in page
     assert "/clear" not in page
-    assert "somebody else must do this. With the role reviewer:" in (await reviewer.get(f"{flag}/clear")).text
+    assert "somebody else must do this step. With the role reviewer:" in (await reviewer.get(f"{flag}/clear")).text
     other = await signed_in(service, second)
     assert "You are the second of two reviewers" in (await other.get(f"{flag}/clear")).text
     assert await clear(other, flag) == 303
@@ -132,7 +132,7 @@ async def test_a_verification_is_rejected_with_a_reason_and_opened_again(
     assert (await reviewer.post(f"{page}/reopen", note="They answered")).status_code == 303
     assert (await shown(api, made))["status"]["type"] == "pending"
     about = (await reviewer.get(f"{page}/approve")).text
-    for part in ("This confirms the open checks: ", "We do not send an email", "Two-person approval is off"):
+    for part in ("Your approval confirms the open checks: ", "We do not send an email", "Two-person approval is off"):
         assert part in about, part
     assert (await reviewer.post(f"{page}/approve", note="They called back")).status_code == 303
     assert (await shown(api, made))["status"]["type"] == "approved"

@@ -60,7 +60,7 @@ async def test_a_deployment_that_works(service: Service, tmp_path: Path) -> None
         "DNS": "ok",
         "certificate": "skipped",
         "disk": "ok",
-        "registers and watch lists": "ok",
+        "registers and watchlists": "ok",
     }
     stored = [path for path in (tmp_path / "documents").rglob("*") if path.is_file()]
     assert stored == [], "the file that was written is removed"
@@ -99,7 +99,7 @@ async def test_everything_that_is_wrong_is_told_at_once(service: Service, tmp_pa
     assert found["mail server"]["advice"] == "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
     assert found["DNS"]["found"].startswith("pages.invalid: ")
     assert found["settings"]["found"].startswith("ALMONER_TRUSTED_PROXY is not a setting")
-    assert found["registers and watch lists"]["status"] == "skipped"
+    assert found["registers and watchlists"]["status"] == "skipped"
 
 
 async def test_a_mail_server_is_met_and_a_message_sent_if_asked(service: Service, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ async def test_a_refused_load_ends_with_status_one_and_every_administrator_is_to
     async with alone.db.read() as tx:
         assert await tx.fetchval("select count(*) from audit_entry where action = 'watchlist.refused'") == 1
         subjects = await tx.fetch("select subject from sandbox_mail")
-    assert sum("Watch list update failed" in row["subject"] for row in subjects) == 1
+    assert sum("Watchlist update failed" in row["subject"] for row in subjects) == 1
 
 
 async def test_a_match_is_shown_with_both_sides_and_cleared(alone: Service, typed: Type, tmp_path: Path) -> None:

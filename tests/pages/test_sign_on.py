@@ -115,7 +115,7 @@ async def test_v8_a_member_connects_and_disconnects_the_account(site: Site, prov
         await page.get_by_role("link", name="View Single sign-on (SSO)").click()
         await page.get_by_role("button", name="Disconnect SSO account").click()
         await expect(page.get_by_role("status")).to_have_text(
-            "SSO account disconnected. You can no longer sign in with it."
+            "SSO account disconnected. You can no longer sign in with this account."
         )
         await is_fine(page)
     assert site.complaints == []

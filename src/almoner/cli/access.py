@@ -135,7 +135,7 @@ async def brand_partner(
     caller: CommandCaller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     colour: Annotated[
-        str | None, typer.Option(help="Brand colour, such as #0d5c4a. Hosted pages adjust it for contrast.")
+        str | None, typer.Option(help="Brand colour, such as #0d5c4a. Hosted pages adjust the colour for contrast.")
     ] = None,
     logo: Annotated[
         Path | None, typer.Option(help="JPEG or PNG image for use on a white background.", exists=True, dir_okay=False)
@@ -293,8 +293,8 @@ async def pause_partner(
 ) -> str:
     """Pause a partner.
 
-    While the partner is paused, nobody can start a donation through it. Requests with the partner's API keys get 403
-    Forbidden, and regular donations are not charged. Payments in progress, refunds, receipts, disbursements and
+    While the partner is paused, nobody can start a donation through the partner. Requests with the partner's API keys
+    get 403 Forbidden, and regular donations are not charged. Payments in progress, refunds, receipts, disbursements and
     webhooks continue. The partner's owners are notified by email.
     """
     scope = await get_partner(tx, partner)

@@ -57,7 +57,7 @@ def verify_log(
         bool,
         typer.Option(
             "--without-heads",
-            help="Verify only the database. This does not detect entries deleted from the end of the log.",
+            help="Verify only the database. Entries deleted from the end of the log are then not detected.",
         ),
     ] = False,
 ) -> None:
@@ -85,8 +85,8 @@ def verify_log(
         broken += 1
         typer.echo(
             f"No exported heads of the audit log were found in {folder}. Check that the folder is mounted. Without "
-            "exported heads, entries deleted at the end of the log cannot be detected. To verify the rest, use "
-            "--without-heads."
+            "exported heads, entries deleted at the end of the log cannot be detected. To verify only the entries, "
+            "use --without-heads."
         )
     typer.echo(f"{entries:,} entries of {len(proofs):,} chains: {f'{broken} BROKEN' if broken else 'OK'}")
     if broken:
@@ -151,7 +151,7 @@ async def sign_entries(database: Database) -> str:
     """Sign and export the head of each audit log.
 
     A head is the hash of the newest entry in a log. The signed heads are written to the folder set in
-    ALMONER_AUDIT_HEADS. A background worker also does this automatically every five minutes.
+    ALMONER_AUDIT_HEADS. A background worker also signs and exports the heads every five minutes.
     """
     folder = settings.read_settings().audit_heads_folder
     chainer = ChainBuilder(database, Telemetry())

@@ -136,7 +136,7 @@ async def list_gaps(
 ) -> Table:
     """List missing and incomplete bank statements.
 
-    A statement is missing if the opening balance of a statement is not the closing balance of any other statement. A
+    If the opening balance of a statement is not the closing balance of another statement, a statement is missing. A
     statement is incomplete if some of its lines could not be read.
     """
     return Table(

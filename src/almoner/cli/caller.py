@@ -185,8 +185,8 @@ def _token() -> str:
         return str(typer.prompt("Operator token", hide_input=True, err=True)).strip()
     where = f". {given.data_dir / 'sandbox.json'} contains the demo operators' tokens" if given.sandbox else ""
     raise InvalidOperatorToken(
-        f"This command needs an operator token. Set {_SETTING}, or enter the token at a terminal. "
-        f"Create one at /operator/tokens{where}."
+        f"This command needs an operator token. Set {_SETTING}, or enter the token at a terminal. Create a token at "
+        f"/operator/tokens{where}."
     )
 
 

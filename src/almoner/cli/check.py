@@ -69,7 +69,10 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
 
     async def unknown() -> list[CheckResult]:
         found: list[tuple[Status, str, str]] = [
-            *(("warning", one, "Correct or remove it.") for one in settings.unknown_setting_warnings()),
+            *(
+                ("warning", one, "Correct the name of the setting, or remove the setting.")
+                for one in settings.unknown_setting_warnings()
+            ),
             *(("failed", one, _FILE_ADVICE) for one in _unusable_files(given, clock)),
             *(("failed", one, "") for one in _unusable_folders(given)),
         ]
@@ -163,9 +166,9 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
 
 
 def _data_results(results: list[CheckResult]) -> list[CheckResult]:
-    """Run the self-checks of registers and watch lists. They are skipped if the database cannot be used."""
+    """Run the self-checks of registers and watchlists. They are skipped if the database cannot be used."""
     if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
-        return [CheckResult("registers and watch lists", "skipped", "the database cannot be used")]
+        return [CheckResult("registers and watchlists", "skipped", "the database cannot be used")]
 
     async def run_data_checks(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
         return await selfcheck.run_selfcheck(database, _DATA), found.verdict
@@ -178,4 +181,4 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
         CheckResult(one.check.name, "warning", ", ".join(one.examples), f"{one.check.advice}.")
         for one in outcome.findings
     ]
-    return copies + (broken or [CheckResult("registers and watch lists", "ok", "no data is too old")])
+    return copies + (broken or [CheckResult("registers and watchlists", "ok", "no data is too old")])

@@ -169,7 +169,7 @@ async def show(
     rows = await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN)
     parts: list[Part] = [fields, Table(disbursements_flows.COLUMN_TITLES, rows)]
     if found.donations > _SHOWN:
-        parts.append(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all of them.")
+        parts.append(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all donations to a file.")
     return parts
 
 
@@ -229,8 +229,8 @@ async def write_remittance(
     parts = [f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}."]
     if len(made.lines) < made.totals.gifts:
         parts.append(
-            f"It lists the first {len(made.lines):,}. For all of them, run "
-            f"`almoner disbursements show {disbursement} --csv FILE`."
+            f"The statement lists the first {len(made.lines):,} donations. To list all donations, run `almoner "
+            f"disbursements show {disbursement} --csv FILE`."
         )
     return parts
 
@@ -252,8 +252,8 @@ async def confirm(
         typer.Option(
             "--note",
             help=(
-                "Evidence that the bank made the payment, such as where you saw it. Required if two people must "
-                "confirm."
+                "Evidence that the bank made the payment, such as where you saw the payment. Required if two people "
+                "must confirm."
             ),
         ),
     ] = None,
@@ -262,7 +262,7 @@ async def confirm(
 
     The status of its donations becomes DISBURSED. If the disbursement is in a released payment file, or if its amount
     is within the `single_approval_limit` in the file set with ALMONER_BANK_ACCOUNTS, one finance operator can confirm
-    it. Otherwise, two finance operators must each run this command. The default limit is 0.
+    it. Otherwise, two finance operators must each run this command. If no limit is set, the limit is 0.
     """
     reported = (note or "").strip()[:MAX_NOTE_LENGTH] or None
     payout_id = _id(database, disbursement)
@@ -338,8 +338,8 @@ async def mark_returned(
     await disbursements_flows.propagate_status(database, returned)
     return (
         f"{disbursement} is {returned.status}: {format_amount(returned.money)} with "
-        f"{_counted(returned.donations, 'donation')}. Disbursements to this organisation are on hold. Find out why it "
-        "was returned, then run `almoner disbursements release`."
+        f"{_counted(returned.donations, 'donation')}. Disbursements to this organisation are on hold. Find out why "
+        "the disbursement was returned, then run `almoner disbursements release`."
     )
 
 
@@ -418,7 +418,7 @@ def _explain_unknown_organisation(organisation: str) -> Iterator[None]:
         yield
     except NotFound:
         raise DisbursementError(
-            f"there is no organisation {organisation}. If a partner added it, use --partner"
+            f"there is no organisation {organisation}. If a partner added the organisation, use --partner"
         ) from None
 
 

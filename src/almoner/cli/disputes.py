@@ -121,7 +121,10 @@ async def _record_outcome(tx: Tx, officer: CommandCaller, dispute: str, outcome:
 @commands.command("refresh")
 @operator_command("finance", audit_action="dispute.refreshed")
 async def refresh(tx: Tx, _officer: CommandCaller, dispute: DisputeId) -> str:
-    """Fetch a dispute's status from the payment provider. A background worker also does this every day."""
+    """Fetch a dispute's status from the payment provider.
+
+    A background worker also fetches the status of each open dispute every day.
+    """
     found = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
     await disputes.enqueue_refresh(tx, found.provider_payment_id)
     return "A background worker will fetch the status from the payment provider."

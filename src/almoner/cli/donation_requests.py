@@ -34,7 +34,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 async def create_requests(database: Database) -> Output:
     """Create donation requests for completed periods.
 
-    A background worker also does this automatically every day after midnight UTC.
+    A background worker also creates them every day after midnight UTC.
     """
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # check the operator before creating anything
@@ -169,7 +169,7 @@ async def apply_overpayment(
 ) -> Output:
     """Apply an overpayment to another donation request.
 
-    The request must belong to the same partner. Any remaining amount stays unallocated.
+    The other request must be for the same partner. Any remaining amount stays unallocated.
     """
     async with operator_transaction(database, "finance") as (tx, officer):
         payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)

@@ -182,12 +182,12 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "",
         "{database} does not have the schema of this version ({text}): run `almoner migrate`, or restore a backup.",
     ),
-    ((asyncpg.DiskFullError,), "", "The disk of {database} is full ({text}): free some space there."),
+    ((asyncpg.DiskFullError,), "", "The disk of {database} is full ({text}): free some space on it."),
     ((asyncpg.ClientConfigurationError,), "", "{database} has a URL that cannot be used ({text}): correct the URL."),
     (
         (ssl.SSLError,),
         "",
-        "{database} cannot be trusted ({text}): check sslmode and sslrootcert in the URL.",
+        "{database} has a certificate that cannot be trusted ({text}): check sslmode and sslrootcert in the URL.",
     ),
     (
         (

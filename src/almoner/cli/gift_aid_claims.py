@@ -77,7 +77,10 @@ async def draft_claim(
         for one in created.excluded_donations[:_SHOWN]
     ]
     if len(created.excluded_donations) > _SHOWN:
-        parts.append(f"{len(created.excluded_donations) - _SHOWN:,} more are left out. Fix these first.")
+        parts.append(
+            f"{len(created.excluded_donations) - _SHOWN:,} more donations are left out. First fix the donations in "
+            "this list."
+        )
     if created.claim is None:
         parts.append("There are no donations to claim Gift Aid on.")
     else:
@@ -185,7 +188,9 @@ async def export_schedule(
     if out is None:
         return schedule.removesuffix("\n")
     outputs.write_file(out, schedule.encode())
-    return f"Wrote the schedule to {out}. It contains donors' names: delete the file after you submit it."
+    return (
+        f"Wrote the schedule to {out}. The file contains donors' names: delete it after you have submitted the claim."
+    )
 
 
 @claims.command("mark-submitted")
@@ -211,7 +216,7 @@ async def mark_paid(
     caller: CommandCaller,
     claim: ClaimId,
     amount: Annotated[
-        str | None, typer.Option(help="Amount paid in GBP. Required only if it is not the full amount due.")
+        str | None, typer.Option(help="Amount paid in GBP. Required only if HMRC did not pay the full amount due.")
     ] = None,
     note: Annotated[str | None, typer.Option(help="Reason why HMRC paid a different amount.")] = None,
 ) -> str:

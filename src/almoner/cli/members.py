@@ -172,7 +172,8 @@ async def reset_second_factor(tx: Tx, caller: CommandCaller, partner: PartnerId,
         await _invitation_message(tx, scope, caller, person)
     way = f"this single-use link: {link}" if link else "the link that we emailed."
     return (
-        f"{person.user_name} can no longer sign in with old credentials. To sign in within 7 days, they can use {way}"
+        f"{person.user_name} can no longer sign in with old credentials. To sign in again within 7 days, the member "
+        f"can use {way}"
     )
 
 
@@ -240,5 +241,5 @@ def _columns(one: MembershipState) -> list[object]:
 def _invitation(member: str, link: str) -> Output:
     return [
         FieldList([("member", member), ("invitation", link)]),
-        "We also emailed this link. It works once and expires in 7 days. It will not be shown again.",
+        "We also emailed this link. The link works once and expires in 7 days. It will not be shown again.",
     ]

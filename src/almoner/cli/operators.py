@@ -191,8 +191,8 @@ async def two_person_approval(
 ) -> str:
     """Turn two-person approval on or off.
 
-    If it is on, two operators must each approve a verification or the release of a hold on disbursements. By default,
-    it is on in production and off in the sandbox.
+    If two-person approval is on, two operators must each approve a verification or the release of a hold on
+    disbursements. By default, two-person approval is on in production and off in the sandbox.
     """
     if switch is not None:
         async with administrator_transaction(database) as (tx, officer):

@@ -41,7 +41,7 @@ _REVIEWER: Final = "reviewer"
 
 commands = typer.Typer(help="Manage nonprofits' records, branding and search index.", no_args_is_help=True)
 
-Record = Annotated[str, typer.Argument(metavar="ORGANISATION", help="Organisation ID of a record.")]
+Record = Annotated[str, typer.Argument(metavar="ORGANISATION", help="Organisation ID.")]
 _File = tuple[Path, bytes]
 _Pictures = typer.Option(
     help="JPEG or PNG image. Can be repeated. The images replace the current images.", exists=True, dir_okay=False
@@ -147,8 +147,8 @@ async def publish_organisation(
     website: Annotated[
         list[str] | None,
         typer.Option(
-            help="Website of the organisation. Check that it belongs to the organisation, because it is used to verify "
-            "agents. Can be repeated."
+            help="Website of the organisation. Check that the website belongs to the organisation, because Almoner "
+            "uses it to verify agents. Can be repeated."
         ),
     ] = None,
 ) -> str:
@@ -193,8 +193,8 @@ async def merge_organisations(tx: Tx, caller: CommandCaller, one: Record, other:
 async def separate_organisations(tx: Tx, caller: CommandCaller, one: Record, other: Record, note: Note) -> str:
     """Separate two records that operators merged.
 
-    Each registration number then leads to its own record again. If a register also links the records, they stay merged.
-    If two-person approval is on, a second administrator must run the same command.
+    Each registration number then leads to its own record again. If a register also links the two records, the records
+    stay merged. If two-person approval is on, a second administrator must run the same command.
     """
     return await _decide_pair(tx, caller, "separate", (one, other), note)
 

@@ -159,8 +159,8 @@ async def propose(
 ) -> Output:
     """Propose a nonprofit's bank account.
 
-    Another finance operator must approve the account. If it replaces an existing account, two other finance operators
-    must approve it.
+    Another finance operator must approve the account. If the account replaces an existing account, two other finance
+    operators must approve the new account.
     """
     given = {"iban": iban, "bic": bic, "account": account, "sort_code": sort_code, "routing": routing, "bsb": bsb}
     given |= {"institution": institution, "transit": transit}
@@ -184,8 +184,8 @@ async def propose(
     return [
         *parts,
         (
-            f"{who} must approve "
-            f"it{'. Until then, no disbursements are sent to the account' if created.requires_second_approval else ''}."
+            f"{who} must approve the account"
+            f"{'. Until then, no disbursements are sent to it' if created.requires_second_approval else ''}."
         ),
     ]
 

@@ -149,7 +149,10 @@ async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
         for one in changed[:_SHOWN]
     ]
     if more := len(changed[_SHOWN:]):
-        lines.append(f"It receives {more:,} more in other characters: see `almoner payment-files show`.")
+        lines.append(
+            f"The bank receives {more:,} more names and addresses in other characters: see `almoner payment-files "
+            "show`."
+        )
     return lines
 
 
@@ -220,7 +223,7 @@ async def export(database: Database, file: FileId, out: Out) -> str:
 async def withdraw(tx: Tx, caller: CommandCaller, file: FileId, note: Note) -> Output:
     """Withdraw a payment file that has not been released.
 
-    The disbursements in it can then be added to another payment file.
+    The disbursements of a withdrawn file can be added to another payment file.
     """
     withdrawn = await payment_files.withdraw_file(
         tx, (await _find(tx, file)).id, note=note.strip(), withdrawn_by=caller.id
@@ -239,7 +242,7 @@ async def import_status(
 ) -> Output:
     """Import the bank's status report (pain.002).
 
-    Disbursements that the bank has paid are confirmed, and disbursements that it rejected are marked as returned.
+    Disbursements that the bank has paid are confirmed, and disbursements that the bank rejected are marked as returned.
     """
     content = file.read_bytes()
     async with operator_transaction(database, "finance") as (_, officer):
@@ -269,9 +272,9 @@ def _failed_payment_lines(database: Database, told: StatusReportResult) -> list[
     """A table of the payments that need attention."""
     ids = database.deployment.ids
     found = [
-        f"The report on {ids.encode('disbursement', one)} contradicts an earlier report from the bank. "
-        "Disbursements to the organisation are on hold: see `almoner disbursements holds`. "
-        "Ask the bank before you release them."
+        f"The report on {ids.encode('disbursement', one)} contradicts an earlier report from the bank. Disbursements "
+        "to the organisation are on hold: see `almoner disbursements holds`. Ask the bank before you release the "
+        "disbursements."
         for one in told.contradicted_disbursement_ids
     ]
     for one, why in told.refused:

@@ -76,7 +76,7 @@ async def propose(
         tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), proposed_by=caller.id
     )
     await _record(tx, caller, "receipt_donee.proposed", created)
-    return f"{tx.ids.encode(_TYPE, created.id)} proposed. Another finance operator must approve it."
+    return f"{tx.ids.encode(_TYPE, created.id)} proposed. Another finance operator must approve the donee."
 
 
 @commands.command("approve")

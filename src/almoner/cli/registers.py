@@ -133,7 +133,7 @@ async def show_load(
 ) -> list[Part]:
     """Show the rows and values that an import could not read.
 
-    The command also lists the organisations that were left unchanged because of them.
+    The command also lists the organisations that were left unchanged because of these rows and values.
     """
     named = tx.ids.decode(_LOAD, load)
     found = await registers.find_import(tx, named) if named else None
@@ -368,9 +368,9 @@ def _unread_parts(load: RegisterImport, rejected: _Rejected) -> list[Part]:
             parts.append(f"  and {load.quarantined - len(rejected):,} more.")
     if load.carried_over:
         parts.append(
-            f"Kept {load.carried_over:,} registration numbers unchanged. Either their rows were rejected, or they are "
-            "missing and may belong to a rejected row without a readable number. If no rejected row belongs to them, "
-            "use --force."
+            f"Kept {load.carried_over:,} registration numbers unchanged. Either the rows with these numbers were "
+            "rejected, or the numbers are missing and may belong to a rejected row without a readable number. If no "
+            "rejected row belongs to these numbers, use --force."
         )
     if load.unreadable_values:
         parts.append(f"Ignored {_unread(load):,} values that could not be read:")

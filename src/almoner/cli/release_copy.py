@@ -21,7 +21,8 @@ def release_copy(
         bool,
         typer.Option(
             "--takes-over",
-            help="Replace the original and use its files. Use this only if the original has been permanently lost.",
+            help="Replace the original and use its files. Use this option only if the original has been permanently "
+            "lost.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation prompt.")] = False,

@@ -233,7 +233,7 @@ async def request_evidence(
 @commands.command("reopen")
 @operator_command(_ROLE)
 async def reopen_review(tx: Tx, caller: CommandCaller, subject: SubjectId, note: Note) -> str:
-    """Reopen a watch list match that was already decided."""
+    """Reopen a watchlist match that was already decided."""
     reported = _reported(note)
     kind, subject_id = _read(tx, subject)
     with _there(subject):

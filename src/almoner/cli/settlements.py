@@ -75,7 +75,8 @@ async def import_settlement(
     ]
     if settlement.exceptions:
         parts.append(
-            "Run `almoner settlements unmatched` to list them. Almoner tries to match these lines again every night."
+            "Run `almoner settlements unmatched` to list these lines. Almoner tries to match these lines again every "
+            "night."
         )
     return parts
 

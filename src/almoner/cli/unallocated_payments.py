@@ -121,7 +121,7 @@ async def apply_to_donation(tx: Tx, caller: CommandCaller, payment: PaymentId, n
 @commands.command("write-off")
 @operator_command("finance", audit_action="unallocated_payment.written_off")
 async def write_off(tx: Tx, caller: CommandCaller, payment: PaymentId, note: Note) -> Output:
-    """Write off a payment that was not intended for us. Nothing is refunded."""
+    """Write off a payment that was not intended for us. The payer is not refunded."""
     noted = _checked(note)
     unallocated_payment_id = parse_id(tx, _TYPE, payment)
     return f"{payment} is {_status(await suspense.write_off(tx, unallocated_payment_id, noted, caller.id))}."

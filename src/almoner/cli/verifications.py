@@ -60,7 +60,7 @@ _FLAGS = ("raised or reviewed", "flag", "change", "status", "by", "evidence")
 _DECIDED = ("decided at", "decision", "reason", "by", "evidence")
 _MISSING: Mapping[CheckType, str] = {
     "registration": "registration in its register",
-    "compliance": "watch list screening",
+    "compliance": "watchlist screening",
     "bank_details": "an approved payee account",
     "organisation_confirmation": "confirmation by the nonprofit",
 }
@@ -186,8 +186,8 @@ async def request_confirmation(
 ) -> str:
     """Ask a nonprofit whether it wants to receive donations.
 
-    The nonprofit gets an email with a link to confirm this. The email is sent to the address set with `almoner agents
-    set-contact`.
+    The nonprofit gets an email with a link to a page on which it can answer. The email is sent to the address set with
+    `almoner agents set-contact`.
     """
     one = await _find(tx, verification)
     known = await agents.find_official_contact(tx, one.organisation_id)
@@ -274,7 +274,7 @@ async def clear_flag(tx: Tx, caller: CommandCaller, flag: FlagId, note: Note) ->
         tx, one.partner_id, "verification.flag_reviewed", named_so, flag=flag, now=looked.status
     )
     lifted = looked.status == "lifted"
-    stated = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"
+    stated = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must also clear the flag)"
     return f"{flag} {stated}."
 
 

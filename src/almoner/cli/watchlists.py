@@ -1,4 +1,4 @@
-"""``almoner watchlists``: import the watch lists that organisations and agents are screened against."""
+"""``almoner watchlists``: import the watchlists that organisations and agents are screened against."""
 
 import time
 from datetime import UTC, datetime
@@ -20,14 +20,14 @@ from almoner.screening.watchlists.domain import WatchlistImport, WatchlistVersio
 from almoner.sources import WATCHLIST_SOURCES, get_watchlist_source
 
 commands = typer.Typer(
-    help="Import sanctions and other watch lists.",
+    help="Import sanctions and other watchlists.",
     no_args_is_help=True,
 )
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "ofac_sdn" / "2024-05-03"
 _SAMPLE_SOURCE: Final = "ofac-sdn-sample"
 
-Source = Annotated[str, typer.Argument(help=f"Watch list: {', '.join(WATCHLIST_SOURCES)}.")]
+Source = Annotated[str, typer.Argument(help=f"Watchlist: {', '.join(WATCHLIST_SOURCES)}.")]
 
 
 @commands.command("import")
@@ -49,7 +49,7 @@ def import_list(
         typer.Option("--force", help="Import the list even if it is much smaller or older than the current version."),
     ] = False,
 ) -> None:
-    """Import a new version of a watch list.
+    """Import a new version of a watchlist.
 
     Either all files are imported or none are. Earlier versions are kept, and importing the same files again changes
     nothing. When you import a complete list, its sample list is retired. Files that look damaged are rejected: the
@@ -102,10 +102,10 @@ def import_list(
 
 @commands.command("retire")
 def retire_list(source: Source) -> None:
-    """Retire a watch list that is withdrawn or no longer used.
+    """Retire a watchlist that is withdrawn or no longer used.
 
     A retired list no longer flags anyone and no longer counts as loaded for its categories. Previous versions of the
-    list are kept. To use the list again, import it again.
+    list are kept. To use a retired list again, import it.
     """
     reader = get_watchlist_source(source)
 
@@ -124,7 +124,7 @@ def retire_list(source: Source) -> None:
 @commands.command("status")
 @database_command
 async def show_status(database: Database) -> list[Part]:
-    """Show the version and the last import of each watch list.
+    """Show the version and the last import of each watchlist.
 
     If no list of a category is loaded, screening never returns a clear result for that category. A list is unverified
     if its import format has never been tested on a real file.
@@ -149,11 +149,11 @@ async def show_status(database: Database) -> list[Part]:
 
 
 async def load_sample(database: Database) -> None:
-    """Load the included sample list into a sandbox that has no watch lists yet."""
+    """Load the included sample list into a sandbox that has no watchlists yet."""
     async with database.read() as tx:
         if await watchlists.list_imports(tx, None, 1):
             return
-    typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
+    typer.echo("Loading the watchlist sample (OFAC SDN, organisations only, 2024-05-03)")
     started = time.monotonic()
     _print_summary(
         await watchlists_flows.import_watchlist(database, get_watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
@@ -180,6 +180,7 @@ def _print_summary(load: WatchlistImport, seconds: float) -> None:
     )
     if load.kept:
         typer.echo(
-            f"Kept {load.kept:,} entries unchanged. Either their rows were rejected, or they are missing and may "
-            "belong to a rejected row without a readable number. If no rejected row belongs to them, use --force."
+            f"Kept {load.kept:,} entries unchanged. Either the rows of these entries were rejected, or the entries "
+            "are missing and may belong to a rejected row without a readable number. If no rejected row belongs to "
+            "these entries, use --force."
         )

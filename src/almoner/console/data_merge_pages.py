@@ -69,7 +69,8 @@ class MergePages:
         self._list = ConsoleList(
             path=MERGES,
             title="Merges waiting for a second approval",
-            about="No merges are waiting for approval. To merge two records of an organisation, open one of them.",
+            about="No merges are waiting for approval. To merge two records of an organisation, open one of the "
+            "records.",
             roles=DATA_READERS,
             columns=(
                 Column("Decision"),
@@ -239,8 +240,8 @@ def _pair_label(pair: RecordPair) -> str:
 
 _MERGE: Final = (
     (
-        "From now on, both registration numbers lead to one record: the active one, or the older one if both or "
-        "neither are active."
+        "From now on, both registration numbers lead to one record: the active record, or the older record if both "
+        "or neither are active."
     ),
     "Partners that monitor either record are notified.",
     "Past donations and verifications stay with their original record. You can separate the records later.",
@@ -248,6 +249,6 @@ _MERGE: Final = (
 )
 _SEPARATE: Final = (
     "Each registration number leads to its own record again. Partners that monitor either record are notified.",
-    "If a register also links both records, they stay merged.",
+    "If a register also links both records, the records stay merged.",
     "If two-person approval is on, a second administrator must also approve the change within 7 days.",
 )

@@ -39,8 +39,8 @@ _ACTS: Final = (
 )
 _CLEAR: Final = ("brand/clear", "Remove the branding", "x", ADMINISTRATORS)
 _DONE: Final = {
-    "branded": "Your changes have been saved. Donors see them immediately.",
-    "published": "The organisation has been published. All partners can now find it.",
+    "branded": "Your changes have been saved. Donors see the changes immediately.",
+    "published": "The organisation has been published. All partners can now find the organisation.",
 }
 
 
@@ -351,7 +351,7 @@ def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) ->
 
 
 async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
-    """A table of the watch list screening of each record: its result, and the number of matches by decision."""
+    """A table of the watchlist screening of each record: its result, and the number of matches by decision."""
     rows = []
     for one in records:
         subject = await screenings.find_screened_subject(tx, "organisation", one.id)
@@ -377,7 +377,7 @@ async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
             )
         )
     return RecordTable(
-        "Watch list screening",
+        "Watchlist screening",
         [
             Column("Record"),
             Column("Result", "status"),
@@ -389,7 +389,7 @@ async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
             Column("Cannot be compared because"),
         ],
         rows,
-        "This organisation has never been screened against watch lists, because no partner has validated, monitored "
+        "This organisation has never been screened against watchlists, because no partner has validated, monitored "
         "or verified it.",
     )
 

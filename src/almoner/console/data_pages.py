@@ -1,4 +1,4 @@
-"""All pages about registers, watch lists, organisations and activity tags."""
+"""All pages about registers, watchlists, organisations and activity tags."""
 
 from collections.abc import Sequence
 from typing import Final

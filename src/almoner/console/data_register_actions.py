@@ -45,14 +45,14 @@ class RegisterActions:
                         "they have changed."
                     ),
                     (
-                        "The import of a large register can take an hour. Until it is complete, the current data "
-                        "stays in use."
+                        "The import of a large register can take an hour. Until the import is complete, the current "
+                        "data stays in use."
                     ),
                     "Files that look damaged are quarantined, and administrators get an email.",
                 ],
                 closed=""
                 if source.every
-                else "This source has no refresh schedule. To add a schedule, use ALMONER_REGISTER_SCHEDULE.",
+                else "This source has no refresh schedule. To add a schedule, set ALMONER_REGISTER_SCHEDULE.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

@@ -36,7 +36,7 @@ class RegisterPages:
         declared = ConsoleList(
             LOADS,
             "Register imports",
-            "Imports of registers appear here. Upload the first one, or add a register to the schedule.",
+            "Imports of registers appear here. Upload a register, or add a register to the schedule.",
             ADMINISTRATORS,
             [
                 Column("Import", "id"),

@@ -1,4 +1,4 @@
-"""Import a register or watch list by uploading a file. The file is stored, and a background job imports it."""
+"""Import a register or watchlist by uploading a file. The file is stored, and a background job imports it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -39,7 +39,7 @@ _LONGEST_NAME: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class _Imports:
-    """A kind of import: registers or watch lists.
+    """A kind of import: registers or watchlists.
 
     ``path``: the page that lists them. ``sources``: the codes of the available import formats.
     """
@@ -72,9 +72,9 @@ class UploadPages:
             _Imports(
                 "watchlist",
                 WATCHLISTS,
-                "Watch lists",
-                "Import a watch list",
-                "Watch list",
+                "Watchlists",
+                "Import a watchlist",
+                "Watchlist",
                 services.watchlist_sources,
                 watchlists_jobs.enqueue_import,
             ),
@@ -185,7 +185,7 @@ class UploadPages:
             name = self._context.format_id("registerload", upload.load_id)
             load = [LabelledValue("Import", name, href=f"{home}{LOADS}/{name}")]
         elif upload.load_id is not None:
-            load = [LabelledValue("Watch list", upload.source, href=f"{home}{WATCHLISTS}/{upload.source}")]
+            load = [LabelledValue("Watchlist", upload.source, href=f"{home}{WATCHLISTS}/{upload.source}")]
         return [
             LabelledValue(imports.source_words, upload.source),
             LabelledValue("Size", f"{upload.size_bytes:,} bytes"),

@@ -1,4 +1,4 @@
-"""Pages about watch lists: their versions, the age of their data, rejected imports, and an action to retire a list."""
+"""Pages about watchlists: their versions, the age of their data, rejected imports, and an action to retire a list."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -24,7 +24,7 @@ _LOADS: Final = 20
 
 
 class WatchlistPages:
-    """Pages about watch lists."""
+    """Pages about watchlists."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -39,7 +39,7 @@ class WatchlistPages:
         ]
 
     async def list(self, visitor: SignedInRequest) -> Response:
-        """List all watch lists with their version and age, and with imports that were rejected after that version."""
+        """List all watchlists with their version and age, and with imports that were rejected after that version."""
         async with self._context.db.snapshot() as tx:
             versions = await watchlists.list_current_versions(tx)
             refused = await watchlists.list_latest_refused_imports(tx)
@@ -47,7 +47,7 @@ class WatchlistPages:
         return await self._context.render_console_page(
             visitor,
             "data_watchlists.html",
-            page_keys=[("i", "Import a watch list")],
+            page_keys=[("i", "Import a watchlist")],
             versions=versions,
             refused=refused,
             own=PATH,
@@ -55,7 +55,7 @@ class WatchlistPages:
         )
 
     async def show(self, visitor: SignedInRequest) -> Response:
-        """Show a watch list and its latest imports."""
+        """Show a watchlist and its latest imports."""
         async with self._context.db.snapshot() as tx:
             version = await _version(tx, visitor.path.rpartition("/")[2])
             loads = await watchlists.list_imports(tx, version.code, _LOADS)
@@ -79,7 +79,7 @@ class WatchlistPages:
                 f"{PATH}/{version.code}",
                 version.code,
                 [
-                    "A background worker downloads the watch list from its publisher and imports it if it has changed.",
+                    "A background worker downloads the watchlist from its publisher and imports it if it has changed.",
                     (
                         "All monitored organisations and people are then screened against the list again. New matches "
                         "are added to the review queue."
@@ -88,13 +88,13 @@ class WatchlistPages:
                 ],
                 closed=""
                 if planned
-                else "This watch list has no refresh schedule. To add a schedule, use ALMONER_WATCHLIST_SCHEDULE.",
+                else "This watchlist has no refresh schedule. To add a schedule, set ALMONER_WATCHLIST_SCHEDULE.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
             if not await watchlists_jobs.is_refresh_scheduled(tx, version.code):
-                raise WatchlistImportRefused("This watch list has no refresh schedule.")
+                raise WatchlistImportRefused("This watchlist has no refresh schedule.")
             await watchlists_jobs.enqueue_refresh(tx, version.code)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.refresh_started", version.code)
             return f"{PATH}?done=started"
@@ -111,12 +111,12 @@ class WatchlistPages:
                 f"{PATH}/{version.code}",
                 version.code,
                 [
-                    "The watch list no longer flags anyone.",
+                    "The watchlist no longer flags anyone.",
                     f"{version.load.entries:,} entries are removed from screening.",
-                    "Past decisions about matches still apply. To use the watch list again, import it again.",
+                    "Past decisions about matches still apply. To use the watchlist again, import a new version.",
                     "For a category that no other list covers, screening can no longer return the result “clear”.",
                 ],
-                closed="" if version.load.entries else "This watch list has been retired.",
+                closed="" if version.load.entries else "This watchlist has been retired.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

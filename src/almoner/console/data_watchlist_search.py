@@ -1,4 +1,4 @@
-"""Search the watch lists for a name or number. Names are compared as in screening, but nothing is stored."""
+"""Search the watchlists for a name or number. Names are compared as in screening, but nothing is stored."""
 
 from typing import Final
 
@@ -34,8 +34,8 @@ _PLACE_WORDS: Final[dict[TextPlace, str]] = {
 _KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
 OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
     "script_uncertain": (
-        "These results may be incomplete. Some letters of this name look like letters of another alphabet or can only "
-        "be compared by sound, or the name is a single word that a list may contain in translation."
+        "These results may be incomplete. This name contains look-alike letters or letters that can only be compared "
+        "by sound, or it is a single word that a list may contain in translation."
     ),
     "script_not_supported": (
         "Some letters of this name cannot be compared, so entries that contain the name in another alphabet are not "
@@ -50,7 +50,7 @@ OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
 
 
 class WatchlistSearchPage:
-    """The page for searching the watch lists."""
+    """The page for searching the watchlists."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -111,7 +111,8 @@ class WebhookReceiverPages:
             list_words="Webhook receivers",
             actions=[],
             details=facts,
-            advice="Contact the partner. After one day, we email the partner. After five days, we suspend the "
-            "endpoint. The partner can resume the endpoint in its dashboard and replay missed events for 90 days.",
+            advice="Contact the partner. If the endpoint fails for one day, we email the partner. If it fails for five "
+            "days, we suspend the endpoint. The partner can resume the endpoint in its dashboard and replay "
+            "missed events for 90 days.",
             payload="",
         )

@@ -15,7 +15,7 @@ FINANCE: Final[frozenset[Role]] = frozenset({"finance"})
 ADMINISTRATORS: Final[frozenset[Role]] = frozenset({"administrator"})
 DATA_READERS: Final[frozenset[Role]] = ADMINISTRATORS | REVIEWERS
 WATCHLIST_SEARCH: Final = "/watch-lists/search"
-"""The path of the page that looks up a name in the watch lists."""
+"""The path of the page that looks up a name in the watchlists."""
 
 
 def _link(words: str, path: str, roles: frozenset[Role], group: str) -> NavigationLink:
@@ -49,8 +49,8 @@ _MONEY: Final = tuple(
 _DATA: Final = (
     _link("Registers", "/registers", ADMINISTRATORS, "Data"),
     _link("Register imports", "/register-imports", ADMINISTRATORS, "Data"),
-    _link("Watch lists", "/watch-lists", ADMINISTRATORS, "Data"),
-    _link("Search watch lists", WATCHLIST_SEARCH, DATA_READERS, "Data"),
+    _link("Watchlists", "/watch-lists", ADMINISTRATORS, "Data"),
+    _link("Search watchlists", WATCHLIST_SEARCH, DATA_READERS, "Data"),
     _link("Organisations", "/organisations", DATA_READERS, "Data"),
     _link("Activities", "/activities", DATA_READERS, "Data"),
 )

@@ -140,7 +140,7 @@ class DisbursementPages:
                 self._confirm,
                 (_NOTE,),
                 _sent,
-                "The payment is confirmed. The status of its donations is now DISBURSED.",
+                "The payment is confirmed. The status of the donations in this disbursement is now DISBURSED.",
                 "c",
             ),
             RecordAction(
@@ -389,8 +389,8 @@ class DisbursementPages:
                     "language of the nonprofit's country."
                 ),
                 (
-                    "The statement names donors who did not donate anonymously. Send it only to the nonprofit. "
-                    "Each download is recorded."
+                    "The statement names donors who did not donate anonymously. Send the statement only to the "
+                    "nonprofit. Each download is recorded."
                 ),
             ),
             facts=await _facts(tx, one),

@@ -89,8 +89,8 @@ _REFRESH: Final = RecordAction(
     "refresh",
     "Fetch the status",
     fixed_explanation(
-        "A background worker fetches the current status from the payment provider. This also happens automatically "
-        "every day."
+        "A background worker fetches the current status from the payment provider. A worker also does this "
+        "automatically every day."
     ),
     _refresh,
     (),

@@ -127,7 +127,7 @@ _KIND: Final = RecordKind(
             _release,
             (),
             _created,
-            "The file is released. Download it now.",
+            "The file is released. Download the file now.",
             "r",
             lambda file: [file.created_by] if file.requires_second_approval else [],
         ),
@@ -135,7 +135,8 @@ _KIND: Final = RecordKind(
             "withdraw",
             "Withdraw file",
             fixed_explanation(
-                "The file can no longer be sent to the bank. Its disbursements can be added to another file."
+                "The file can no longer be sent to the bank. The disbursements of the file can be added to another "
+                "file."
             ),
             _withdraw,
             (NOTE,),
@@ -322,8 +323,8 @@ class PaymentFilePages:
             "Payment files",
             (
                 (
-                    f"{counted} disbursements are SENT. The file includes up to 10,000 of those in the chosen "
-                    "currency that are not in another file. Its format is pain.001.001.09."
+                    f"{counted} disbursements are SENT. The file includes up to 10,000 SENT disbursements in the "
+                    "chosen currency that are not in another file. The format of the file is pain.001.001.09."
                 ),
                 (
                     "The file leaves out disbursements to nonprofits that have no approved bank account, are on hold "
@@ -384,8 +385,8 @@ class PaymentFilePages:
             (
                 "Upload the file to the bank only once. The bank rejects a second file with the same message ID.",
                 (
-                    "The file contains account numbers. Delete it from your computer after you upload it to the bank. "
-                    "You can download the same file again. Each download is recorded."
+                    "The file contains account numbers. Delete the file from your computer after you have uploaded "
+                    "it to the bank. You can download the same file again. Each download is recorded."
                 ),
             ),
             facts=await _facts(tx, file),

@@ -364,7 +364,7 @@ class GiftAidClaimPages:
                     "aggregate",
                     "Combine donations of up to 20 GBP each into one row without donor names",
                     "check",
-                    hint="HMRC allows this.",
+                    hint="HMRC allows combined rows.",
                     required=False,
                 ),
             ),

@@ -184,5 +184,5 @@ def _parse_number(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _DIGITS):
-        raise IncorrectParams("cursor: this address of a page is not one of ours; begin with the first page")
+        raise IncorrectParams("cursor: this page address is not valid; start with the first page")
     return int(cursor)

@@ -87,7 +87,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
 def _open(one: LineDetails) -> str:
     if one.line.status == "open":
         return ""
-    undo = "" if _decided(one) else " You can reopen it."
+    undo = "" if _decided(one) else " You can reopen the line."
     return f"This line is {one.line.status}.{undo}"
 
 

@@ -133,7 +133,7 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
             "phone number that you already had. The proposed account number is hidden, so that two people check it "
             "independently."
         ),
-        "Once it is approved, disbursements are paid to this account. The nonprofit is notified at its contact address."
+        "Once this account is approved, disbursements are paid to it. The nonprofit is notified at its contact address."
         if left == 1
         else "Another finance operator must also approve the account. Until then, no disbursements are sent to the "
         "account.",
@@ -320,9 +320,9 @@ class PayeeAccountPages:
             "Payee accounts",
             (
                 (
-                    "Another finance operator must approve the account. Two other operators must approve it if it "
-                    "replaces an account, or if the nonprofit was verified with a different account. Until then, no "
-                    "disbursements are sent to the nonprofit."
+                    "Another finance operator must approve the account. Two other operators must approve an account "
+                    "that replaces another account, or if the nonprofit was verified with a different account. Until "
+                    "then, no disbursements are sent to the nonprofit."
                 ),
                 "If the nonprofit has a contact address, we notify the nonprofit at that address.",
                 "Call the nonprofit on a phone number that you already had, never on a number from the request.",

@@ -33,7 +33,9 @@ _ENGLISH: Final = Locale("en")
 NOTE: Final = ActionField("note", "Evidence", "area", hint="Describe the evidence, or say where it is stored.")
 FIRST: Final = "first"
 """The value of ``done`` in the URL after the first of two approvals."""
-_WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role {} must also confirm it within 7 days."
+_WAITS: Final = (
+    "Confirmed by you (1 of 2). A second operator with the role {} must also confirm this action within 7 days."
+)
 WAITS: Final = _WAITS.format("finance")
 
 
@@ -189,7 +191,7 @@ class RecordKind(Generic[R]):
 
     async def _reserved(self, tx: Tx, action: RecordAction[R], record: R) -> str:
         others = await describe_other_operators(tx, self.role, action.earlier(record))
-        return f"{action.button}: you did an earlier step, so somebody else must do this. {others}"
+        return f"{action.button}: you did an earlier step, so somebody else must do this step. {others}"
 
     async def _describe_approval(self, tx: Tx, visitor: SignedInRequest, action: RecordAction[R], record: R) -> str:
         """Whether a second operator must also perform the action, and who can."""
@@ -199,15 +201,15 @@ class RecordKind(Generic[R]):
             if (one.action, one.subject) == (action.approval, subject):
                 others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, first.id)])
                 if first.id == visitor.person.id:
-                    return f"You have confirmed this (1 of 2). {others}"
+                    return f"You have confirmed this action (1 of 2). {others}"
                 return (
-                    f"{first.display_name} has confirmed this (1 of 2). If nothing has changed since, it takes effect "
-                    "when you confirm it."
+                    f"{first.display_name} has confirmed this action (1 of 2). The action takes effect when you "
+                    "confirm it, unless the record has changed since the first confirmation."
                 )
         if not await operators.requires_two_person_approval(tx):
-            return "Two-person approval is off, so this takes effect when you confirm it."
+            return "Two-person approval is off, so this action takes effect when you confirm it."
         others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, visitor.person.id)])
-        return f"Nothing changes until a second person also confirms it, within 7 days. {others}"
+        return f"Nothing changes until a second person also confirms this action, within 7 days. {others}"
 
     def success_message(self, visitor: SignedInRequest) -> str:
         """The message about the action that the visitor has just performed."""

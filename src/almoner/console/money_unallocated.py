@@ -137,7 +137,8 @@ async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Seq
         return [
             (
                 "The payment is marked for refund. Because it was a bank transfer, you must send the money back "
-                "through your bank. Then record the refund here, or import the bank statement that contains it."
+                "through your bank. Then record the refund here, or import the bank statement that contains your "
+                "transfer."
             ),
             (
                 f"Enter {unallocated_payment.provider_payment_id.partition('/')[0]} as the reference of your transfer, "

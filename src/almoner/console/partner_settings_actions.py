@@ -361,8 +361,8 @@ class _Acts:
         sentences = [
             "The partner's API keys work again, and donation pages and giving links accept donations again.",
             (
-                "Regular donations that are at most 7 days late are charged within an hour. Donations that are more "
-                "than 7 days late are skipped."
+                "Regular donations that are at most 7 days late are charged within an hour. Regular donations that "
+                "are more than 7 days late are skipped."
             ),
         ]
         return self._action(

@@ -183,7 +183,7 @@ class CasePages:
         }
 
     async def _lookup(self, tx: Tx, subject: ReviewSubject) -> str | None:
-        """The path of the page that looks up the record's name in the watch lists.
+        """The path of the page that looks up the record's name in the watchlists.
 
         None if the record is not screened.
         """

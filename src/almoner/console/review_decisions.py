@@ -141,9 +141,9 @@ class DecisionPages:
 def _reversal_of(handler: ReviewHandler, kind: Kind, verdict: Verdict) -> str:
     """Who can reverse the decision."""
     if isinstance(handler, ReopenHandler):
-        return "A reviewer can reverse it later."
+        return "A reviewer can reverse the decision later."
     if verdict == "rejected" and kind != "appeal":
-        return "Only an appeal can reverse it."
+        return "Only an appeal can reverse the decision."
     return "This decision cannot be reversed here."
 
 

@@ -22,12 +22,12 @@ _FALLBACK: Final = "en"
 """The language of emails for which there are no texts in the requested language."""
 _EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
     ("match", "accepted"): (
-        "The match is confirmed. The record is flagged with the category of the watch list until the decision is "
+        "The match is confirmed. The record is flagged with the category of the watchlist until the decision is "
         "reversed."
     ),
-    ("match", "rejected"): "The match no longer flags the record, unless the record or the watch list entry changes.",
+    ("match", "rejected"): "The match no longer flags the record, unless the record or the watchlist entry changes.",
     ("screening", "accepted"): (
-        "The record is marked as clear. Before you confirm, search every imported watch list for the names in the "
+        "The record is marked as clear. Before you confirm, search every imported watchlist for the names in the "
         "record."
     ),
     ("screening", "rejected"): "The record is flagged with the category that you choose.",
@@ -63,7 +63,10 @@ async def _request_effect(tx: Tx, request_id: UUID, verdict: Verdict, partner: s
     if verdict == "rejected":
         return "The request is rejected for the reason that you choose. No organisation is created."
     if found is None:
-        return f"A new organisation is created from the details in the request. Only {partner} can see it."
+        return (
+            f"A new organisation is created from the details in the request. Only {partner} can see the new "
+            "organisation."
+        )
     return (
         f"The request is linked to the organisation {found.effective_display_name}, which already exists. "
         "No new organisation is created."

@@ -156,7 +156,7 @@ async def _watchlist_search(tx: Tx, one: MonetaryDonationVerification) -> list[t
     """A link that looks up the nonprofit's name, if screening could not compare it."""
     if await verifications.find_unscreened_subject(tx, one) is None:
         return []
-    return [(f"{WATCHLIST_SEARCH}?case={tx.ids.encode(TYPE, one.id)}", "Search the watch lists", "")]
+    return [(f"{WATCHLIST_SEARCH}?case={tx.ids.encode(TYPE, one.id)}", "Search the watchlists", "")]
 
 
 async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
@@ -246,13 +246,13 @@ async def _parties(tx: Tx, one: MonetaryDonationVerification) -> tuple[str, str]
 async def _about_approval(tx: Tx, one: MonetaryDonationVerification) -> Sequence[str]:
     nonprofit, partner = await _parties(tx, one)
     checks = ", ".join(humanise_field_name(check).lower() for check in one.remaining_checks)
-    confirmed = f"This confirms the open checks: {checks}. " if checks else ""
+    confirmed = f"Your approval confirms the open checks: {checks}. " if checks else ""
     return [
         (
             f"{confirmed}Disbursements of {partner} to {nonprofit} that are waiting for this verification can then "
             "be sent."
         ),
-        f"{partner} receives an event. We do not send an email about it.",
+        f"{partner} receives an event. We do not send an email about this decision.",
     ]
 
 
@@ -263,8 +263,11 @@ async def _about_rejection(tx: Tx, one: MonetaryDonationVerification) -> Sequenc
             f"{nonprofit} receives no disbursements from {partner}. Donations that are waiting for this verification "
             "stay where they are."
         ),
-        f"{partner} receives an event with the reason that you choose. We do not send an email about it.",
-        "This takes effect immediately, without a second person. A reviewer can reopen the verification later.",
+        f"{partner} receives an event with the reason that you choose. We do not send an email about this decision.",
+        (
+            "The rejection takes effect immediately, without a second person. A reviewer can reopen the verification "
+            "later."
+        ),
     ]
 
 
@@ -282,9 +285,9 @@ async def _about_clearing(tx: Tx, one: _Flagged) -> Sequence[str]:
     )
     if one.flag.first is None:
         first = "Two reviewers must clear this flag. You are the first:"
-        return [f"{first} disbursements remain blocked until another reviewer also clears it."]
+        return [f"{first} disbursements remain blocked until another reviewer also clears this flag."]
     return [
-        "You are the second of two reviewers, so this clears the flag.",
+        "You are the second of two reviewers, so your decision clears the flag.",
         f"Disbursements of {partner} to {nonprofit} can be sent again{still}.",
     ]
 

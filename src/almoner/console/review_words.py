@@ -21,14 +21,14 @@ SECOND_LOOKS: Final = "/reviews/second-looks"
 KIND_WORDS: Final[Mapping[Kind, str]] = {
     "validation_request": "Validation requests",
     "agent_verification": "Agent verifications",
-    "match": "Watch list matches",
+    "match": "Watchlist matches",
     "screening": "Names to look up",
     "appeal": "Appeals",
 }
 SINGULAR_WORDS: Final[Mapping[Kind, str]] = {
     "validation_request": "Validation request",
     "agent_verification": "Agent verification",
-    "match": "Watch list match",
+    "match": "Watchlist match",
     "screening": "Name to look up",
     "appeal": "Appeal",
 }
@@ -44,8 +44,8 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
     ("agent_verification", "rejected"): "Reject this applicant",
     ("match", "accepted"): "Confirm the match",
     ("match", "rejected"): "Clear the match",
-    ("screening", "accepted"): "Not on any watch list",
-    ("screening", "rejected"): "On a watch list",
+    ("screening", "accepted"): "Not on any watchlist",
+    ("screening", "rejected"): "On a watchlist",
     ("appeal", "accepted"): "Accept the appeal",
     ("appeal", "rejected"): "Reject the appeal",
 }
@@ -104,7 +104,7 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
     "sound": "Similar sound",
     "common": "Common name: a match of the name alone is not enough",
     "rare": "Rare name",
-    "weak": "Marked as a weak alias in the watch list",
+    "weak": "Marked as a weak alias in the watchlist",
     "identifier": "Same number",
     "bounds": "Score limited to the range 0 to 1",
 }

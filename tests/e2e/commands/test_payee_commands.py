@@ -41,7 +41,7 @@ async def test_an_account_is_proposed_shown_and_approved_by_another(
     printed = await proposed(one, cause, "--routing", "011000015", "--account", "123456789")
     account = printed.split()[0]
     assert f"{account} proposed: 011000015 ••••6789, Olive Relief." in printed
-    assert "Another finance operator must approve it." in printed
+    assert "Another finance operator must approve the account." in printed
     status, printed = await one("payee-accounts", "approve", account, *NUMBER, *NOTE)
     assert (status, "You proposed this account" in printed) == (1, True)
     status, printed = await two("payee-accounts", "approve", account, "--number", "011000015 123456780", *NOTE)
@@ -80,7 +80,7 @@ async def test_another_name_is_told_and_a_change_takes_two_more(service: Service
     account = printed.split()[0]
     assert "Warning: the holder matches the name in the register by only 0 %.\n" in printed
     assert (
-        "Two other finance operators must approve it. Until then, no disbursements are sent to the account." in printed
+        "Two other finance operators must approve the account. Until then, no disbursements are sent to it." in printed
     )
     assert (
         "proposed (1 of 2: another finance operator must also approve the account)"

@@ -112,7 +112,7 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
     await bank.account(service, made["organisationId"], holder="Any name")
     _, shown = await officer("show", made["id"])
     for fact in (
-        "watch list screening; confirmation by the nonprofit",
+        "watchlist screening; confirmation by the nonprofit",
         "no_list_loaded",
         "nameAgrees",
         "info@hill.example",
@@ -125,7 +125,7 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
     flag = next(word for word in listed.split() if "verificationflag_" in word)
     assert await officer("clear-flag", flag, "--note", "a fiscal sponsor") == (
         0,
-        f"{flag} is still open (1 of 2: a second reviewer must clear it too).\n",
+        f"{flag} is still open (1 of 2: a second reviewer must also clear the flag).\n",
     )
     status, again = await officer("clear-flag", flag, "--note", "once more")
     assert (status, "somebody else has to look as well" in again) == (1, True)

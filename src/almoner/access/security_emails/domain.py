@@ -114,17 +114,17 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "passkey_added": _EmailText(
         "Passkey added to your {place} account",
-        "The passkey “{name}” was added. You can now use it to sign in to {place} as {user_name}.",
+        "The passkey “{name}” was added. You can now use this passkey to sign in to {place} as {user_name}.",
     ),
     "passkey_removed": _EmailText(
         "Passkey removed from your {place} account",
-        "The passkey “{name}” was removed. You can no longer use it to sign in to {place} as {user_name}.",
+        "The passkey “{name}” was removed. You can no longer use this passkey to sign in to {place} as {user_name}.",
     ),
     "passkey_counter_decreased": _EmailText(
         "A passkey for your {place} account may have been copied",
-        "The passkey “{name}” of {user_name} at {place} was used with a signature counter that had not increased. This "
-        "can mean that the passkey has been copied. If you did not use it in two browsers at the same time, remove it "
-        "and add a new one.",
+        "The passkey “{name}” of {user_name} at {place} was used with a signature counter that had not increased. "
+        "This can mean that the passkey has been copied. If you did not use the passkey in two browsers at the same "
+        "time, remove the passkey and add a new one.",
     ),
     "email_changed": _EmailText(
         "Your {place} email address was changed",
@@ -148,7 +148,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         after="This problem resolves itself when the next valid file is imported.",
     ),
     "watchlist_refused": _EmailText(
-        "Watch list update failed at {place}",
+        "Watchlist update failed at {place}",
         "Files from {source} appear to be corrupted and were rejected. The previous data is still in use. Run "
         "`almoner watchlists status` for details. To import the files anyway, run `almoner watchlists import --force`.",
         after="This problem resolves itself when the next valid file is imported.",
@@ -163,7 +163,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "Refund rejected by the payment provider at {place}",
         "The payment provider rejected a refund of {amount}. We owe this amount to the nonprofit again. Run `almoner "
         "refunds show` for details. For what to do next, see docs/runbooks/refunds.md.",
-        after="If the partner requested the refund, we have notified its owners and finance members.",
+        after="If the partner requested the refund, we have notified the partner's owners and finance members.",
     ),
     "refund_failed": _EmailText(
         "A refund failed at {place}",
@@ -180,23 +180,23 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "webhook_failing": _EmailText(
         "Webhook receiver of {place} is failing",
-        "For 24 hours, every webhook to one of your receivers has failed. We are still sending webhooks to it, but "
-        "less often. If the receiver does not recover, we will suspend its subscription 5 days after the first "
-        "failure.",
+        "For 24 hours, every webhook to one of your receivers has failed. We are still sending webhooks to this "
+        "receiver, but less often. If the receiver does not recover, we will suspend its subscription 5 days after "
+        "the first failure.",
         after="To see the receiver's responses, list the deliveries of the subscription through the API. No events "
         "are lost. When the receiver works again, replay the subscription to send the webhooks that the "
         "receiver missed.",
     ),
     "webhook_suspended": _EmailText(
         "Webhook subscription of {place} was suspended",
-        "We suspended one of your webhook subscriptions, because its receiver responded with 410 Gone or failed for 5 "
-        "days without a single success. We no longer send webhooks to it.",
+        "We suspended one of your webhook subscriptions, because its receiver responded with 410 Gone or failed for "
+        "5 days without a single success. We no longer send webhooks to this receiver.",
         after="To resume, set the subscription's status to active through the API. Then replay the subscription to "
         "send the webhooks that the receiver missed.",
     ),
     "token_created": _EmailText(
         "Token created for your {place} account",
-        "The token “{name}” was created. Commands that use it are recorded as actions of {user_name}.",
+        "The token “{name}” was created. Commands that use this token are recorded as actions of {user_name}.",
         after="If this was not you, revoke all tokens on the Tokens page, change your password, and contact another "
         "administrator immediately.",
     ),
@@ -208,14 +208,14 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "partner_paused": _EmailText(
         "{place} was paused",
-        "An operator of this service paused {place}. Requests with its API keys get 403 Forbidden, its donation pages "
-        "accept no new donations, and regular donations are not charged.",
+        "An operator of this service paused {place}. Requests with API keys of {place} get 403 Forbidden, donation "
+        "pages accept no new donations, and regular donations are not charged.",
         after="Payments in progress, refunds, receipts, disbursements and webhooks continue, and you can still use "
         "your dashboard. To ask for {place} to be resumed, contact the operator of this service.",
     ),
     "partner_resumed": _EmailText(
         "{place} was resumed",
-        "An operator of this service resumed {place}. Its API keys work again, and its donation pages accept "
+        "An operator of this service resumed {place}. The API keys of {place} work again, and donation pages accept "
         "donations.",
         after="Regular donations that were due during the pause are charged now if they are at most 7 days late. We "
         "email donors whose donations were skipped.",
