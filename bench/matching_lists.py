@@ -1,4 +1,4 @@
-"""The watch lists at hand, read by the service's readers and indexed like in the service, without a database."""
+"""The watchlists at hand, read by the service's readers and indexed like in the service, without a database."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

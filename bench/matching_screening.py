@@ -1,4 +1,4 @@
-"""Watch lists: how many listed names are found, how many organisations are flagged, how fast, in how much memory.
+"""Watchlists: how many listed names are found, how many organisations are flagged, how fast, in how much memory.
 
 Everything is screened as in the service: ``ScreeningIndex.find_hits`` over what its own readers read.
 """
@@ -158,7 +158,7 @@ def aliases() -> list[str]:
 def speed(count: int, *, short: bool) -> list[str]:
     """Organisations against all lists, for ``make bench``."""
     if not SHARED.exists():
-        return ["- not measured: the watch lists are not at hand"]
+        return ["- not measured: the watchlists are not at hand"]
     return register(count, short=short)
 
 

@@ -1,4 +1,4 @@
-"""Watch lists in the service: importing the real files, screening organisations against all of them, and updates.
+"""Watchlists in the service: importing the real files, screening organisations against all of them, and updates.
 
 ``python -m bench.screening --write`` puts the figures into docs/evidence/screening.md. ``bench.matching`` measures how
 well names are told apart.
@@ -45,7 +45,7 @@ REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "screening.md"
 CORES: Final = 2
 MEBIBYTE: Final = 2**20
 NOTES: Final = (
-    "Watch lists as the service loads and holds them. Repeat with `python -m bench.screening --write`; the lists lie",
+    "Watchlists as the service loads and holds them. Repeat with `python -m bench.screening --write`; the lists lie",
     "beside the repository. How well names are told apart, recall and flagged bodies: [matching](matching.md). Aims:",
     "at least 12,000 bodies/s by processor time on two cores, at most 0.7 kB of memory for each listed name; from",
     "2024-05-01 to 2024-05-03 exactly 7 in and 8 out. On a machine where others work, the figure by processor time",
@@ -219,7 +219,7 @@ async def _inside(settings: Settings, count: int | None, *, short: bool = False)
 def measure(count: int = 20_000, watched: int = 2_000, *, short: bool = False) -> list[str]:
     """All figures, in Markdown; ``short`` uses short lists, and only the start of the long one."""
     if not SHARED.exists():
-        return ["- not measured: the watch lists are not at hand"]
+        return ["- not measured: the watchlists are not at hand"]
     with database() as complete:
         lines = ["### Lists", "", *asyncio.run(_inside(complete, None, short=short)), "", "### Comparing", ""]
         lines += [*_speed(complete, count), *_memory(short=short), "", "### An update", ""]

@@ -139,7 +139,7 @@ class WatchlistScreening:
     async def run_in_screening_transaction(
         self, db: Database, operation: Callable[[Tx], Awaitable[Compared]]
     ) -> Compared:
-        """Run a function in a write transaction in which watch lists can be used."""
+        """Run a function in a write transaction in which watchlists can be used."""
         return await self._screener.run_with_watchlists(db, operation)
 
     async def screen(

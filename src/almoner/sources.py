@@ -1,4 +1,4 @@
-"""The formats of registers and watch lists that this service reads, and the schedules on which they refresh."""
+"""The formats of registers and watchlists that this service reads, and the schedules on which they refresh."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -89,7 +89,7 @@ WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _LazySources(_WATCHLISTS)
 
 
 def get_watchlist_source(code: str) -> WatchlistSource:
-    """The reader of a watch list. Raises WatchlistImportRefused."""
+    """The reader of a watchlist. Raises WatchlistImportRefused."""
     if code in WATCHLIST_SOURCES:
         return WATCHLIST_SOURCES[code]
     raise WatchlistImportRefused(f"{code!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
@@ -133,7 +133,7 @@ def parse_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[
 def build_watchlist_refresh_context(
     settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> WatchlistRefreshContext:
-    """The context of scheduled watch list refreshes. Raises InvalidSettings for an invalid schedule."""
+    """The context of scheduled watchlist refreshes. Raises InvalidSettings for an invalid schedule."""
     return WatchlistRefreshContext(
         parse_watchlist_schedule(settings, policy), outbound, settings.watchlists_folder, telemetry
     )

@@ -1,4 +1,4 @@
-"""Agents' names are compared with persons on watch lists: a hit goes to a person, never to refusal by itself."""
+"""Agents' names are compared with persons on watchlists: a hit goes to a person, never to refusal by itself."""
 
 from pathlib import Path
 from typing import Any

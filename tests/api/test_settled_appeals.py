@@ -19,7 +19,7 @@ UNLISTED = {"registryId": "99-1234567", "organisationName": "Meridian Tallow Gui
 
 @pytest.fixture
 async def service(alone: Service) -> Service:
-    """By itself: a watch list that is loaded here would be asked by the tests of all others."""
+    """By itself: a watchlist that is loaded here would be asked by the tests of all others."""
     return alone
 
 

@@ -1,4 +1,4 @@
-"""Watch lists and monetary donation verifications: people say whose a match is, and the lists decide last."""
+"""Watchlists and monetary donation verifications: people say whose a match is, and the lists decide last."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -81,13 +81,13 @@ async def test_settled_11_whoever_cannot_be_compared_waits_for_a_person(
     browser = await signed_in(alone, await operator(alone, "reviewer"))
     page = f"/operator/reviews/verifications/{made['id']}"
     search = f"/operator/watch-lists/search?case={made['id']}"
-    assert f'href="{search}">Search the watch lists<' in (await browser.get(page)).text
+    assert f'href="{search}">Search the watchlists<' in (await browser.get(page)).text
     shown_search = (await browser.get(search)).text
     assert "የኢትዮጵያ ቀይ መስቀል" in shown_search
     assert f'href="{page}"' in shown_search
     plain = await factories.verification(alone, api)
     await alone.drain()
-    assert "Search the watch lists" not in (await browser.get(f"/operator/reviews/verifications/{plain['id']}")).text
+    assert "Search the watchlists" not in (await browser.get(f"/operator/reviews/verifications/{plain['id']}")).text
     await browser.close()
 
 

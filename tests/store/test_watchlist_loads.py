@@ -1,4 +1,4 @@
-"""Loading watch lists: versions are kept, what looks broken is refused, and what a newer file changes is told."""
+"""Loading watchlists: versions are kept, what looks broken is refused, and what a newer file changes is told."""
 
 import asyncio
 import zipfile

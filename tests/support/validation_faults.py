@@ -101,7 +101,7 @@ def of_validation() -> Iterator[Fault]:
 
 
 def of_watchlists() -> Iterator[Fault]:
-    """Corruptions of watch lists and their matches."""
+    """Corruptions of watchlists and their matches."""
     loaded = """
         insert into watchlist (code, title, licence, unverified) values ('a-list', 'A list', 'ours', false);
         insert into watchlist_load (

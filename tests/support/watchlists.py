@@ -1,4 +1,4 @@
-"""Watch lists for tests, in the exact layout of OFAC's files."""
+"""Watchlists for tests, in the exact layout of OFAC's files."""
 
 import csv
 from collections.abc import Iterable, Sequence

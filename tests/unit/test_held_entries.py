@@ -1,4 +1,4 @@
-"""Watch list entries as they are held in memory: packed texts, and lists of numbers by hashed keys."""
+"""Watchlist entries as they are held in memory: packed texts, and lists of numbers by hashed keys."""
 
 from bisect import bisect_left
 

@@ -1,4 +1,4 @@
-"""The readers of registers and watch lists, by the codes that commands and schedules name."""
+"""The readers of registers and watchlists, by the codes that commands and schedules name."""
 
 import pytest
 

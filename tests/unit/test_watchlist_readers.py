@@ -1,4 +1,4 @@
-"""Readers of watch lists, on files in the layouts that their publishers use."""
+"""Readers of watchlists, on files in the layouts that their publishers use."""
 
 import csv
 import zipfile

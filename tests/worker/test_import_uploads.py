@@ -1,4 +1,4 @@
-"""Registers and watch lists that an administrator uploads in the console: imported by a job, with the same checks."""
+"""Registers and watchlists that an administrator uploads in the console: imported by a job, with the same checks."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -144,7 +144,7 @@ async def test_a_watch_list_is_uploaded_imported_and_retired(service: Service, a
     assert "Refused" in await closed(admin, page)
     assert "has no refresh schedule" in await closed(admin, f"{LISTS}/ofac-sdn-sample/refresh")
     await act(admin, f"{LISTS}/ofac-sdn-sample/retire")
-    assert "This watch list has been retired" in await closed(admin, f"{LISTS}/ofac-sdn-sample/retire")
+    assert "This watchlist has been retired" in await closed(admin, f"{LISTS}/ofac-sdn-sample/retire")
     async with service.db.read() as tx:
         rows = await tx.fetch("select action from audit_entry where action like 'watchlist.%' order by id")
     assert [row["action"] for row in rows] == [

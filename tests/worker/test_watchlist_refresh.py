@@ -1,4 +1,4 @@
-"""Watch lists that refresh themselves: fetched when due, loaded when changed, never by default."""
+"""Watchlists that refresh themselves: fetched when due, loaded when changed, never by default."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -83,9 +83,7 @@ async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_pa
             trail = await tx.fetch(
                 "select action from audit_entry where actor_id = 'watchlists.refresh' order by position"
             )
-            mails = await tx.fetchval(
-                "select count(*) from sandbox_mail where subject like 'Watch list update failed%'"
-            )
+            mails = await tx.fetchval("select count(*) from sandbox_mail where subject like 'Watchlist update failed%'")
             left = await tx.fetchval("select count(*) from watchlist_entry where until_load_id is null")
         assert [row["action"] for row in trail] == ["watchlist.imported"] * 2 + ["watchlist.refused"]
         assert (mails, left) == (1, 31)
@@ -114,7 +112,7 @@ async def test_a_list_is_refreshed_now_and_retired(empty_database: TestDatabase,
         await services.drain()
         assert await stand(services) == ("loaded", 0, 2)
         await act(browser, "/operator/watch-lists/own/retire")
-        assert "This watch list has been retired" in await closed(browser, "/operator/watch-lists/own/retire")
+        assert "This watchlist has been retired" in await closed(browser, "/operator/watch-lists/own/retire")
         async with services.db.read() as tx:
             who = "select action from audit_entry where actor_kind = 'operator' and subject = 'own' order by position"
             trail = [row["action"] for row in await tx.fetch(who)]

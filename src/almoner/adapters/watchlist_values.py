@@ -1,4 +1,4 @@
-"""Normalise values that watch lists write in many ways: tables, countries, years, and entries in several rows."""
+"""Normalise values that watchlists write in many ways: tables, countries, years, and entries in several rows."""
 
 import csv
 import re

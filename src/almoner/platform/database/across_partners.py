@@ -9,7 +9,7 @@ CrossPartnerReason = Literal["held", "link", "sweep", "followers", "registers", 
 """``held``: by IDs that the caller found in a scope, or from our own row or job.
 
 ``link``: by a secret that only authorised people have. ``sweep``: by time or state, for all partners alike.
-``followers``: everybody affected by a shared record, such as an organisation. ``registers``: registers, watch lists and
+``followers``: everybody affected by a shared record, such as an organisation. ``registers``: registers, watchlists and
 their organisations, which belong to no partner unless unlisted. ``operators``: for operators. ``banking``: by data from
 payment providers and banks.
 """

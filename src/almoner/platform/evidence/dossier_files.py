@@ -37,7 +37,7 @@ _OCCASIONS: Final = {
     "corrected": "after the register or number was corrected",
     "request_decided": "after the validation request was decided",
     "register_changed": "after the register was updated",
-    "screening_changed": "after a watch list was updated or a match was decided",
+    "screening_changed": "after a watchlist was updated or a match was decided",
     "chosen": "as set in the sandbox",
     "configuration_changed": "after the configuration was changed",
     "organisation_changed": "after the nonprofit’s data was updated",

@@ -1,4 +1,4 @@
-"""Register and watch list files that operators upload, kept in the document storage until a job has imported them."""
+"""Register and watchlist files that operators upload, kept in the document storage until a job has imported them."""
 
 from collections.abc import Sequence
 from contextlib import suppress

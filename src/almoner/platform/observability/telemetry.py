@@ -201,20 +201,20 @@ class DatabaseCounter(Collector):
 
 
 class WatchlistMetrics:
-    """The state of the watch lists, for the whole deployment."""
+    """The state of the watchlists, for the whole deployment."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.age = Gauge(
             "almoner_watchlist_age_seconds",
-            "Age of the loaded version of a watch list, by the business clock.",
+            "Age of the loaded version of a watchlist, by the business clock.",
             ("list",),
             registry=registry,
         )
         self.entries = Gauge(
-            "almoner_watchlist_entries", "Entries of the loaded version of a watch list.", ("list",), registry=registry
+            "almoner_watchlist_entries", "Entries of the loaded version of a watchlist.", ("list",), registry=registry
         )
         self.loads = DatabaseCounter(
-            "almoner_watchlist_loads", "Imports of a watch list by status.", ("list", "status"), registry
+            "almoner_watchlist_loads", "Imports of a watchlist by status.", ("list", "status"), registry
         )
 
 

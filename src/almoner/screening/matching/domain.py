@@ -138,7 +138,7 @@ class PreparedName:
 
 
 class PreparedEntry:
-    """A watch list entry. Its texts are joined, because tens of thousands of entries are held in memory.
+    """A watchlist entry. Its texts are joined, because tens of thousands of entries are held in memory.
 
     ``names``: as written. ``countries`` and ``identifiers`` have the same form as those of subjects. ``concerns``:
     countries that the entry was listed because of; agreement counts, a difference does not. ``weak_names``: names that

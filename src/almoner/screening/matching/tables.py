@@ -70,7 +70,7 @@ def word_frequencies() -> WordFrequencies:
 
 @cache
 def word_frequencies_in_register_names() -> WordFrequencies:
-    """How many registered organisations' names contain each word; watch lists are not counted."""
+    """How many registered organisations' names contain each word; watchlists are not counted."""
     return _load_frequencies("registered.tsv.gz")
 
 

@@ -1,4 +1,4 @@
-"""Match an organisation or a person against watch list entries: names first, then other evidence."""
+"""Match an organisation or a person against watchlist entries: names first, then other evidence."""
 
 from array import array
 from bisect import bisect_right
@@ -359,7 +359,7 @@ class _NamedEntries:
 
 
 class WatchlistMatcher:
-    """Watch list entries with an index of their names.
+    """Watchlist entries with an index of their names.
 
     ``home``: the countries of most subjects. An organisation there cannot match an entry in other countries by its name
     alone, so that it is searched in a second index without them, which is much smaller.

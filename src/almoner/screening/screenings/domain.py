@@ -1,4 +1,4 @@
-"""Screened subjects, their matches with watch list entries, and reviewers' decisions."""
+"""Screened subjects, their matches with watchlist entries, and reviewers' decisions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The watch lists in memory: screening one subject takes a fraction of a millisecond.
+"""The watchlists in memory: screening one subject takes a fraction of a millisecond.
 
 The index is rebuilt when a list has a new version; unchanged entries are not prepared again.
 """

@@ -1,4 +1,4 @@
-"""The watch lists of one process, reloaded in a thread when they change, outside the caller's transaction."""
+"""The watchlists of one process, reloaded in a thread when they change, outside the caller's transaction."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -14,11 +14,11 @@ Compared = TypeVar("Compared")
 
 
 class WatchlistsOutdated(Exception):
-    """The watch lists in memory are outdated and must be reloaded."""
+    """The watchlists in memory are outdated and must be reloaded."""
 
 
 class Screener:
-    """The watch lists of one process. Each use checks for new versions with one small statement."""
+    """The watchlists of one process. Each use checks for new versions with one small statement."""
 
     def __init__(self) -> None:
         self._loads: dict[str, UUID] = {}
@@ -26,7 +26,7 @@ class Screener:
         self._renewing = asyncio.Lock()
 
     async def run_with_watchlists(self, db: Database, work: Callable[[Tx], Awaitable[Compared]]) -> Compared:
-        """Run ``work`` in a write transaction with current watch lists; reload outdated ones and run it again."""
+        """Run ``work`` in a write transaction with current watchlists; reload outdated ones and run it again."""
         while True:
             try:
                 async with db.write() as tx:
@@ -35,7 +35,7 @@ class Screener:
                 await self.reload_index(db)
 
     async def current_index(self, tx: Tx) -> ScreeningIndex:
-        """The current watch lists; they do not change until a write transaction ends.
+        """The current watchlists; they do not change until a write transaction ends.
 
         Raises WatchlistsOutdated.
         """
@@ -44,7 +44,7 @@ class Screener:
         return self._lists
 
     async def reload_index(self, db: Database) -> ScreeningIndex:
-        """Reload the watch lists into memory, without holding a connection while indexing."""
+        """Reload the watchlists into memory, without holding a connection while indexing."""
         async with self._renewing:
             versions, loads = await _load_versions(db), self._loads
             held = _group_by_list(self._lists.entries)

@@ -1,4 +1,4 @@
-"""Screen subjects against all loaded watch lists, and store the matches and decisions.
+"""Screen subjects against all loaded watchlists, and store the matches and decisions.
 
 A decision on a match holds until a fact that it was based on changes. When a list has a new version, only the subjects
 that the update can affect are screened again.
@@ -85,7 +85,7 @@ async def get_screening_result(tx: Tx, subject: ScreenedSubject) -> ScreeningRes
 async def search_watchlists(
     db: Database, screener: Screener, text: str, kind: SubjectKind, countries: Sequence[str]
 ) -> WatchlistSearchResult:
-    """Search the watch lists for a name or number: what screening would flag, similar entries, and those with the text.
+    """Search the watchlists for a name or number: what screening would flag, similar entries, and those with the text.
 
     Stores nothing.
     """

@@ -1,4 +1,4 @@
-"""Watch lists: their entries with names, and the versions of each list (settled 4)."""
+"""Watchlists: their entries with names, and the versions of each list (settled 4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -67,7 +67,7 @@ def _unpack(archive: Path, folder: Path) -> Iterator[Path]:
     with ZipFile(archive) as packed:
         members = remote_files.list_zip_members(packed)
         if sum(one.file_size for one in members) > _MOST_UNPACKED:
-            raise WatchlistImportRefused(f"{archive.name} unpacks to over 4 GiB: it is not a watch list")
+            raise WatchlistImportRefused(f"{archive.name} unpacks to over 4 GiB: it is not a watchlist")
         for number, member in enumerate(members):
             inner = folder / f"{archive.name}-{number}"
             inner.mkdir()

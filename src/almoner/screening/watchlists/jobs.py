@@ -1,4 +1,4 @@
-"""Jobs of watch lists: scheduled refreshes, and the email after refused files."""
+"""Jobs of watchlists: scheduled refreshes, and the email after refused files."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The interface of a watch list reader; one adapter for each format."""
+"""The interface of a watchlist reader; one adapter for each format."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from almoner.screening.watchlists.domain import Category, ListedEntity, Rejected
 
 
 class WatchlistSource(Protocol):
-    """A format in which a watch list is published."""
+    """A format in which a watchlist is published."""
 
     @property
     def code(self) -> str:

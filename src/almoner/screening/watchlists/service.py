@@ -1,4 +1,4 @@
-"""Public functions of watch lists."""
+"""Public functions of watchlists."""
 
 from typing import Final
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""SQL for watch lists: their imports, and the entries of each."""
+"""SQL for watchlists: their imports, and the entries of each."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice

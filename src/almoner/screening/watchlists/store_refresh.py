@@ -1,4 +1,4 @@
-"""SQL for the refresh schedule of watch lists."""
+"""SQL for the refresh schedule of watchlists."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -59,7 +59,7 @@ async def is_refresh_scheduled(tx: Tx, watchlist_code: str) -> bool:
 
 
 async def count_consecutive_refresh_failures(tx: Tx, watchlist_code: str) -> int:
-    """How many of the last refreshes of a watch list failed in a row."""
+    """How many of the last refreshes of a watchlist failed in a row."""
     return await tx.fetchval("select failures from watchlist_refresh where list = $1", watchlist_code) or 0
 
 

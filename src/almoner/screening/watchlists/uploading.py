@@ -1,4 +1,4 @@
-"""Import watch list files that an operator uploads in the console, in a job."""
+"""Import watchlist files that an operator uploads in the console, in a job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

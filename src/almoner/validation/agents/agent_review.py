@@ -90,7 +90,7 @@ async def review_agent(
 ) -> None:
     """Follow the agent's validation request, then review.
 
-    ``domain_accepts_mail``: whether the domain has a mail host. A name on a watch list is referred to a reviewer and
+    ``domain_accepts_mail``: whether the domain has a mail host. A name on a watchlist is referred to a reviewer and
     rejects nobody by itself (settled 4). Raises NotFound.
     """
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
@@ -119,7 +119,7 @@ async def review_agent(
 
 
 async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerification) -> EvaluationStep:
-    """Whether the applicant's name is on a watch list. Matches that a reviewer cleared do not count."""
+    """Whether the applicant's name is on a watchlist. Matches that a reviewer cleared do not count."""
     name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
     who = ScreenedSubject("agent_verification", verification.id, verification.partner_id)
     asked = SubjectDetails("person", (name,), await _countries(tx, verification))

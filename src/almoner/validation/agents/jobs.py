@@ -24,7 +24,7 @@ _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a reviewer decides
 
 @dataclass(frozen=True, slots=True)
 class AgentReviewDependencies:
-    """The dependencies of agent jobs: the mail host lookup and the watch lists."""
+    """The dependencies of agent jobs: the mail host lookup and the watchlists."""
 
     hosts: MailHostLookup
     screener: Screener

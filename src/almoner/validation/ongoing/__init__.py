@@ -1,1 +1,1 @@
-"""Checks that continue while a partner subscribes: monitoring, eligibility, watch list matches."""
+"""Checks that continue while a partner subscribes: monitoring, eligibility, watchlist matches."""

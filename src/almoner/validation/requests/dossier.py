@@ -42,7 +42,7 @@ _TITLES: Final = {
     "group_claim": "Group exemption claim",
     "main_charity": "Parent charity",
 }
-_NOT_SCREENED: Final = "The name cannot be compared reliably with watch lists: a person looks it up."
+_NOT_SCREENED: Final = "The name cannot be compared reliably with watchlists: a person looks it up."
 
 
 class ValidationRequestDossierResponse(ResponseRecord, object_name="validation_request_dossier"):
@@ -57,7 +57,7 @@ class ValidationRequestDossierResponse(ResponseRecord, object_name="validation_r
     not_screened_reason: Annotated[
         str | None,
         msgspec.Meta(
-            description="Why the requested name cannot be compared with watch lists, so that a reviewer looks it "
+            description="Why the requested name cannot be compared with watchlists, so that a reviewer looks it "
             "up; null if it can."
         ),
     ]

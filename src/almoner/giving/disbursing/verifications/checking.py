@@ -1,4 +1,4 @@
-"""Checks a verification against register, watch lists and accounts, and records results and changes."""
+"""Checks a verification against register, watchlists and accounts, and records results and changes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,9 +37,9 @@ ACCOUNTS: Final = "accounts of nonprofits"
 async def check_verification(
     tx: Tx, screening: OrganisationScreener, account_lookup: ApprovedAccountLookup, verification_id: UUID
 ) -> MonetaryDonationVerification:
-    """Check a verification against register and watch lists; repeating it changes nothing.
+    """Check a verification against register and watchlists; repeating it changes nothing.
 
-    An account approved earlier counts. Watch lists are decided last, with their current matches.
+    An account approved earlier counts. Watchlists are decided last, with their current matches.
     """
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not locked.is_pending_or_approved:
@@ -136,7 +136,7 @@ async def record_operator_finding(
 
 
 async def list_watchlist_matches(tx: Tx, verification: MonetaryDonationVerification) -> list[ScreeningMatch]:
-    """The watch list matches of all the nonprofit's records."""
+    """The watchlist matches of all the nonprofit's records."""
     whos = [
         ScreenedSubject("organisation", one, verification.partner_id) for one in await _record_ids(tx, verification)
     ]
@@ -144,7 +144,7 @@ async def list_watchlist_matches(tx: Tx, verification: MonetaryDonationVerificat
 
 
 async def find_unscreened_subject(tx: Tx, verification: MonetaryDonationVerification) -> StoredSubject | None:
-    """The first of the nonprofit's records with a name that could not be compared with the watch lists."""
+    """The first of the nonprofit's records with a name that could not be compared with the watchlists."""
     for one in await _record_ids(tx, verification):
         stored = await screenings.find_screened_subject(tx, "organisation", one)
         if stored is not None and stored.obstacle is not None:
@@ -171,16 +171,16 @@ async def record_approved_account(
 
 
 async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerification) -> None:
-    """Check that no watch list match prevents approval. Raises InvalidState.
+    """Check that no watchlist match prevents approval. Raises InvalidState.
 
     A reviewer must decide every match first; confirmed sanctions and the like can never be approved.
     """
     known = await list_watchlist_matches(tx, verification)
     waiting = sorted(tx.ids.encode("screeningmatch", one.id) for one in known if one.awaiting_review)
     if waiting:
-        raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
+        raise InvalidState(f"a watchlist may name the organisation: decide about {', '.join(waiting)} first")
     if any(one.decision == "confirmed" and one.category in BLOCKING_CATEGORIES for one in known):
-        raise InvalidState("a watch list of sanctions, warnings or hate speech names the organisation: it is not paid")
+        raise InvalidState("a watchlist of sanctions, warnings or hate speech names the organisation: it is not paid")
 
 
 async def emit_verification_flagged(tx: Tx, verification: MonetaryDonationVerification) -> None:

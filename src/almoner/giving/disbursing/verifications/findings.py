@@ -43,7 +43,7 @@ FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", 
 _SENTENCES: Final[Mapping[FlagKind, str]] = {
     "register_removed": "the register no longer lists the nonprofit as active",
     "register_renamed": "the register has a different name for the nonprofit",
-    "new_match": "a watch list may name the nonprofit",
+    "new_match": "a watchlist may name the nonprofit",
     "payee_changed": "another account will replace the nonprofit's account",
     "holder_differs": "the account holder's name differs from the name in the register",
     "account_denied": "the nonprofit says that the account is not its own",
@@ -149,7 +149,7 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
 
 
 def compliance_finding(results: Sequence[ScreeningResult], ids: RecordIdCodec, now: datetime) -> CheckFinding:
-    """The finding from the watch lists about all records of a nonprofit."""
+    """The finding from the watchlists about all records of a nonprofit."""
     lists = sorted(
         {f"{version.code} {version.version_label}" for result in results for version in result.covering_watchlists}
     )

@@ -19,7 +19,7 @@ from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningCha
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """The dependencies: watch list screening, and approved accounts."""
+    """The dependencies: watchlist screening, and approved accounts."""
 
     screening: OrganisationScreener
     accounts: ApprovedAccountLookup
@@ -64,5 +64,5 @@ async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 @tasks.on_internal_event(CHANGED, UNWATCHED)
 async def on_screenings_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
-    """Enqueue rechecks of verifications whose watch list matches changed."""
+    """Enqueue rechecks of verifications whose watchlist matches changed."""
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))

@@ -1,4 +1,4 @@
-"""The ports of verifications: watch list screening, and approved accounts."""
+"""The ports of verifications: watchlist screening, and approved accounts."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ApprovedAccountLookup(Protocol):
 
 
 class OrganisationScreener(Protocol):
-    """Screens nonprofits against watch lists."""
+    """Screens nonprofits against watchlists."""
 
     async def run_in_screening_transaction(
         self, db: Database, operation: Callable[[Tx], Awaitable[Compared]]

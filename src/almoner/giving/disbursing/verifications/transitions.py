@@ -48,7 +48,7 @@ async def record_check_outcomes(
         now = now.with_check_outcome(check, outcome, tx.now)
     await store.update_checks(tx, now, [check for check, _ in outcomes])
     if now.status == "pending" and now.remaining_checks == ("compliance",):
-        await enqueue_check(tx, now.id)  # watch lists are decided last
+        await enqueue_check(tx, now.id)  # watchlists are decided last
     return await (store_transition if now.status != verification.status else emit_verification_progressed)(tx, now)
 
 

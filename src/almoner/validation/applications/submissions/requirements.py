@@ -201,7 +201,7 @@ def _answer(reason: str, *, correctable: bool) -> tuple[str, ...]:
 
 
 def _of_compliance(submission: Submission) -> list[Requirement]:
-    """Open watch list matches need a reviewer."""
+    """Open watchlist matches need a reviewer."""
     monitoring = submission.check_records.monitoring
     if monitoring is None or monitoring.status != "live" or monitoring.screened_at is None:
         return []

@@ -115,7 +115,7 @@ async def uphold_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decisi
 async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
     """Reverse the original decision in an open appeal.
 
-    Raises NotFound, ReviewRefused. A rejected request is accepted, a rejected agent approved (settled 4). Watch list
+    Raises NotFound, ReviewRefused. A rejected request is accepted, a rejected agent approved (settled 4). Watchlist
     and activity results stay unchanged and count as passed for this submission only.
     """
     held, submission = await lock_appeal_with_submission(tx, scope, appeal_id)

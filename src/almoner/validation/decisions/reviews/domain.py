@@ -177,7 +177,7 @@ Fact = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class ValueComparison:
-    """A submitted value, compared with the values of a register or watch list. ``listed``: empty if there are none."""
+    """A submitted value, compared with the values of a register or watchlist. ``listed``: empty if there are none."""
 
     label: str
     stated: str | None

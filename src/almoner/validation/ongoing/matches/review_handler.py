@@ -1,4 +1,4 @@
-"""Shows watch list matches to reviewers and applies their decisions."""
+"""Shows watchlist matches to reviewers and applies their decisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Screens records against watch lists; operators decide about matches.
+"""Screens records against watchlists; operators decide about matches.
 
 A match never rejects anything by itself. Callers run ``screen`` in their own transaction, after locking the record;
 later changes are announced by ``screenings.domain.CHANGED``.

@@ -1,1 +1,1 @@
-"""Monitoring subscriptions: watch list and register status of an organisation, with notifications of changes."""
+"""Monitoring subscriptions: watchlist and register status of an organisation, with notifications of changes."""

@@ -62,7 +62,7 @@ class InvalidState(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class MonitoringMatch:
-    """A watch list entry that may be the organisation, and the decision about it."""
+    """A watchlist entry that may be the organisation, and the decision about it."""
 
     list: str
     version: str

@@ -70,7 +70,7 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 @tasks.on_internal_event(CHANGED)
 async def on_screening_changed(tx: Tx, events: Sequence[ScreeningChangedEvent]) -> None:
-    """Evaluate subscriptions again whose watch list matches have changed."""
+    """Evaluate subscriptions again whose watchlist matches have changed."""
     organisations = dict.fromkeys(one.id for one in events if one.type == "organisation")
     await service.evaluate_after_organisation_changes(tx, list(organisations), "screening_changed")
 

@@ -1,4 +1,4 @@
-"""Collects evidence for a subscription: its request, its organisation's register, and the watch lists."""
+"""Collects evidence for a subscription: its request, its organisation's register, and the watchlists."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def _screened_subject(record: Organisation, subscription: MonitoringSubscription
 async def screen_and_collect_evidence(
     tx: Tx, screener: Screener, organisation: Organisation, subscription: MonitoringSubscription
 ) -> MonitoringEvidence:
-    """Collect current evidence from registers and watch lists; the lists are watched for changes."""
+    """Collect current evidence from registers and watchlists; the lists are watched for changes."""
     if _is_fully_simulated(subscription.simulated_results):
         return MonitoringEvidence(active="yes" if organisation.active else "no")
     records = await _records(tx, organisation)
