@@ -195,17 +195,17 @@ _RECEIVED: Final = """
 """
 """Evidence has arrived since it was requested: a readable document, or a correction, which opened another review."""
 _AWAITED: Final = f"""
-    not {_RECEIVED} and (exists (
-        select from validation_submission s
+    not {_RECEIVED} and coalesce((
+        select true from validation_submission s
         where review.kind = 'validation_request' and s.validation_request_id = review.subject_id
-            and s.status = 'pending'
-    ) or exists (
-        select from validation_submission s
+            and s.status = 'pending' limit 1
+    ), (
+        select true from validation_submission s
         where review.kind = 'agent_verification' and s.agent_verification_id = review.subject_id
-            and s.status = 'pending'
-    ))
+            and s.status = 'pending' limit 1
+    ), false)
 """
-"""Evidence has not arrived, and an application still waits for it."""
+"""Evidence has not arrived, and an application still waits for it. With ``exists``, all that wait would be read."""
 _WITH_EVIDENCE: Final[Mapping[EvidenceState, str]] = {
     "awaited": f"evidence_requested_at is not null and {_AWAITED}",
     "received": f"evidence_requested_at is not null and {_RECEIVED}",
