@@ -40,8 +40,10 @@ insert into review (id, kind, subject_id, partner_id, country_code, script, reas
 select gen_random_uuid(), 'validation_request', id, partner_id, country_code,
        (array['LATIN', 'CYRILLIC', 'ARABIC'])[1 + n % 3], array[(array['name_differs', 'not_in_registry'])[1 + n % 2]],
        now() - n * interval '10 seconds', now() - n * interval '10 seconds' + interval '2 days', 'open', now(),
-       now() - n * interval '10 seconds' + case n % 25 when 0 then interval '1 hour' when 1 then interval '-1 hour' end
-from (select id, partner_id, country_code, row_number() over (order by id) as n from validation_request) of
+       case when status = 'pending' then
+           now() - n * interval '10 seconds' + (n / 50 % 2 * 2 - 1) * interval '1 hour'
+       end
+from (select id, partner_id, country_code, status, row_number() over (order by id) as n from validation_request) of
 """
 _AGENT_REVIEWS: Final = """
 insert into review (id, kind, subject_id, partner_id, country_code, script, reasons, asked_at, due_at, status,

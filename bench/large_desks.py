@@ -29,7 +29,7 @@ NOTE: Final = (
     "payee accounts and a verification of each nonprofit, a flag of each fourth, a payment file of each month, a Gift "
     f"Aid claim of each nonprofit (one of {CLAIM_DONATIONS:,} donations), {HOLDS} holds, {KEYS} keys, {DECIDED:,} "
     f"decided reviews and {LOOKS:,} second looks; 2% of the validation requests and 5% of the agents are "
-    "undecided, and 8% of the open reviews have an applicant who was asked for evidence"
+    "undecided, and the applicants of these requests were asked for evidence"
 )
 
 _PAYEES: Final = """
