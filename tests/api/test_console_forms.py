@@ -135,7 +135,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/reviews/{id}/hand-over": (REVIEWS, "review.handed_over"),
     "/reviews/{id}/note": (REVIEWS, "review.note_added"),
     "/reviews/{id}/reject": (REVIEWS, "review.rejected"),
-    "/reviews/{id}/request": (REVIEWS, "review.evidence_requested"),
+    "/reviews/{id}/request": ("api/test_console_review_requests.py", "review.evidence_requested"),
     "/reviews/{id}/reopen": (HERE, "review.reopened"),
     "/sessions/{id}/end": (AUDIT, "sign_in.revoked"),
     "/settlements/import": (MONEY, "settlement.imported"),
