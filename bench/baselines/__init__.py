@@ -6,5 +6,5 @@ from typing import Any
 
 def replace(owner: object, replaced: Callable[..., Any], replacement: Callable[..., Any]) -> None:
     """Replace a function, method or class of ``owner``, a module or class, for the rest of the process."""
-    assert getattr(owner, replaced.__name__) is replaced
-    setattr(owner, replaced.__name__, replacement)
+    (name,) = [name for name, value in vars(owner).items() if value is replaced]
+    setattr(owner, name, replacement)

@@ -1,14 +1,15 @@
 """Whether the data folder has enough free space for requests to write (decision 0082)."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from almoner.kit.context_values import ContextValue
 from almoner.kit.errors import ServiceUnavailable
 
 MEBIBYTE: Final = 2**20
@@ -27,14 +28,9 @@ class DiskSpaceLow(ServiceUnavailable):
     message = "Changes cannot be saved because the disk is nearly full; reads still work; try again later"
 
 
-@contextmanager
-def refuse_writes_when_low(*, enabled: bool = True) -> Iterator[None]:
+def refuse_writes_when_low(*, enabled: bool = True) -> ContextValue[bool]:
     """Inside this block, writes are refused while disk space is low."""
-    token = _refusable.set(enabled)
-    try:
-        yield
-    finally:
-        _refusable.reset(token)
+    return ContextValue(_refusable, enabled)
 
 
 @dataclass(frozen=True, slots=True)

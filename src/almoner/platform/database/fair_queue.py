@@ -8,12 +8,15 @@ limits and is never refused here.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Hashable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar, Token
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from itertools import count
 from typing import Final
 
 import msgspec
+
+from almoner.kit.context_values import ContextValue
 
 WAITING_PER_PLACE: Final = 100
 WAITING_PER_PLACE_WITH_MONEY: Final = 200
@@ -33,29 +36,17 @@ class QueueFull(OSError):
     """Too many callers wait already, or the queue is closing."""
 
 
-@contextmanager
-def run_as_fair_share_client(fair_share_client: FairShareClient | None) -> Iterator[None]:
+def run_as_fair_share_client(fair_share_client: FairShareClient | None) -> ContextValue[FairShareClient | None]:
     """Database work inside this block, also in tasks started there, counts for this client."""
-    token = _current.set(fair_share_client)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return ContextValue(_current, fair_share_client)
 
 
-def set_fair_share_client(fair_share_client: FairShareClient | None) -> "Token[FairShareClient | None]":
-    """Set the client for which the task works, until ``reset_fair_share_client``."""
-    return _current.set(fair_share_client)
-
-
-def reset_fair_share_client(token: "Token[FairShareClient | None]") -> None:
-    """Restore the previous client."""
-    _current.reset(token)
-
-
-def current_fair_share_client() -> FairShareClient | None:
-    """The current client; None for work without one."""
-    return _current.get()
+set_fair_share_client = _current.set
+"""Set the client for which the task works, until ``reset_fair_share_client``."""
+reset_fair_share_client = _current.reset
+"""Restore the previous client."""
+current_fair_share_client = _current.get
+"""The current client; None for work without one."""
 
 
 class FairQueue:

@@ -4,9 +4,9 @@ Transactions are opened only at the edge (``platform.http.service``, the worker,
 request or job, and committed before the response is sent (architecture 5).
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from contextvars import ContextVar, Token
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
@@ -16,6 +16,7 @@ import asyncpg
 import msgspec
 from asyncpg import Record
 
+from almoner.kit.context_values import ContextValue
 from almoner.kit.ids import RecordIdCodec, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
@@ -44,24 +45,15 @@ _Limit = _Seconds | Literal["default"]
 _limit: ContextVar[_Limit] = ContextVar("almoner_statement_limit", default="default")
 
 
-def set_statement_timeout(timeout_seconds: _Seconds) -> "Token[_Limit]":
-    """Set the statement timeout of this task until ``reset_statement_timeout``."""
-    return _limit.set(timeout_seconds)
+set_statement_timeout = _limit.set
+"""Set the statement timeout of this task until ``reset_statement_timeout``."""
+reset_statement_timeout = _limit.reset
+"""Restore the statement timeout from before."""
 
 
-def reset_statement_timeout(token: "Token[_Limit]") -> None:
-    """Restore the statement timeout from before."""
-    _limit.reset(token)
-
-
-@contextmanager
-def statement_timeout(seconds: _Seconds) -> Iterator[None]:
+def statement_timeout(seconds: _Seconds) -> ContextValue[_Limit]:
     """Statements inside this block, also in tasks started there, may take this many seconds."""
-    token = _limit.set(seconds)
-    try:
-        yield
-    finally:
-        _limit.reset(token)
+    return ContextValue(_limit, seconds)
 
 
 @dataclass(frozen=True, slots=True)
