@@ -69,19 +69,22 @@ class ConnectionPool:
     async def acquire(self, fair_share_client: FairShareClient | None = None) -> "Held":
         """Acquire an open connection. Raises OSError or asyncpg.PostgresError.
 
+        ends = asyncio.get_running_loop().time() + self._patience
         Raises ConnectionUnavailable, an OSError, after a timeout, if too many callers wait, or once ``close`` was
         called.
         """
         if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire_slot(fair_share_client):
             return self._idle.pop()[0]
         try:
-            async with asyncio.timeout(self._patience):
-                await self._places.acquire_slot(fair_share_client)
-                try:
+            await self._places.acquire_slot(fair_share_client, self._patience)
+            try:
+                if self._idle and _is_open(self._idle[-1][0]):
+                    return self._idle.pop()[0]
+                async with asyncio.timeout_at(ends):
                     return await self._acquire()
-                except BaseException:
-                    self._places.release_slot(fair_share_client)
-                    raise
+            except BaseException:
+                self._places.release_slot(fair_share_client)
+                raise
         except QueueFull as error:
             raise ConnectionUnavailable(str(error)) from None
         except TimeoutError:

@@ -32,6 +32,10 @@ class FairShareClient(msgspec.Struct, frozen=True):
 _current: ContextVar[FairShareClient | None] = ContextVar("almoner_claimant", default=None)
 
 
+_Waiter = tuple[int, asyncio.Future[None]]
+"""The number of its arrival, and what ends the waiting."""
+
+
 class QueueFull(OSError):
     """Too many callers wait already, or the queue is closing."""
 
@@ -56,8 +60,9 @@ class FairQueue:
         self._size = self._free = size
         self._share = max(1, size - max(1, size // 5))
         self._held: dict[Hashable, int] = {}
-        self._queued: dict[Hashable, int] = {}
-        self._waiting: deque[tuple[FairShareClient | None, asyncio.Future[None]]] = deque()
+        self._waiting: dict[Hashable, deque[_Waiter]] = {}  # by client; None: work without one
+        self._waiting_count = 0
+        self._arrivals = count()
         self._closing = False
 
     def try_acquire_slot(self, fair_share_client: FairShareClient | None) -> bool:
@@ -72,37 +77,43 @@ class FairQueue:
         self._free -= 1
         return True
 
-    async def acquire_slot(self, fair_share_client: FairShareClient | None) -> None:
-        """Acquire a slot, waiting for it. Raises QueueFull if too many wait."""
+    async def acquire_slot(self, fair_share_client: FairShareClient | None, patience: float | None = None) -> None:
+        """Acquire a slot, waiting for it.
+
+        Raises QueueFull if too many wait, and TimeoutError after ``patience`` seconds.
+        """
         if self.try_acquire_slot(fair_share_client):
             return
         self._ensure_may_wait(fair_share_client)
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiter = (fair_share_client, turn)
-        self._waiting.append(waiter)
-        if fair_share_client is not None:
-            self._queued[fair_share_client.key] = self._queued.get(fair_share_client.key, 0) + 1
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
+        key, waiter = _key_of(fair_share_client), (next(self._arrivals), turn)
+        self._waiting.setdefault(key, deque()).append(waiter)
+        self._waiting_count += 1
+        timer = None if patience is None else loop.call_later(patience, _give_up, turn)
         try:
             await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
+        except BaseException:
+            if not turn.done() or turn.cancelled() or turn.exception() is not None:
+                self._remove(key, waiter)
+            else:
                 self.release_slot(fair_share_client)  # a slot had just been assigned: pass it on
             raise
         finally:
-            if fair_share_client is not None:
-                _decrement(self._queued, fair_share_client.key)
-            if not turn.done() or turn.cancelled():
-                self._waiting.remove(waiter)
+            if timer is not None:
+                timer.cancel()
 
     def release_slot(self, fair_share_client: FairShareClient | None) -> None:
         """Release a slot to the next waiting client."""
         self._free += 1
         if fair_share_client is not None:
-            _decrement(self._held, fair_share_client.key)
-        if self._waiting and (waiter := self._next()) is not None:
-            self._waiting.remove(waiter)
-            self.try_acquire_slot(waiter[0])
-            waiter[1].set_result(None)
+            left = self._held[fair_share_client.key] - 1
+            if left:
+                self._held[fair_share_client.key] = left
+            else:
+                del self._held[fair_share_client.key]
+        if self._waiting:
+            self._assign_slot()
 
     @asynccontextmanager
     async def slot(self, fair_share_client: FairShareClient | None) -> AsyncIterator[None]:
@@ -116,18 +127,36 @@ class FairQueue:
     def close(self) -> None:
         """Reject all waiting and future callers."""
         self._closing = True
-        while self._waiting:
-            _, turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_exception(QueueFull("the connections are being closed"))
+        for waiters in self._waiting.values():
+            for _, turn in waiters:
+                if not turn.done():
+                    turn.set_exception(QueueFull("the connections are being closed"))
 
-    def _next(self) -> tuple[FairShareClient | None, asyncio.Future[None]] | None:
-        """The next waiting client below its share: the one with the fewest slots, then the longest waiting."""
-        ready = [waiter for waiter in self._waiting if not waiter[1].done() and self._below_share(waiter[0])]
-        return min(ready, key=lambda waiter: self._held.get(waiter[0].key, 0) if waiter[0] else 0, default=None)
+    def _assign_slot(self) -> None:
+        """Assign a slot to the client below its share with the fewest slots, then the one that waits longest."""
+        ready = [
+            (self._held.get(key, 0), waiter, key)
+            for key, waiters in self._waiting.items()
+            if self._below_share(key) and (waiter := next(filter(_still_waits, waiters), None))
+        ]
+        if not ready:
+            return
+        held, waiter, key = min(ready)
+        if key is not None:
+            self._held[key] = held + 1
+        self._free -= 1
+        self._remove(key, waiter)
+        waiter[1].set_result(None)
 
-    def _below_share(self, claimant: FairShareClient | None) -> bool:
-        return claimant is None or self._held.get(claimant.key, 0) < self._share or len(self._held) == 1
+    def _remove(self, key: Hashable, waiter: _Waiter) -> None:
+        waiters = self._waiting[key]
+        waiters.remove(waiter)
+        if not waiters:
+            del self._waiting[key]
+        self._waiting_count -= 1
+
+    def _below_share(self, key: Hashable) -> bool:
+        return key is None or self._held.get(key, 0) < self._share or len(self._held) == 1
 
     def _ensure_may_wait(self, claimant: FairShareClient | None) -> None:
         if self._closing:
@@ -135,13 +164,18 @@ class FairQueue:
         if claimant is None:
             return
         most = self._size * (WAITING_PER_PLACE_WITH_MONEY if claimant.moves_money else WAITING_PER_PLACE)
-        if len(self._waiting) >= most or self._queued.get(claimant.key, 0) >= most // 2:
+        if self._waiting_count >= most or len(self._waiting.get(claimant.key, ())) >= most // 2:
             raise QueueFull("too many requests wait for the database")
 
 
-def _decrement(counts: dict[Hashable, int], key: Hashable) -> None:
-    left = counts[key] - 1
-    if left:
-        counts[key] = left
-    else:
-        del counts[key]
+def _key_of(fair_share_client: FairShareClient | None) -> Hashable:
+    return None if fair_share_client is None else fair_share_client.key
+
+
+def _still_waits(waiter: _Waiter) -> bool:
+    return not waiter[1].done()
+
+
+def _give_up(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_exception(TimeoutError())
