@@ -57,11 +57,6 @@ class ConnectionPool:
         self._discarding: set[asyncio.Task[None]] = set()
         self._closing = False
 
-    @property
-    def is_closing(self) -> bool:
-        """Whether ``close`` was called."""
-        return self._closing
-
     def borrow(self) -> "BorrowedConnection":
         """A connection for the time of a block, queued for the current queue client."""
         return BorrowedConnection(self, current_fair_share_client())
@@ -69,12 +64,12 @@ class ConnectionPool:
     async def acquire(self, fair_share_client: FairShareClient | None = None) -> "Held":
         """Acquire an open connection. Raises OSError or asyncpg.PostgresError.
 
-        ends = asyncio.get_running_loop().time() + self._patience
         Raises ConnectionUnavailable, an OSError, after a timeout, if too many callers wait, or once ``close`` was
         called.
         """
         if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire_slot(fair_share_client):
             return self._idle.pop()[0]
+        ends = asyncio.get_running_loop().time() + self._patience
         try:
             await self._places.acquire_slot(fair_share_client, self._patience)
             try:
@@ -99,6 +94,21 @@ class ConnectionPool:
         connection = await self._pool.acquire()
         self._opened[connection] = time.monotonic()
         return connection
+
+    def give_back(
+        self, connection: "Held", error: BaseException | None, fair_share_client: FairShareClient | None = None
+    ) -> None:
+        """Return a connection after its use, which ended with ``error``, if any.
+
+        Raises ConnectionUnavailable if the server closed the connection meanwhile.
+        """
+        if error is None and not self._closing:
+            self.release(connection, fair_share_client)
+            return
+        lost = isinstance(error, asyncpg.InterfaceError) and not _is_open(connection)
+        self.return_after_error(connection, fair_share_client)
+        if lost:  # not a misuse: the server closed the connection, so the transaction cannot continue
+            raise ConnectionUnavailable("the connection to the database was lost") from error
 
     def release(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
         """Return a healthy connection for reuse; close the one that was idle for too long, or is too old."""
@@ -172,11 +182,5 @@ class BorrowedConnection:
         self._connection = await self._connections.acquire(self._claimant)
         return self._connection
 
-    async def __aexit__(self, failure: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
-        if failure is None and not self._connections.is_closing:
-            self._connections.release(self._connection, self._claimant)
-            return
-        lost = isinstance(error, asyncpg.InterfaceError) and not _is_open(self._connection)
-        self._connections.return_after_error(self._connection, self._claimant)
-        if lost:  # not a misuse: the server closed the connection, so the transaction cannot continue
-            raise ConnectionUnavailable("the connection to the database was lost") from error
+    async def __aexit__(self, _failure: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        self._connections.give_back(self._connection, error, self._claimant)

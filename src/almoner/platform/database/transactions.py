@@ -20,7 +20,7 @@ from almoner.kit.context_values import ContextValue
 from almoner.kit.ids import RecordIdCodec, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
-from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
+from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool
 from almoner.platform.database.deadlines import Deadlines, StatementTimeout
 from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.fair_queue import FairQueue, current_fair_share_client, run_as_fair_share_client
@@ -148,37 +148,35 @@ class Tx:
         """A new UUIDv7 at this transaction's business time."""
         return new_id(self.now)
 
-    async def fetch(self, sql: str, *args: object) -> list[Record]:
+    def fetch(self, sql: str, *args: object) -> Awaitable[list[Record]]:
         """Run a query and return all rows."""
         self._count()
-        return await self.run_within_timeout(self._connection.fetch(sql, *args))
+        return self.run_within_timeout(self._connection.fetch(sql, *args))
 
-    async def fetchrow(self, sql: str, *args: object) -> Record | None:
+    def fetchrow(self, sql: str, *args: object) -> Awaitable[Record | None]:
         """The first row or None."""
         self._count()
-        return await self.run_within_timeout(self._connection.fetchrow(sql, *args))
+        return self.run_within_timeout(self._connection.fetchrow(sql, *args))
 
-    async def fetchval(self, sql: str, *args: object) -> Any:
+    def fetchval(self, sql: str, *args: object) -> Awaitable[Any]:
         """The first column of the first row or None."""
         self._count()
-        return await self.run_within_timeout(self._connection.fetchval(sql, *args))
+        return self.run_within_timeout(self._connection.fetchval(sql, *args))
 
-    async def execute(self, sql: str, *args: object) -> str:
+    def execute(self, sql: str, *args: object) -> Awaitable[str]:
         """Run a statement; returns PostgreSQL's command tag."""
         self._count()
-        return await self.run_within_timeout(self._connection.execute(sql, *args))
+        return self.run_within_timeout(self._connection.execute(sql, *args))
 
-    async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+    def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> Awaitable[None]:
         """Run a statement once for every row, in one round trip."""
         self._count()
-        await self.run_within_timeout(self._connection.executemany(sql, rows))
+        return self.run_within_timeout(self._connection.executemany(sql, rows))
 
-    async def copy_records(self, table: str, columns: Sequence[str], rows: Any) -> str:
+    def copy_records(self, table: str, columns: Sequence[str], rows: Any) -> Awaitable[str]:
         """COPY rows (an iterable or asynchronous iterable of tuples) into a table."""
         self._count()
-        return await self.run_within_timeout(
-            self._connection.copy_records_to_table(table, records=rows, columns=columns)
-        )
+        return self.run_within_timeout(self._connection.copy_records_to_table(table, records=rows, columns=columns))
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
@@ -250,17 +248,19 @@ class _Transaction:
 class _Reading:
     """``Database.read`` as a class: every GET uses it, and it costs a third of a generator."""
 
-    __slots__ = ("_database", "_taken")
+    __slots__ = ("_claimant", "_connection", "_connections", "_database")
 
-    def __init__(self, database: "Database", taken: BorrowedConnection) -> None:
+    def __init__(self, database: "Database", connections: ConnectionPool) -> None:
         self._database = database
-        self._taken = taken
+        self._connections = connections
+        self._claimant = current_fair_share_client()
 
     async def __aenter__(self) -> Tx:
-        return self._database.build_transaction(await self._taken.__aenter__(), "read")
+        self._connection = await self._connections.acquire(self._claimant)
+        return self._database.build_transaction(self._connection, "read")
 
-    async def __aexit__(self, failure: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        await self._taken.__aexit__(failure, error, trace)
+    async def __aexit__(self, _failure: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        self._connections.give_back(self._connection, error, self._claimant)
 
 
 class Database:
@@ -287,7 +287,7 @@ class Database:
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
         """Read without BEGIN: each statement has its own snapshot."""
-        return _Reading(self, self._connections.borrow())
+        return _Reading(self, self._connections)
 
     @asynccontextmanager
     async def single_statement(self) -> AsyncIterator[Tx]:
