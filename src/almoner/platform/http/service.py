@@ -24,7 +24,7 @@ from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.fair_queue import (
     FairShareClient,
     current_fair_share_client,
-    reset_fair_share_client,
+    run_as_fair_share_client,
     set_fair_share_client,
 )
 from almoner.platform.database.transactions import Database, Tx
@@ -108,7 +108,8 @@ class ApiApplication:
 
         scope: Scope = {"type": "http", "method": method, "path": path, "query_string": query.encode("ascii")}
         request = ApiRequest(scope, receive, headers, [], ip_address, caller, precondition=precondition)
-        return await self._reply(request, [])
+        with run_as_fair_share_client(current_fair_share_client()):  # the page goes on as the client that it was
+            return await self._reply(request, [])
 
     async def _reply(self, request: ApiRequest, extra: RawHeaders) -> Reply:
         """Handle a request; returns its response in every case. ``extra`` receives the route's headers."""
@@ -116,11 +117,7 @@ class ApiApplication:
             found = self._paths.find(request.path)
             if found is None:
                 raise NotFound("there is nothing at this address")
-            claim = set_fair_share_client(current_fair_share_client())
-            try:
-                return await self._answer(request, *found, extra)
-            finally:
-                reset_fair_share_client(claim)  # also for what the key set
+            return await self._answer(request, *found, extra)
         except Problem as problem:
             return _refused(request, problem)
         except ConnectionAbortedError:
@@ -268,7 +265,7 @@ class ApiApplication:
                 request.headers.get("authorization"), request.ip_address
             )
             request.caller = request.scope["almoner.caller"] = caller
-            set_fair_share_client(FairShareClient(caller.partner.id, endpoint.moves_money and endpoint.is_write))
+            set_fair_share_client(FairShareClient(caller.partner.id, bound.is_refused_last))  # the edge resets it
             if caller.is_partner_paused:
                 raise AccountPaused
             if not caller.satisfies_key_kind(endpoint.key):
