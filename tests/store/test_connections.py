@@ -1,6 +1,7 @@
 """Connections at hand: in turn, none lost to a cancelled waiter, a dead one replaced, closed when all are back."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -30,6 +31,30 @@ async def backend(connections: ConnectionPool) -> int:
 
 async def test_a_used_connection_is_used_again(connections: ConnectionPool) -> None:
     assert len({await backend(connections) for _ in range(10)}) == 1
+
+
+_ASK_ON_TWO = """
+import asyncio, sys
+from almoner.platform.database import transactions
+
+async def main():
+    asked = []
+    pool = await transactions.open_pool(sys.argv[1], 2, lambda query: asked.append("typeinfo_tree" in query.query))
+    async with pool.acquire() as one, pool.acquire() as two:
+        for connection in (one, two):
+            assert await connection.fetchval("select $1::uuid[]", []) == []
+    print(sum(asked))
+
+asyncio.run(main())
+"""
+
+
+async def test_array_types_are_asked_about_once_for_all_connections(session_database: TestDatabase) -> None:
+    asking = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _ASK_ON_TWO, session_database.dsn, stdout=asyncio.subprocess.PIPE
+    )
+    said, _ = await asking.communicate()
+    assert (asking.returncode, said.decode().strip()) == (0, "1")
 
 
 async def test_many_share_few(connections: ConnectionPool) -> None:

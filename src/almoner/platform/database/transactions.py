@@ -20,6 +20,7 @@ from almoner.kit.context_values import ContextValue
 from almoner.kit.ids import RecordIdCodec, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
+from almoner.platform.database.array_types import TypeCachingConnection
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool
 from almoner.platform.database.deadlines import Deadlines, StatementTimeout
 from almoner.platform.database.disk_space import DiskSpace
@@ -420,6 +421,7 @@ async def open_pool(dsn: str, pool_size: int, on_statement: StatementListener | 
         min_size=0,  # otherwise asyncpg replaces closed idle connections
         max_size=pool_size,
         init=prepare,
+        connection_class=TypeCachingConnection,
         reset=_skip_reset,
         max_inactive_connection_lifetime=300,
         statement_cache_size=_STATEMENTS,
