@@ -1,6 +1,8 @@
 """The database itself refuses what must never be, for the service's own role: subscriptions, deliveries, attempts."""
 
+import asyncio
 import re
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -37,6 +39,25 @@ async def _refuses(service: Service, sql: str, *args: object) -> None:
 async def _runs(service: Service, sql: str, *args: object) -> Any:
     async with service.db.write() as tx:
         return await tx.fetchval(sql, *args)
+
+
+async def test_workers_that_record_successes_do_not_wait_for_each_other(
+    service: Service, tenant: Tenant, subscription: UUID
+) -> None:
+    async def last_success() -> datetime | None:
+        async with service.db.read() as tx:
+            found = await subscriptions_store.find(tx, tenant.partner, subscription)
+        assert found is not None
+        return found.health.last_success_at
+
+    record = subscriptions_store.record_successes_and_lock_others
+    for _ in range(2):
+        async with service.db.write() as tx:
+            assert await record(tx, {subscription: False}) == {}
+        assert await last_success() == tx.now
+        async with asyncio.timeout(30), service.db.write() as one, service.db.write() as other:
+            assert [await record(tx, {subscription: False}) for tx in (one, other)] == [{}, {}]
+        service.clock.advance(timedelta(minutes=1))
 
 
 _DELIVERY = """

@@ -1,6 +1,7 @@
 """SQL for webhook subscriptions. Secrets are encrypted on writing and decrypted on reading."""
 
 from collections.abc import Collection, Mapping
+from datetime import timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -40,6 +41,7 @@ _FROM: Final = (
     "webhook_subscription s join webhook_health h on h.subscription_id = s.id and h.partner_id = s.partner_id"
 )
 _CONTEXT: Final = "webhook_subscription.secrets"
+_MOMENT: Final = timedelta(seconds=1)
 
 
 def _health(row: Record) -> ReceiverHealth:
@@ -267,14 +269,19 @@ async def record_successes_and_lock_others(
     """Record successful answers; returns the health of the other receivers, locked.
 
     ``is_fast_by_subscription``: whether a receiver that accepted everything was fast, None if it did not accept
-    everything. Receivers as fast as before and without failures, nearly all, need no further step.
+    everything. Receivers as fast as before and without failures, nearly all, need no further step; those whose last
+    success was a moment ago are not even locked, so that workers do not wait for each other.
     """
     rows = await tx.fetch(
         f"""
-        with held as materialized (
-            select h.*, h.failures = 0 and h.fast is not distinct from given.fast as well
+        with told as materialized (
+            select h.subscription_id, given.fast
             from unnest($1::uuid[], $2::boolean[]) as given (id, fast)
             join webhook_health h on h.subscription_id = given.id
+            where (h.failures = 0 and h.fast is not distinct from given.fast and h.last_success_at > $4) is not true
+        ), held as materialized (
+            select h.*, h.failures = 0 and h.fast is not distinct from told.fast as well
+            from told join webhook_health h using (subscription_id)
             order by subscription_id for no key update of h
         ), written as (
             update webhook_health h set last_success_at = $3
@@ -285,6 +292,7 @@ async def record_successes_and_lock_others(
         list(is_fast_by_subscription),
         list(is_fast_by_subscription.values()),
         tx.now,
+        tx.now - _MOMENT,
     )
     return {row["subscription_id"]: _health(row) for row in rows}
 
