@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.time import day_text_to_start_timestamp, iso_timestamp, parse_day_or_timestamp, parse_timestamp
+from almoner.giving.accounting.monthly_reports.domain import month_bounds
+from almoner.kit.time import (
+    day_text_to_start_timestamp,
+    end_of_month,
+    iso_timestamp,
+    parse_calendar_day,
+    parse_day_or_timestamp,
+    parse_month,
+    parse_timestamp,
+)
 
 
 def test_answers_show_milliseconds_and_z() -> None:
@@ -77,3 +86,23 @@ def test_a_plus_that_became_a_blank_in_a_query_string_is_one() -> None:
 )
 def test_a_typed_day_starts_where_its_reader_is(text: str, zone: str, after: int, start: str) -> None:
     assert day_text_to_start_timestamp(text, ZoneInfo(zone), days_later=after) == start
+
+
+@pytest.mark.parametrize("text", ["9999-12", "0001-01", "2200-01", "1899-12", "2026-13", "2026", "2026-1", "", "x"])
+def test_a_month_far_from_ours_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        parse_month(text)
+    with pytest.raises(ValueError, match=r"\w"):
+        parse_calendar_day(f"{text}-31")
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "America/Los_Angeles", "UTC"])
+def test_the_first_and_last_months_that_are_read_have_bounds(zone: str) -> None:
+    for text in ("1900-01", "2199-12"):
+        begins, ends = month_bounds(parse_month(text), ZoneInfo(zone))
+        assert timedelta(days=30) < ends - begins < timedelta(days=32)
+
+
+def test_a_month_has_an_end_even_the_last() -> None:
+    assert end_of_month(2028, 2) == datetime(2028, 2, 29, 23, 59, 59, tzinfo=UTC)
+    assert end_of_month(9999, 12) == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)

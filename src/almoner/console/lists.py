@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 from urllib.parse import urlencode
@@ -134,8 +134,8 @@ def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
         at = datetime.fromisoformat(moment.replace(" ", "+"))
         if at.tzinfo is None:
             raise ValueError(moment)
-        return at, UUID(record)
-    except ValueError:
+        return at.astimezone(UTC), UUID(record)
+    except (ValueError, OverflowError):
         raise IncorrectParams("cursor: this page address is not valid; start from the first page") from None
 
 

@@ -27,7 +27,7 @@ from almoner.giving.accounting.ledger.domain import (
 )
 from almoner.kit.errors import NotFound
 from almoner.kit.money import currency_exponent
-from almoner.kit.time import iso_timestamp
+from almoner.kit.time import iso_timestamp, parse_calendar_day, parse_month
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.csv_files import csv_line, stream_file_download
@@ -324,14 +324,14 @@ def _month(text: str | None) -> date | None:
     if not text:
         return None
     try:
-        return date.fromisoformat(f"{text}-01")
+        return parse_month(text)
     except ValueError:
         raise NotFound from None
 
 
 def _day(text: str) -> date | None:
     try:
-        return date.fromisoformat(text.strip())
+        return parse_calendar_day(text.strip())
     except ValueError:
         return None
 

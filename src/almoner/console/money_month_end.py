@@ -21,6 +21,7 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.kit.errors import NotFound
+from almoner.kit.time import parse_month
 from almoner.platform.database.transactions import Tx
 
 _PATH: Final = "/month-end"
@@ -122,6 +123,6 @@ def _month(text: str | None, otherwise: date) -> date:
     if not text:
         return otherwise
     try:
-        return date.fromisoformat(f"{text}-01")
+        return parse_month(text)
     except ValueError:
         raise NotFound from None

@@ -28,6 +28,7 @@ from almoner.giving.accounting.monthly_reports.domain import (
     totals_by_currency,
 )
 from almoner.kit.errors import NotFound
+from almoner.kit.time import parse_month
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
@@ -161,7 +162,7 @@ def _month_of(visitor: SignedInRequest) -> date:
     """The month named in the URL, as its first day. Raises NotFound."""
     text = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
     try:
-        return date.fromisoformat(f"{text}-01")
+        return parse_month(text)
     except ValueError:
         raise NotFound from None
 

@@ -1,6 +1,7 @@
 """Times on the wire and the two clocks (architecture 5): the sandbox moves business time, and never wall time."""
 
 import re
+from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Protocol
 
@@ -39,7 +40,20 @@ def iso_timestamp_or_none(moment: datetime | None) -> str | None:
 
 def end_of_month(year: int, month: int) -> datetime:
     """The last second of a month, in UTC."""
-    return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC) - timedelta(seconds=1)
+    return datetime(year, month, monthrange(year, month)[1], 23, 59, 59, tzinfo=UTC)
+
+
+def parse_calendar_day(text: str) -> date:
+    """Parse ``YYYY-MM-DD`` of this or a near century, so that days can be added. Raises ValueError."""
+    day = date.fromisoformat(text)
+    if not 1900 <= day.year < 2200:
+        raise ValueError("must be a day between 1900 and 2199")
+    return day
+
+
+def parse_month(text: str) -> date:
+    """Parse ``YYYY-MM`` as the first day of the month, like ``parse_calendar_day``. Raises ValueError."""
+    return parse_calendar_day(f"{text}-01")
 
 
 def parse_timestamp(text: str) -> datetime:
