@@ -36,7 +36,7 @@ async def test_a_reviewer_decides_by_keyboard(site: Site) -> None:
     api = site.service.client((await acme(site)).tenant.secret)
     made = await decided(site.service, api, **UNHEARD_OF, name="Аid for Rivers")  # the first letter is Cyrillic
     async with site.donor(viewport={"width": 1280, "height": 900}) as page:
-        await enter(site, page, "/desk", "reviewer")
+        await enter(site, page, "/desk", "reviewer", "administrator")
         await is_fine(page)
         await page.keyboard.press("g")
         await page.keyboard.press("r")
@@ -64,7 +64,7 @@ async def test_a_reviewer_decides_by_keyboard(site: Site) -> None:
         await page.get_by_role("button", name="Reject this nonprofit").press("Enter")
         await page.wait_for_url("**done=rejected")
         await expect(page.get_by_text("No register has it")).to_be_visible()
-        for path in ("/reviews/second-looks", "/reviews?due=within+a+day"):
+        for path in ("/reviews/second-looks", "/reviews/figures", "/reviews?due=within+a+day"):
             await page.goto(f"{site.base_url}/operator{path}")
             await is_fine(page)
     assert site.complaints == []

@@ -30,6 +30,7 @@ from almoner.console.review_documents import DocumentOwner, DocumentPages
 from almoner.console.review_dossiers import DossierPages
 from almoner.console.review_evidence import EvidenceRequestPages
 from almoner.console.review_second_looks import SecondLookPages
+from almoner.console.review_statistics import ReviewStatisticsPage
 from almoner.console.review_verifications import (
     FLAG_TYPE,
     FLAGS,
@@ -105,6 +106,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     return [
         *ListRouteBuilder(context).routes(_ReviewQueue(context).declared()),
         *looks.routes(),
+        *ReviewStatisticsPage(context).routes(),
         *DossierPages(context).routes(),
         *MonetaryDonationVerificationPages(context).routes(),
         *DecisionPages(context, cases).routes(),

@@ -1,7 +1,6 @@
-"""Pages about review statistics, and about second looks, in which a second reviewer assesses a closed case again."""
+"""Pages about second looks, in which a second reviewer assesses a closed case again."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -9,10 +8,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest
-from almoner.access.operators import service as operators
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
-from almoner.console.links import ADMINISTRATORS, REVIEWERS
+from almoner.console.links import REVIEWERS
 from almoner.console.lists import (
     ConsoleList,
     ListPage,
@@ -25,7 +23,6 @@ from almoner.console.lists import (
 from almoner.console.review_parts import document_parts, evidence_parts
 from almoner.console.review_words import (
     ACTS,
-    KIND_WORDS,
     SECOND_LOOKS,
     SINGULAR_WORDS,
     rejection_choices,
@@ -38,19 +35,13 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
     MAX_NOTE_LENGTH,
-    MIN_LOOKS,
-    WAITING_TARGET,
     ReviewDecision,
-    ReviewerAgreement,
     ReviewRefused,
     SecondLook,
     Verdict,
-    agreement_confidence_interval,
 )
 from almoner.validation.decisions.reviews.service import ReviewDetails
 
-_FIGURES: Final = "/reviews/figures"
-_DAYS: Final = 30
 _REVEALING: Final = frozenset({"status", "organisation", "decision", "found by a person", "status of the appeal"})
 """Facts that would reveal how a case was decided. They are hidden during a second look."""
 
@@ -67,7 +58,6 @@ class SecondLookPages:
             *ListRouteBuilder(self._context).routes(self._list()),
             *ActionPages(self._context).routes(self._answer()),
             self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show, *sorted(REVIEWERS), methods=["GET"]),
-            self._context.route(_FIGURES, self.show_statistics, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
 
     def _list(self) -> ConsoleList:
@@ -179,37 +169,3 @@ class SecondLookPages:
         return ConsoleAction(
             f"{SECOND_LOOKS}/{{id}}/answer", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True
         )
-
-    async def show_statistics(self, visitor: SignedInRequest) -> Response:
-        """Show review statistics: waiting times, decisions per hour and reviewer, and how often second looks agreed."""
-        async with self._context.db.read() as tx:
-            since = tx.now - timedelta(_DAYS)
-            daily = await reviews.list_daily_statistics(tx, since)
-            hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
-            agreed = await reviews.list_reviewer_agreements(tx, since)
-            names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
-        most = max((one.decided for one in daily), default=1)
-        return await self._context.render_console_page(
-            visitor,
-            "review_figures.html",
-            days=_DAYS,
-            target=int(WAITING_TARGET.total_seconds()) // 3600,
-            daily=[(KIND_WORDS[one.kind], one, f"{one.median / 3600:.1f}") for one in daily],
-            most=most,
-            hourly=[
-                (names.get(by, by), KIND_WORDS[kind], count, f"{count / hours:.1f}")
-                for by, kind, count, hours in hourly
-            ],
-            agreement=[(names.get(one.by, one.by), KIND_WORDS[one.kind], one, _share(one)) for one in agreed],
-        )
-
-
-def _share(one: ReviewerAgreement) -> str:
-    """The percentage of second looks that agreed with the first decision, with a confidence interval.
-
-    If there are too few, a message says so.
-    """
-    if one.looks < MIN_LOOKS:
-        return f"not enough second looks (at least {MIN_LOOKS} needed)"
-    low, high = agreement_confidence_interval(one.looks, one.agreed)
-    return f"{one.agreed / one.looks:.0%} (between {low:.0%} and {high:.0%})"

@@ -16,7 +16,7 @@ class ChartBar:
     """One day. ``x``, ``y``, ``width``, ``height``: of its bar, in units of the picture."""
 
     day: date
-    count: int
+    count: float
     x: float
     y: float
     width: float
@@ -39,13 +39,19 @@ def chart_start_date(today: date) -> date:
 
 def build_daily_chart(counts_by_day: Mapping[date, int], today: date) -> DailyChart:
     """The chart of daily counts since ``first_day``."""
-    days = [today - timedelta(days=back) for back in range(2 * DAYS - 1, -1, -1)]
-    before, shown = days[:DAYS], days[DAYS:]
-    most = max((counts_by_day.get(day, 0) for day in shown), default=0) or 1
+    days = [today - timedelta(days=back) for back in range(2 * DAYS)]
+    most = max(counts_by_day.get(day, 0) for day in days[:DAYS])
+    total, before = (sum(counts_by_day.get(day, 0) for day in part) for part in (days[:DAYS], days[DAYS:]))
+    return DailyChart(build_daily_bars(counts_by_day, today, most), total, before)
+
+
+def build_daily_bars(values_by_day: Mapping[date, float], today: date, most: float) -> list[ChartBar]:
+    """One bar for each of the last days, oldest first. ``most``: the value of a bar as high as the picture."""
     step = WIDTH / DAYS
     bars = []
-    for position, day in enumerate(shown):
-        count = counts_by_day.get(day, 0)
-        height = round(count / most * HEIGHT, 1)
-        bars.append(ChartBar(day, count, round(position * step, 1), HEIGHT - height, round(step - _GAP, 1), height))
-    return DailyChart(bars, sum(bar.count for bar in bars), sum(counts_by_day.get(day, 0) for day in before))
+    for position in range(DAYS):
+        day = today - timedelta(days=DAYS - 1 - position)
+        value = values_by_day.get(day, 0)
+        height = round(value / (most or 1) * HEIGHT, 1)
+        bars.append(ChartBar(day, value, round(position * step, 1), HEIGHT - height, round(step - _GAP, 1), height))
+    return bars

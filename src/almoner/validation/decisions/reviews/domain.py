@@ -276,8 +276,23 @@ class DailyReviewStatistics:
     median: float
 
 
+@dataclass(frozen=True, slots=True)
+class ReasonStatistics:
+    """The decided cases of one kind that needed a review for one reason.
+
+    ``looks``, ``agreed``: the second looks at such cases, and those that agreed with the first decision.
+    """
+
+    kind: Kind
+    reason: str
+    decided: int
+    accepted: int
+    looks: int
+    agreed: int
+
+
 MIN_LOOKS: Final = 20
-"""Fewer second looks are not significant for a person."""
+"""Fewer second looks are not significant for a person or a reason."""
 
 
 def agreement_confidence_interval(second_look_count: int, agreed_count: int) -> tuple[float, float]:

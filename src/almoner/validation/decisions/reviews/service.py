@@ -66,6 +66,7 @@ from almoner.validation.decisions.reviews.store_second_looks import list_daily_s
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_decision_counts_by_reviewer as list_decision_counts_by_reviewer,
 )
+from almoner.validation.decisions.reviews.store_second_looks import list_reason_statistics as list_reason_statistics
 from almoner.validation.decisions.reviews.store_second_looks import list_reviewer_agreements as list_reviewer_agreements
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_waiting_second_looks as list_waiting_second_looks,

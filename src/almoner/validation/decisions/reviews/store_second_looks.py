@@ -12,6 +12,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
     DailyReviewStatistics,
     Kind,
+    ReasonStatistics,
     ReviewDecision,
     ReviewerAgreement,
     ReviewSubject,
@@ -105,6 +106,32 @@ async def list_reviewer_agreements(tx: Tx, since: datetime) -> list[ReviewerAgre
         since,
     )
     return [ReviewerAgreement(*row) for row in rows]
+
+
+@across_partners("operators")
+async def list_reason_statistics(tx: Tx, since: datetime) -> list[ReasonStatistics]:
+    """By kind and reason for review since a given time: decided cases and second looks, most cases first.
+
+    A case with several reasons counts for each of them.
+    """
+    rows = await tx.fetch(
+        """
+        select kind, reason, sum(decided)::int as decided, sum(accepted)::int, sum(looks)::int as looks,
+            sum(agreed)::int
+        from (
+            select r.kind, r.reasons, 1 as decided, (d.verdict = 'accepted')::int as accepted, 0 as looks, 0 as agreed
+            from review r join review_decision d on d.review_id = r.id
+            where r.status = 'decided' and r.ended_at >= $1
+            union all
+            select r.kind, r.reasons, 0, 0, 1, (s.verdict = s.first_verdict)::int
+            from review_second_look s join review r on r.id = s.review_id
+            where s.verdict is not null and s.decided_at >= $1
+        ) counted cross join unnest(reasons) as reason
+        group by kind, reason order by decided desc, looks desc, kind, reason
+        """,
+        since,
+    )
+    return [ReasonStatistics(*row) for row in rows]
 
 
 @across_partners("operators")

@@ -1,0 +1,137 @@
+"""The page with figures about reviews: decisions, time in the queue, and how often second looks agreed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import SignedInRequest
+from almoner.access.operators import service as operators
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS
+from almoner.console.review_words import KIND_WORDS, review_reason_text
+from almoner.platform.pages import charts
+from almoner.platform.pages.charts import ChartBar
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import (
+    MIN_LOOKS,
+    WAITING_TARGET,
+    DailyReviewStatistics,
+    Kind,
+    agreement_confidence_interval,
+)
+
+_PATH: Final = "/reviews/figures"
+_HOUR: Final = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often second looks agreed with the first decision. ``share``, ``low``, ``high``: percentages.
+
+    ``share`` is None if there are too few second looks. ``low``, ``high``: the confidence interval.
+    """
+
+    looks: int
+    share: float | None = None
+    low: float = 0
+    high: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingChart:
+    """The median waiting time of cases of one kind by day. ``target_y``: where the line of the target is, if any."""
+
+    words: str
+    decided: int
+    kept: int
+    bars: Sequence[ChartBar]
+    target_y: float | None
+
+
+class ReviewStatisticsPage:
+    """The page."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """The Starlette routes. They come before the routes of review cases, which would also match the URL."""
+        return [self._context.route(_PATH, self.show, *sorted(ADMINISTRATORS), methods=["GET"])]
+
+    async def show(self, visitor: SignedInRequest) -> Response:
+        """Show the figures of the last days as charts and tables."""
+        async with self._context.db.read() as tx:
+            today, since = tx.now.date(), tx.now - timedelta(charts.DAYS)
+            daily = await reviews.list_daily_statistics(tx, since)
+            hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
+            agreed = await reviews.list_reviewer_agreements(tx, since)
+            reasons = await reviews.list_reason_statistics(tx, since)
+            names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
+        fastest = max((count / hours for _, _, count, hours in hourly), default=1)
+        return await self._context.render_console_page(
+            visitor,
+            "review_figures.html",
+            days=charts.DAYS,
+            target=WAITING_TARGET // timedelta(hours=1),
+            percent=self._context.db.deployment.second_look_percent,
+            min_looks=MIN_LOOKS,
+            decisions=_decision_bars(daily, today),
+            decided=sum(one.decided for one in daily),
+            kept=sum(one.kept for one in daily),
+            waits=[_waiting_chart(kind, of, today) for kind in KIND_WORDS if (of := _of_kind(daily, kind))],
+            daily=[(KIND_WORDS[one.kind], one, f"{one.median / _HOUR:.1f}") for one in daily],
+            hourly=[
+                (names.get(by, by), KIND_WORDS[kind], count, f"{count / hours:.1f}", 100 * count / hours / fastest)
+                for by, kind, count, hours in hourly
+            ],
+            agreement=[
+                (names.get(one.by, one.by), KIND_WORDS[one.kind], _agreement(one.looks, one.agreed)) for one in agreed
+            ],
+            reasons=[
+                (review_reason_text(one.reason), KIND_WORDS[one.kind], one, _agreement(one.looks, one.agreed))
+                for one in reasons
+            ],
+        )
+
+
+def _of_kind(daily: Sequence[DailyReviewStatistics], kind: Kind) -> list[DailyReviewStatistics]:
+    return [one for one in daily if one.kind == kind]
+
+
+def _decision_bars(
+    daily: Sequence[DailyReviewStatistics], today: date
+) -> tuple[Sequence[ChartBar], Sequence[ChartBar]]:
+    """Bars of all decided cases by day, and of those that were decided on time, in the same scale."""
+    decided: Counter[date] = Counter()
+    kept: Counter[date] = Counter()
+    for one in daily:
+        decided[one.day] += one.decided
+        kept[one.day] += one.kept
+    most = max(decided.values(), default=0)
+    return charts.build_daily_bars(decided, today, most), charts.build_daily_bars(kept, today, most)
+
+
+def _waiting_chart(kind: Kind, daily: Sequence[DailyReviewStatistics], today: date) -> WaitingChart:
+    """The chart of one kind. Appeals have a target in business days, so their chart has no line."""
+    hours = {one.day: one.median / _HOUR for one in daily}
+    target = None if kind == "appeal" else WAITING_TARGET / timedelta(hours=1)
+    most = max(*hours.values(), target or 0, 1)
+    return WaitingChart(
+        KIND_WORDS[kind],
+        sum(one.decided for one in daily),
+        sum(one.kept for one in daily),
+        charts.build_daily_bars(hours, today, most),
+        None if target is None else round(charts.HEIGHT * (1 - target / most), 1),
+    )
+
+
+def _agreement(looks: int, agreed: int) -> Agreement:
+    if looks < MIN_LOOKS:
+        return Agreement(looks)
+    low, high = agreement_confidence_interval(looks, agreed)
+    return Agreement(looks, 100 * agreed / looks, 100 * low, 100 * high)
