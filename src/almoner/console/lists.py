@@ -25,6 +25,8 @@ _PAGE_SIZE: Final = 50
 _EXPORT_SIZE: Final = 500
 _MAX_EXPORT: Final = 50_000
 """Maximum number of rows in a CSV download. If a list has more rows, the last line of the file says so."""
+_MOST_DIGITS: Final = 18
+"""Maximum number of digits of a number in a cursor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,24 @@ def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
         at = datetime.fromisoformat(moment.replace(" ", "+"))
         if at.tzinfo is None:
             raise ValueError(moment)
+<<<<<<< HEAD
         return at.astimezone(UTC), UUID(record)
     except (ValueError, OverflowError):
         raise IncorrectParams("cursor: this page address is not valid; start from the first page") from None
+=======
+        return at, UUID(record)
+    except ValueError:
+        raise IncorrectParams("cursor: this page address is not valid; start with the first page") from None
+
+
+def parse_number_cursor(cursor: str | None) -> int | None:
+    """Parse a cursor that is the number of the last record on the previous page. Raises IncorrectParams."""
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _MOST_DIGITS):
+        raise IncorrectParams("cursor: this page address is not valid; start with the first page")
+    return int(cursor)
+>>>>>>> 6e651c6e (console: List the ledger accounts of nonprofits)
 
 
 def build_time_sorted_page(

@@ -18,6 +18,7 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     build_success_message_lookup,
+    parse_number_cursor,
 )
 from almoner.console.money_records import (
     FIRST,
@@ -27,15 +28,13 @@ from almoner.console.money_records import (
 )
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import MAX_NOTE_LENGTH, DisbursementError, DisbursementHold
-from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.pages.record_tables import Column, LabelledValue
 
 _PATH: Final = "/disbursements/holds"
 _ALL: Final = "all"
-_DIGITS: Final = 18
-"""Maximum number of digits of a hold ID in a cursor."""
 _NOTE: Final = ActionField(
     "note",
     "Your findings",
@@ -88,7 +87,8 @@ class HoldPages:
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await disbursements.list_active_holds_with_numbers(tx, query.limit + 1, _parse_number(query.cursor))
+            after = parse_number_cursor(query.cursor) or 0
+            found = await disbursements.list_active_holds_with_numbers(tx, query.limit + 1, after)
             total = await disbursements.count_active_holds(tx)
             shown = [one for _, one in found[: query.limit]]
             following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
@@ -177,12 +177,3 @@ class HoldPages:
         )
         await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
         return f"{_PATH}?done=released"
-
-
-def _parse_number(cursor: str | None) -> int:
-    """Parse the cursor: the ID of the last hold on the previous page. Raises IncorrectParams."""
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _DIGITS):
-        raise IncorrectParams("cursor: this page address is not valid; start with the first page")
-    return int(cursor)

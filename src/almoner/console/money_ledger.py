@@ -15,6 +15,8 @@ from almoner.console import store
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import SignedAmount
+from almoner.console.money_ledger_accounts import NONPROFIT_KINDS, NonprofitAccountPages
+from almoner.console.money_ledger_accounts import PATH as NONPROFIT_ACCOUNTS
 from almoner.console.money_records import ActingOperator, find_organisation_names
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import (
@@ -55,13 +57,14 @@ _OPENING: Final = "Equity:OpeningBalances"
 class _Line:
     """A ledger transfer to display.
 
-    ``amount``: the change of the selected account, or the amount of the transfer if no account is selected.
+    ``debit``, ``credit``: the key and the name of an account. ``amount``: the change of the selected account, or the
+    amount of the transfer if no account is selected.
     """
 
     posted_at: datetime
     kind: str
-    debit: str
-    credit: str
+    debit: tuple[str, str]
+    credit: tuple[str, str]
     amount: SignedAmount
     owner: str
 
@@ -78,6 +81,7 @@ class LedgerPages:
         return [
             context.route(_PATH, self.trial_balance, *FINANCE, methods=["GET"]),
             context.route(f"{_PATH}/account", self.account, *FINANCE, methods=["GET"]),
+            *NonprofitAccountPages(context).routes(),
             context.route(f"{_PATH}/transfers", self.transfers, *FINANCE, methods=["GET"]),
             context.route(f"{_PATH}/export", self.export, *FINANCE, requires_reauthentication=True),
         ]
@@ -97,6 +101,7 @@ class LedgerPages:
             sums=sums,
             account_key=_group_key,
             readable=humanise_field_name,
+            accounts_path=NONPROFIT_ACCOUNTS,
             balanced=not any(sums.values()),
         )
 
@@ -273,8 +278,8 @@ class LedgerPages:
         return _Line(
             one.posted_at,
             humanise_field_name(one.kind.value),
-            _account_name(one.debit, names),
-            _account_name(one.credit, names),
+            (one.debit.key, _account_name(one.debit, names)),
+            (one.credit.key, _account_name(one.credit, names)),
             SignedAmount(sign * one.minor, one.currency),
             self._owner(one),
         )
@@ -305,8 +310,8 @@ _OWNER_TYPES: Final = {
 
 
 def _group_key(one: AccountTotals) -> str | None:
-    """The Beancount name of an account. None for accounts that exist once for each nonprofit."""
-    if one.kind in (AccountKind.DONATION_LIABILITY, AccountKind.DISBURSEMENT_IN_TRANSIT):
+    """The key of an account. None for accounts that exist once for each nonprofit."""
+    if one.kind in NONPROFIT_KINDS:
         return None
     return LedgerAccount(one.kind, one.currency, one.provider).key
 

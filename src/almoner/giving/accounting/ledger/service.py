@@ -8,7 +8,9 @@ from almoner.giving.accounting.ledger.store import find_balance_by_key as find_b
 from almoner.giving.accounting.ledger.store import find_transfer_range as find_transfer_range
 from almoner.giving.accounting.ledger.store import list_balances as list_balances
 from almoner.giving.accounting.ledger.store import list_balances_at as list_balances_at
+from almoner.giving.accounting.ledger.store import list_balances_by_keys as list_balances_by_keys
 from almoner.giving.accounting.ledger.store import list_day_totals_of_account as list_day_totals_of_account
+from almoner.giving.accounting.ledger.store import list_nonprofit_balances as list_nonprofit_balances
 from almoner.giving.accounting.ledger.store import list_transfers_caused_by as list_transfers_caused_by
 from almoner.giving.accounting.ledger.store import list_transfers_in_period as list_transfers_in_period
 from almoner.giving.accounting.ledger.store import list_transfers_of_account as list_transfers_of_account

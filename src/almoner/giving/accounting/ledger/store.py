@@ -17,6 +17,7 @@ from almoner.giving.accounting.ledger.domain import (
     PostedTransfer,
     TransferKind,
 )
+from almoner.platform.database import keyset
 from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import Tx
 
@@ -114,6 +115,26 @@ async def find_balance(tx: Tx, account: LedgerAccount) -> AccountBalance | None:
 async def list_balances(tx: Tx) -> list[AccountBalance]:
     """All accounts, by key."""
     rows = await tx.fetch(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account order by key")
+    return [_balance(row) for row in rows]
+
+
+async def list_nonprofit_balances(
+    tx: Tx, kind: AccountKind | None, currency: str | None, before_id: int | None, limit: int
+) -> list[tuple[int, AccountBalance]]:
+    """The newest accounts of nonprofits before the given one, with their IDs. None: not filtered."""
+    where = keyset.equality_conditions({"kind": kind and kind.value, "currency": currency})
+    where.add_without_value("organisation_id is not null")
+    columns = f"id, {_ACCOUNT}, debits_minor, credits_minor"
+    rows = await keyset.list_rows_after_id(tx, "ledger_account", columns, where, before_id, limit)
+    return [(row["id"], _balance(row)) for row in rows]
+
+
+async def list_balances_by_keys(tx: Tx, account_keys: Sequence[str]) -> list[AccountBalance]:
+    """The accounts with these keys that exist, by key."""
+    rows = await tx.fetch(
+        f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = any($1) order by key",
+        account_keys,
+    )
     return [_balance(row) for row in rows]
 
 
