@@ -144,10 +144,18 @@ async def test_a_month_ends_in_the_browser(
     await pia.open(f"{HOME}/desk")
     assert "Waiting for a second approval" in words(pia)
     await act(pia, f"{file}/release")
-    await olive.get(f"{file}/download")
+    await olive.open(file)
+    assert "Nobody has downloaded the file yet" in words(olive)
+    for browser in (olive, pia):  # two tabs that both see that nobody has it
+        await browser.open(f"{file}/download")
+        assert "already downloaded" not in words(browser)
     first = await olive.post(f"{file}/download")
-    await pia.get(f"{file}/download")
-    assert first.content == (await pia.post(f"{file}/download")).content
+    assert "Why you need the file again: enter a value" in await refused(pia, f"{file}/download", note="")
+    assert "This file was already downloaded, by Olive on" in words(pia)
+    assert first.content == (await pia.post(f"{file}/download", note="hers was lost")).content
+    await olive.open(file)
+    assert "Olive Downloaded" in words(olive)
+    assert "Pia: hers was lost" in words(olive)
     assert first.content.startswith(b"<?xml")
     assert b"pain.001.001.09" in first.content
 

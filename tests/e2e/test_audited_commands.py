@@ -379,7 +379,7 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
     made = (await world.does("payment-files", "create", "USD")).split()[0]
     out = world.home / "payments.xml"
     await world.does("payment-files", "release", made, "--out", str(out), other=True)
-    await world.does("payment-files", "export", made, "--out", str(world.home / "again.xml"))
+    await world.does("payment-files", "export", made, "--out", str(world.home / "again.xml"), *NOTE)
     answer = world.home / "answer.xml"
     answer.write_bytes(bank.answer_to(out.read_text().partition("<MsgId>")[2].partition("<")[0], whole="ACSP"))
     await world.does("payment-files", "import-status", str(answer))

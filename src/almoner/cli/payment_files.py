@@ -195,6 +195,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
             await ensure_independent_operator(tx, officer, made.created_by)
         released = await payment_files.release_file(tx, made.id, released_by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
+        await _record(tx, officer, "payment_file.downloaded", released)
         content = payment_files.decrypt_released_content(tx, released)
         changed = await _changed_texts(tx, released)
     outputs.write_file(out, content)
@@ -207,13 +208,21 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
 
 @commands.command("export")
 @database_command
-async def export(database: Database, file: FileId, out: Out) -> str:
+async def export(
+    database: Database,
+    file: FileId,
+    out: Out,
+    note: Annotated[
+        str, typer.Option(help="Why you need the file again. Required if the file was already written or downloaded.")
+    ] = "",
+) -> str:
     """Write an identical copy of a released payment file."""
     outputs.ensure_new_file(out)
     async with operator_transaction(database, "finance") as (tx, officer):
         found = await _find(tx, file)
-        await _record(tx, officer, "payment_file.downloaded", found)
-        content = payment_files.decrypt_released_content(tx, found)
+        reason = note.strip()
+        found, content = await payment_files.read_released_file(tx, found.id, reason)
+        await _record(tx, officer, "payment_file.downloaded", found, **({"note": reason} if reason else {}))
     outputs.write_file(out, content)
     return f"Wrote {out}."
 
@@ -291,8 +300,13 @@ async def _find(tx: Tx, file: str) -> PaymentFile:
         raise PaymentFileError(f"There is no file {file}: see `almoner payment-files list`.") from None
 
 
-async def _record(tx: Tx, officer: CommandCaller, action: str, file: PaymentFile) -> None:
-    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
+async def _record(tx: Tx, officer: CommandCaller, action: str, file: PaymentFile, **details: str) -> None:
+    facts = {
+        **details,
+        "amount": format_amount(file.total),
+        "payments": str(file.payments),
+        "sha256": file.sha256.hex(),
+    }
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, file.id), **facts)
 
 

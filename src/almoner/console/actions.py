@@ -109,7 +109,7 @@ class ActionPages:
                 try:
                     async with self._context.db.write() as tx:
                         asked = (await action.describe(tx, visitor)).fields
-                        done = await action.perform(tx, visitor, _values(visitor, asked))
+                        done = await action.perform(tx, visitor, parse_form_values(visitor, asked))
                     return redirect_to(visitor.place.home + done)
                 except IncorrectParams as error:
                     problems = problems_by_field(error, "what")
@@ -170,7 +170,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.strip().splitlines()]
 
 
-def _values(visitor: SignedInRequest, fields: Sequence[ActionField]) -> dict[str, str]:
+def parse_form_values(visitor: SignedInRequest, fields: Sequence[ActionField]) -> dict[str, str]:
     """Read the values of the form. Raises IncorrectParams, which lists all missing, too long or invalid fields."""
     found, reasons = {}, []
     for one in fields:

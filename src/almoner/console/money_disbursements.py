@@ -396,7 +396,7 @@ class DisbursementPages:
             facts=await _facts(tx, one),
         )
 
-    async def _write_remittance(self, visitor: SignedInRequest) -> DownloadedFile:
+    async def _write_remittance(self, visitor: SignedInRequest, _values: Mapping[str, str]) -> DownloadedFile:
         papers = remittances.RemittanceRenderer(self._context.db.deployment)
         async with self._context.db.read() as tx:
             one = await self._kind.get_from_url(self._context, tx, visitor)

@@ -3,17 +3,19 @@
 Each page describes the file, and each download is recorded in the audit log.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.access.accounts.domain import problems_by_field
 from almoner.access.accounts.page_guard import SignedInRequest, VisitorHandler
-from almoner.console.actions import ActionPage
+from almoner.console.actions import ActionPage, parse_form_values
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
+from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.headers import NO_PAGE
 
@@ -31,11 +33,15 @@ class DownloadedFile:
 
 @dataclass(frozen=True, slots=True)
 class DownloadDeclaration:
-    """A file to download. ``write`` creates the file and records the download, or raises one of ``refusals``."""
+    """A file to download.
+
+    ``describe`` returns the page, whose fields must be filled in. ``write`` gets their values, creates the file and
+    records the download, or raises one of ``refusals``.
+    """
 
     path: str
     describe: Callable[[Tx, SignedInRequest], Awaitable[ActionPage]]
-    write: Callable[[SignedInRequest], Awaitable[DownloadedFile]]
+    write: Callable[[SignedInRequest, Mapping[str, str]], Awaitable[DownloadedFile]]
     refusals: tuple[type[Exception], ...]
 
 
@@ -55,20 +61,28 @@ class DownloadPages:
     def _answer(self, download: DownloadDeclaration) -> VisitorHandler:
         async def answer(visitor: SignedInRequest) -> Response:
             refused = ""
+            problems: dict[str, str] = {}
+            async with self._context.db.write() as tx:
+                page = await download.describe(tx, visitor)
             if visitor.form:
                 try:
-                    file = await download.write(visitor)
+                    file = await download.write(visitor, parse_form_values(visitor, page.fields))
+                except IncorrectParams as error:
+                    problems = problems_by_field(error, "what")
                 except download.refusals as error:
                     refused = str(error)
                 else:
                     saved_as = f'attachment; filename="{file.name}"'
                     headers = {**NO_PAGE, "Content-Disposition": saved_as}
                     return Response(file.content, media_type=file.media_type, headers=headers)
-            async with self._context.db.write() as tx:
-                page = await download.describe(tx, visitor)
-            status = _REFUSED if refused else 200
             return await self._context.render_console_page(
-                visitor, "action.html", status=status, page=page, typed={}, problems={}, refused=refused
+                visitor,
+                "action.html",
+                status=422 if problems else _REFUSED if refused else 200,
+                page=page,
+                typed={one.name: visitor.form_value(one.name) for one in page.fields},
+                problems=problems,
+                refused=refused,
             )
 
         return answer

@@ -40,14 +40,15 @@ from almoner.giving.disbursing.disbursements.domain import Disbursement, Disburs
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import format_amount
 from almoner.kit.time import iso_timestamp
-from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.audit.log import DEPLOYMENT, AuditEntry
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
 
-_TYPE: Final = "bankfile"
+_TYPE: Final = payment_files.ID_TYPE
 _PATH: Final = "/payment-files"
 _STATUSES: Final[tuple[PaymentFileStatus, ...]] = ("created", "released", "withdrawn")
 _SHOWN: Final = 100
+_AGAIN: Final = ActionField("note", "Why you need the file again", "area", maxlength=500)
 
 
 async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
@@ -62,13 +63,26 @@ async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
     ]
 
 
-async def _audit(tx: Tx, officer: ActingOperator, action: str, file: PaymentFile) -> None:
-    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
+async def _audit(tx: Tx, officer: ActingOperator, action: str, file: PaymentFile, **details: str) -> None:
+    facts = {
+        **details,
+        "amount": format_amount(file.total),
+        "payments": str(file.payments),
+        "sha256": file.sha256.hex(),
+    }
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, file.id), **facts)
 
 
 def _created(file: PaymentFile) -> str:
     return "" if file.status == "created" else f"This file is {file.status}."
+
+
+def _note(entry: AuditEntry) -> str:
+    return str((entry.details or {}).get("note", ""))
+
+
+def _after_colon(note: str) -> str:
+    return f": {note}" if note else ""
 
 
 async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
@@ -262,12 +276,24 @@ class PaymentFilePages:
             who = "somebody else" if file.requires_second_approval else "a finance operator"
             return [*steps, TimelineStep("Released", "waiting", None, f"{who} releases it")]
         steps.append(TimelineStep("Released", "done", iso_timestamp(file.released_at), by(file.released_by) or ""))
+        steps += await self._download_steps(tx, file)
         for one in reports:
             reasons = f"{one.paid:,} paid, {one.accepted:,} accepted, {one.rejected:,} rejected ({by(one.recorded_by)})"
             steps.append(TimelineStep("Bank's status report received", "done", iso_timestamp(one.recorded_at), reasons))
         if left := await payment_files.count_unconfirmed_disbursements(tx, file.id):
             steps.append(TimelineStep("Paid", "waiting", None, f"{left:,} payments that the bank has not confirmed"))
         return steps
+
+    async def _download_steps(self, tx: Tx, file: PaymentFile) -> list[TimelineStep]:
+        """Who has downloaded the file and when, or that nobody has."""
+        found = await payment_files.list_downloads(tx, file)
+        if not found:
+            return [TimelineStep("Downloaded", "waiting", None, "nobody has downloaded the file yet")]
+        by = await build_decider_name_lookup(tx, [one.actor.id for one in found])
+        return [
+            TimelineStep("Downloaded", "done", iso_timestamp(one.at), f"{by(one.actor.id)}{_after_colon(_note(one))}")
+            for one in found
+        ]
 
     async def _payments(self, tx: Tx, file: PaymentFile) -> RecordTable:
         rows = [
@@ -377,27 +403,39 @@ class PaymentFilePages:
 
     async def _about_download(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         file = await _KIND.get_from_url(self._context, tx, visitor)
+        earlier = await payment_files.list_downloads(tx, file)
+        by = await build_decider_name_lookup(tx, [one.actor.id for one in earlier])
+        moment = self._context.texts(visitor).timestamp_text
+        warned = [
+            (
+                f"This file was already downloaded, by {by(one.actor.id)} on {moment(one.at)}. Make sure that nobody "
+                "has uploaded it to the bank yet."
+            )
+            for one in earlier[-1:]
+        ]
         return ActionPage(
             "Download payment file",
-            "Download file",
+            "Download file" if not earlier else "Download again",
             _KIND.page_path(tx, file),
             "Payment file",
             (
+                *warned,
                 "Upload the file to the bank only once. The bank rejects a second file with the same message ID.",
                 (
                     "The file contains account numbers. Delete the file from your computer after you have uploaded "
-                    "it to the bank. You can download the same file again. Each download is recorded."
+                    "it to the bank. Each download is recorded. To download the file again, you must give a reason."
                 ),
             ),
+            fields=[_AGAIN] if earlier else [],
             facts=await _facts(tx, file),
             closed="" if file.status == "released" else f"The file is {file.status}: it must be released first.",
         )
 
-    async def _write(self, visitor: SignedInRequest) -> DownloadedFile:
+    async def _write(self, visitor: SignedInRequest, values: Mapping[str, str]) -> DownloadedFile:
         async with self._context.db.write() as tx:
-            file = await _KIND.get_from_url(self._context, tx, visitor)
-            content = payment_files.decrypt_released_content(tx, file)
-            await _audit(tx, ActingOperator(self._context, visitor), "payment_file.downloaded", file)
+            found = await _KIND.get_from_url(self._context, tx, visitor)
+            file, content = await payment_files.read_released_file(tx, found.id, values.get("note"))
+            await _audit(tx, ActingOperator(self._context, visitor), "payment_file.downloaded", file, **values)
         return DownloadedFile(f"{file.message_id}.xml", "application/xml", content)
 
     async def import_status_report(self, visitor: SignedInRequest) -> Response:

@@ -426,7 +426,7 @@ class GiftAidClaimPages:
             facts=await _facts(tx, claim),
         )
 
-    async def _write_schedule(self, visitor: SignedInRequest) -> DownloadedFile:
+    async def _write_schedule(self, visitor: SignedInRequest, _values: Mapping[str, str]) -> DownloadedFile:
         async with self._context.db.write() as tx:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
             schedule = await gift_aid_claims.schedule_csv(tx, claim.id)

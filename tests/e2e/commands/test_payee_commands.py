@@ -138,7 +138,9 @@ async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
     assert status == 0, printed
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     again = tmp_path / "again.xml"
-    await two("payment-files", "export", file, "--out", str(again))
+    status, printed = await two("payment-files", "export", file, "--out", str(again))
+    assert (status, "say why you need it again" in printed, again.exists()) == (1, True, False)
+    await two("payment-files", "export", file, "--out", str(again), "--note", "the computer broke")
     assert again.read_bytes() == out.read_bytes()
     assert "already exists" in (await two("payment-files", "export", file, "--out", str(again)))[1]
     stated = tmp_path / "status.xml"

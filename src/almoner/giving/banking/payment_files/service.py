@@ -43,9 +43,14 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import AuditEntry
 from almoner.platform.database.transactions import Tx
 
+ID_TYPE: Final = "bankfile"
 _CONTEXT: Final = "payment_file"
+_DOWNLOADS: Final = 20
+"""The maximum number of downloads that are listed."""
 _PAGE: Final = 1000
 _DAYS_AHEAD: Final = 60
 _NOT_RELEASED: Final = {
@@ -237,6 +242,28 @@ def decrypt_released_content(tx: Tx, file: PaymentFile) -> bytes:
     if sha256(opened).digest() != file.sha256:
         raise PaymentFileError("The file was changed after it was created. Do not send it. Run `almoner selfcheck`.")
     return opened
+
+
+async def list_downloads(tx: Tx, file: PaymentFile) -> list[AuditEntry]:
+    """The entries of the audit log about downloads of a file, oldest first."""
+    name = tx.ids.encode(ID_TYPE, file.id)
+    return await audit.list_entries_about_record(
+        tx, audit.DEPLOYMENT, "payment_file.downloaded", name, file.id, _DOWNLOADS
+    )
+
+
+async def read_released_file(tx: Tx, file_id: UUID, note: str | None) -> tuple[PaymentFile, bytes]:
+    """A released file and its bytes. ``note``: why the file is needed again; required after its first download.
+
+    The caller records the download. Raises NotFound, PaymentFileError.
+    """
+    file = await _lock_file(tx, file_id)
+    if not note and (earlier := await list_downloads(tx, file)):
+        raise PaymentFileError(
+            f"The file was downloaded on {earlier[-1].at:%Y-%m-%d}. Make sure that nobody has uploaded it to the bank, "
+            "and say why you need it again."
+        )
+    return file, decrypt_released_content(tx, file)
 
 
 async def evaluate_status_report(
