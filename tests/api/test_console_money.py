@@ -321,11 +321,17 @@ async def test_gift_aid_is_drafted_exported_and_sent(
 ) -> None:
     charity = await cause(service, api)
     await charity.gift(1000)
+    wrong = await charity.unclaimable_gift(2000, first_name=None)
     service.clock.advance(seconds=1)
     path = f"{HOME}/gift-aid-claims/draft"
     assert "there is no organisation" in (await refused(olive, path, charity="x", year_end="04-05")).lower()
     claim = await act(olive, path, charity=charity.organisation, year_end="04-05")
     assert "All donations in this claim can still be claimed." in words(olive)
+    assert "Donations left out because HMRC would reject them: 1." in words(olive)
+    assert (
+        f"Why HMRC would reject it …{wrong['id'][-8:]} The first name is missing, and needed to claim Gift Aid"
+        in words(olive)
+    )
     await olive.get(f"{claim}/schedule")
     assert "Ada" in (await olive.post(f"{claim}/schedule")).text
     await act(olive, f"{claim}/mark-submitted", reference="HMRC-1")

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
-from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalise
 from almoner.console.links import FINANCE
 from almoner.console.lists import (
     ConsoleList,
@@ -316,6 +316,7 @@ class GiftAidClaimPages:
                 f"The first {_SHOWN} of {len(over):,} are shown." if len(over) > _SHOWN else "",
             )
             here = _KIND.page_path(tx, claim)
+            tables = [changed, *([await _excluded_table(tx, claim)] if claim.status == "drafted" else [])]
             page = RecordPage(
                 title=f"Gift Aid claim of {format_pounds(claim.hmrc_payment_minor)}",
                 id=tx.ids.encode(_TYPE, claim.id),
@@ -325,7 +326,7 @@ class GiftAidClaimPages:
                 facts=await _facts(tx, claim),
                 steps=steps,
                 actions=_KIND.available_actions(tx, claim),
-                tables=[changed],
+                tables=tables,
                 downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
                 notices=[_left_out_message(visitor)] if _left_out_message(visitor) else [],
             )
@@ -339,9 +340,9 @@ class GiftAidClaimPages:
             "Gift Aid claims",
             (
                 (
-                    "The draft contains the donations for which the charity can claim Gift Aid now. The draft leaves "
-                    "out donations that HMRC would reject, and lists the reasons. A charity can have only one draft at "
-                    "a time."
+                    "The draft contains the donations for which the charity can claim Gift Aid now. The page of the "
+                    "draft lists the donations that it leaves out because HMRC would reject them, with the reasons. A "
+                    "charity can have only one draft at a time."
                 ),
             ),
             (
@@ -435,6 +436,17 @@ class GiftAidClaimPages:
         return DownloadedFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
 
+async def _excluded_table(tx: Tx, claim: GiftAidClaim) -> RecordTable:
+    """A table of the donations that a draft leaves out because HMRC would reject them, with the reasons."""
+    found = await gift_aid_claims.list_excluded_donations(tx, claim)
+    rows = [
+        ListRow("", (tx.ids.encode("donation", one.donation_id), capitalise(one.problems_text)))
+        for one in found[:_SHOWN]
+    ]
+    more = f"The first {_SHOWN} are shown." if len(found) > _SHOWN else ""
+    return RecordTable("Left out", (Column("Donation", "id"), Column("Why HMRC would reject it")), rows, "None.", more)
+
+
 def _before(entered: str) -> datetime | None:
     if not entered:
         return None
@@ -448,13 +460,13 @@ def _left_out_message(visitor: SignedInRequest) -> str:
     """The message about donations that are missing from a new draft claim."""
     found = []
     for name, words in (
-        ("left", "left out, because HMRC would reject them"),
-        ("expired", "past HMRC's deadline"),
-        ("waiting", "left for the next claim because this claim is full"),
+        ("left", "Donations left out because HMRC would reject them"),
+        ("expired", "Donations past HMRC's deadline"),
+        ("waiting", "Donations left for the next claim because this claim is full"),
     ):
         text = visitor.query.get(name, "")
         if text.isdecimal() and int(text[:9]):
-            found.append(f"{int(text[:9]):,} donations are {words}.")
+            found.append(f"{words}: {int(text[:9]):,}.")
     return " ".join(found)
 
 

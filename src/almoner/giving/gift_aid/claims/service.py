@@ -7,7 +7,7 @@ donation, the overclaim is deducted from the charity's next claim.
 """
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from almoner.giving.gift_aid.claims.domain import (
     ClaimableDonation,
     ClaimDraftResult,
     ClaimEntry,
+    ExcludedDonation,
     GiftAidClaim,
     GiftAidClaimError,
 )
@@ -37,6 +38,8 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 ID_TYPE: Final = "giftaidclaim"
 BATCH: Final = 2000
 """The number of donations checked in one statement."""
+_CLAIMABLE_FOR: Final = timedelta(days=5 * 366)
+"""Longer than any charity may wait before it claims a donation: four years after its financial year."""
 
 
 async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
@@ -128,6 +131,17 @@ async def _select_donations(
             found.append(gift)
         after = (batch[-1].created_at, batch[-1].donation_id)
     return found, 0
+
+
+async def list_excluded_donations(tx: Tx, claim: GiftAidClaim) -> list[ExcludedDonation]:
+    """The donations that a draft leaves out because HMRC would not accept them now, oldest first.
+
+    Of the charity's unclaimed donations, only the oldest ``BATCH`` are checked.
+    """
+    start = (claim.cutoff_at - _CLAIMABLE_FOR, UUID(int=0))
+    found = await store.list_claimable_donations(tx, claim.organisation_id, start, claim.cutoff_at, BATCH)
+    checked = [(one.donation_id, hmrc_schedule.schedule_donor_or_problems(one.declarer)[1]) for one in found]
+    return [ExcludedDonation(donation_id, problems) for donation_id, problems in checked if problems]
 
 
 async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
