@@ -1,12 +1,13 @@
 """Watchlists that refresh themselves: fetched when due, loaded when changed, never by default."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
 from almoner.access.operators import service as operators
-from tests.support.console import act, closed
+from tests.support.console import act, closed, words
 from tests.support.database import TestDatabase
 from tests.support.operators import operator, signed_in
 from tests.support.publisher import Publisher
@@ -94,6 +95,10 @@ async def test_a_server_that_is_away_is_asked_again_soon(empty_database: TestDat
         server.otherwise = reply(404)
         await services.drain()
         assert await stand(services) == ("failed", 1, 0)
+        browser = await signed_in(services, await operator(services, "administrator"))
+        await browser.open("/operator/watch-lists")
+        assert re.search(r"own Failed No data has been loaded. Fetched last .* \(failed\), next", words(browser))
+        await browser.close()
         server.otherwise = published("v1", "House of Cacao")
         services.clock.advance(timedelta(minutes=6))
         await services.drain()
@@ -107,6 +112,9 @@ async def test_a_list_is_refreshed_now_and_retired(empty_database: TestDatabase,
     ):
         await services.drain()
         browser = await signed_in(services, await operator(services, "administrator"))
+        for path in ("/operator/watch-lists", "/operator/watch-lists/own"):
+            await browser.open(path)
+            assert re.search(r"Healthy .*Fetched last [^(]+ \(loaded\), next ", words(browser)), path
         server.otherwise = published("v2", "House of Cacao", "House of Tea")
         await act(browser, "/operator/watch-lists/own/refresh")
         await services.drain()

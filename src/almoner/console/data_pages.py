@@ -6,6 +6,7 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest
+from almoner.console import data_watchlist_pages as watchlist_pages
 from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.data_activity_pages import OrganisationActivityPages
@@ -28,7 +29,11 @@ async def _count_late(tx: Tx) -> int:
     return sum(one.is_stale(tx.now) for one in await registers.list_source_freshness(tx))
 
 
-COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided_imports, REGISTERS: _count_late}
+COUNTERS: Final[dict[str, Counter]] = {
+    LOADS: registers.count_undecided_imports,
+    REGISTERS: _count_late,
+    watchlist_pages.PATH: watchlist_pages.count_late,
+}
 
 
 def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
@@ -40,6 +45,8 @@ def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
                 "Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided_imports(tx)
             ),
             StartPageLine("Registers with outdated data", REGISTERS, await _count_late(tx)),
+            StartPageLine("Outdated watchlists", watchlist_pages.PATH, await watchlist_pages.count_late(tx)),
+            StartPageLine("Rejected watchlist imports", watchlist_pages.PATH, await watchlist_pages.count_refused(tx)),
             StartPageLine("Merges waiting for a second approval", MERGES, await count_pending_merges(tx)),
         ]
 

@@ -39,16 +39,19 @@ class WatchlistPages:
         ]
 
     async def list(self, visitor: SignedInRequest) -> Response:
-        """List all watchlists with their version and age, and with imports that were rejected after that version."""
+        """List all watchlists with their age, maximum age and refresh schedule, and rejected imports."""
         async with self._context.db.snapshot() as tx:
             versions = await watchlists.list_current_versions(tx)
             refused = await watchlists.list_latest_refused_imports(tx)
+            refreshes = {one.list: one for one in await watchlists.list_refreshes(tx)}
+            now = tx.now
         started = visitor.query.get("done") == "started"
         return await self._context.render_console_page(
             visitor,
             "data_watchlists.html",
             page_keys=[("i", "Import a watchlist")],
-            versions=versions,
+            versions=[(one, one.is_stale(now), refreshes.get(one.code)) for one in versions],
+            unloaded=[one for code, one in refreshes.items() if code not in {version.code for version in versions}],
             refused=refused,
             own=PATH,
             started=started,
@@ -58,12 +61,16 @@ class WatchlistPages:
         """Show a watchlist and its latest imports."""
         async with self._context.db.snapshot() as tx:
             version = await _version(tx, visitor.path.rpartition("/")[2])
+            is_late = version.is_stale(tx.now)
+            refresh = next((one for one in await watchlists.list_refreshes(tx) if one.list == version.code), None)
             loads = await watchlists.list_imports(tx, version.code, _LOADS)
         return await self._context.render_console_page(
             visitor,
             "data_watchlist.html",
             page_keys=[("r", "Refresh now")],
             version=version,
+            is_late=is_late,
+            refresh=refresh,
             loads=loads,
             list_path=PATH,
             own=f"{PATH}/{version.code}",
@@ -129,6 +136,16 @@ class WatchlistPages:
 
         path = f"{PATH}/{{code}}/retire"
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistImportRefused,), fresh=True)
+
+
+async def count_late(tx: Tx) -> int:
+    """The number of watchlists that are older than their maximum age."""
+    return sum(one.is_stale(tx.now) for one in await watchlists.list_current_versions(tx))
+
+
+async def count_refused(tx: Tx) -> int:
+    """The number of watchlists whose newest import was rejected."""
+    return len(await watchlists.list_latest_refused_imports(tx))
 
 
 def _code(visitor: SignedInRequest) -> str:

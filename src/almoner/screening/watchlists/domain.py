@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Final, Literal, get_args
 from uuid import UUID
 
@@ -107,6 +107,10 @@ class ImportedFile:
     bytes: int
 
 
+MAX_AGE: Final = timedelta(days=180)
+"""People and organisations that were listed since the date of an older list are shown as clear."""
+_NEVER_OUTDATED: Final = frozenset({"own", "ofac-sdn-sample"})
+
 LoadStatus = Literal["loaded", "refused", "unchanged"]
 
 
@@ -162,9 +166,36 @@ class WatchlistVersion:
         """The version's name for people: its date, and the first characters of the hash of its files."""
         return self.load.version_label
 
+    @property
+    def dated_at(self) -> datetime:
+        """When it was published; if that is unknown, when it was retrieved."""
+        return self.load.published_at or self.load.retrieved_at
+
+    @property
+    def max_age(self) -> timedelta | None:
+        """Its maximum age, as the self-check ``watchlists.current`` has it; None if it does not become outdated."""
+        return None if self.code in _NEVER_OUTDATED or not self.load.entries else MAX_AGE
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is older than its maximum age."""
+        return self.max_age is not None and now - self.dated_at > self.max_age
+
     def covered_categories(self, kind: SubjectKind) -> Sequence[Category]:
         """The categories in which it has entries of this kind; it can clear subjects only in these (settled 4)."""
         return self.load.organisation_categories if kind == "organisation" else self.load.person_categories
+
+
+@dataclass(frozen=True, slots=True)
+class WatchlistRefresh:
+    """The schedule of a list, and the outcome of the last attempt. ``failures``: consecutive ones."""
+
+    list: str
+    every: timedelta
+    due_at: datetime
+    attempted_at: datetime | None
+    status: str | None
+    failures: int
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
