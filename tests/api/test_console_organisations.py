@@ -146,6 +146,19 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     assert await entries(service, "organisation.branded", own) == 3
 
 
+async def test_a_reviewer_sets_the_contact_of_an_organisation(
+    service: Service, reviewer: Browser, admin: Browser
+) -> None:
+    own = await factories.nonprofit(service)
+    page = f"{PATH}/{own}/contact"
+    assert (await admin.get(page)).status_code == 403, "it is part of the evidence"
+    assert "Enter an email address such as" in await refused(reviewer, page, email="office", source="their page")
+    await act(reviewer, page, email="Office@hope.example.org", source="their page")
+    assert "The contact address has been saved." in words(reviewer)
+    assert "Contact address Office@hope.example.org (their page)" in words(reviewer)
+    assert await entries(service, "organisation.contact_recorded", own) == 1
+
+
 async def test_a_reviewer_publishes_what_a_partner_entered(
     service: Service, tenant: Tenant, reviewer: Browser, admin: Browser
 ) -> None:

@@ -33,6 +33,7 @@ NARROWER: Mapping[str, frozenset[Role]] = {
         ),
         links.ADMINISTRATORS,
     ),
+    "/organisations/{id}/contact": links.REVIEWERS,
     "/organisations/{id}/publish": links.REVIEWERS,
 }
 """Pages that fewer people open than see the link above them."""

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from almoner.access.people.domain import Person
+from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from tests.support import bank, factories
 from tests.support.browsing import Browser
-from tests.support.client import Client
-from tests.support.console import entries
+from tests.support.client import Client, data
+from tests.support.console import act, closed, entries, refused, words
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
@@ -138,6 +139,40 @@ async def test_a_verification_is_rejected_with_a_reason_and_opened_again(
     assert (await shown(api, made))["status"]["type"] == "approved"
     for action in ("verification.rejected", "verification.reopened", "verification.approved"):
         assert await entries(service, action, page.rpartition("/")[2]) == 1, action
+
+
+async def test_a_nonprofit_is_asked_and_its_answer_shown(service: Service, api: Client, reviewer: Browser) -> None:
+    made = await factories.verification(service, api)
+    await service.drain()
+    page = f"{HOME}/verifications/{made['id']}"
+    await reviewer.open(page)
+    assert "The nonprofit has not been asked yet." in words(reviewer)
+    ask = f"{page}/request-confirmation"
+    where = {"source": "https://register.example/12", "language": "de"}
+    assert "not a personal one" in await refused(reviewer, ask, email="ada.byron@gmail.com", **where)
+    assert "Enter an email address such as" in await refused(reviewer, ask, email="nobody", **where)
+    office = f"office@{factories.unique('n').replace(' ', '')}.example.org"
+    await act(reviewer, ask, email=office, **where)
+    assert "We have asked the nonprofit." in words(reviewer)
+    assert f"{office} https://register.example/12" in words(reviewer)
+    await reviewer.open(f"/operator/organisations/{made['organisationId']}")
+    assert f"Contact address {office} (https://register.example/12)" in words(reviewer)
+    assert f'value="{office}"' in (await reviewer.open(ask)).text
+    await service.drain()
+    [mail] = data(await api.get("/v1/sandbox/mailbox", to=office))
+    assert "Spenden" in mail["text"]
+    async with service.db.write() as tx:
+        verification_id = uuid_of(service, "monetarydonationverification", made["id"])
+        [asked] = await organisation_confirmations.list_confirmations(tx, verification_id)
+        seen = (await organisation_confirmations.load_page_content(tx, asked.id)).fingerprint.hex()
+        await organisation_confirmations.record_answer(
+            tx, asked.id, "confirmed", respondent_name="Olive", respondent_role="Treasurer", page_fingerprint=seen
+        )
+    await reviewer.open(page)
+    assert "Olive, Treasurer" in words(reviewer)
+    assert "There is nothing for the nonprofit to confirm." in await closed(reviewer, ask)
+    assert await entries(service, "verification.confirmation_requested", made["id"]) == 1
+    assert await entries(service, "organisation.contact_recorded", made["organisationId"]) == 1
 
 
 async def test_only_reviewers_open_them(service: Service, flag: str) -> None:

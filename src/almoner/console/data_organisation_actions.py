@@ -1,6 +1,6 @@
-"""Change an organisation's branding, or publish an organisation that a partner entered.
+"""Change an organisation's branding or contact, or publish an organisation that a partner entered.
 
-Both are also available as commands.
+All of these are also available as commands.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS, organisation_path
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.logo_uploads import LOGO, handle_logo_upload
+from almoner.console.review_confirmations import contact_fields, parse_contact, record_contact
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.branding import domain as branding_domain
@@ -27,6 +28,8 @@ from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.images import Image
 from almoner.platform.pages.record_tables import LabelledValue
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.domain import OfficialContact, OfficialContactRefused
 
 _LONGEST_WEBSITE: Final = 255
 _SHOWN: Final = (
@@ -44,7 +47,7 @@ class OrganisationActions:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            *ActionPages(self._context).routes(self._brand(), self._clear_brand(), self._publish()),
+            *ActionPages(self._context).routes(self._brand(), self._clear_brand(), self._publish(), self._contact()),
             self._context.route(
                 f"{ORGANISATIONS}/{{id}}/logo", self.upload_logo_page, *sorted(ADMINISTRATORS), upload=LOGO
             ),
@@ -180,6 +183,33 @@ class OrganisationActions:
 
         path = f"{ORGANISATIONS}/{{id}}/publish"
         return ConsoleAction(path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), fresh=True)
+
+    def _contact(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            one = await self._organisation(tx, visitor)
+            known = await agents.find_official_contact(tx, one.id)
+            return ActionPage(
+                "Set the contact address",
+                "Save",
+                organisation_path(tx, one.id),
+                one.effective_display_name,
+                [
+                    "We send requests to confirm applicants and verifications to this address.",
+                    "If an applicant of the organisation is in review, this address is asked about them immediately.",
+                ],
+                fields=contact_fields(known.email if known else "", known.source if known else ""),
+                facts=[LabelledValue("Registered websites", " ".join(one.websites) or None)],
+                closed=_unpublished_reason(one),
+            )
+
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+            one = await self._organisation(tx, visitor)
+            contact = OfficialContact(one.id, *parse_contact(entered_values))
+            await record_contact(self._context, tx, visitor, contact)
+            return f"{organisation_path(tx, one.id)}?done=contact"
+
+        path = f"{ORGANISATIONS}/{{id}}/contact"
+        return ConsoleAction(path, REVIEWERS, describe, perform, refusals=(OfficialContactRefused,), fresh=True)
 
     async def upload_logo_page(self, visitor: SignedInRequest) -> Response:
         """Upload a logo."""

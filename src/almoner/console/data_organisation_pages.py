@@ -25,6 +25,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import RequestedPage
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, humanise_field_name
 from almoner.screening.screenings import service as screenings
+from almoner.validation.agents import service as agents
 
 ORGANISATIONS: Final = "/organisations"
 ID: Final = "organisation"
@@ -37,10 +38,12 @@ _ACTS: Final = (
     ("logo", "Upload a logo", "l", ADMINISTRATORS),
     ("compare", "Merge with another record", "m", ADMINISTRATORS),
 )
+_CONTACT: Final = ("contact", "Set the contact address", "c", REVIEWERS)
 _CLEAR: Final = ("brand/clear", "Remove the branding", "x", ADMINISTRATORS)
 _DONE: Final = {
     "branded": "Your changes have been saved. Donors see the changes immediately.",
     "published": "The organisation has been published. All partners can now find the organisation.",
+    "contact": "The contact address has been saved.",
 }
 
 
@@ -173,6 +176,7 @@ class OrganisationPages:
         home = visitor.place.home
         former = await organisations.list_former_names(tx, one.id)
         own = await branding.find_branding(tx, one.id)
+        contact = await agents.find_official_contact(tx, one.id)
         related = [
             LabelledValue(label, name, href=home + organisation_path(tx, other))
             for label, other in (("Branch of", one.branch_of), ("Succeeded by", one.succeeded_by))
@@ -194,6 +198,7 @@ class OrganisationPages:
             LabelledValue("Country", one.country_code),
             LabelledValue("Address", one.address),
             LabelledValue("Websites", " ".join(one.websites)),
+            LabelledValue("Contact address", f"{contact.email} ({contact.source})" if contact else None),
             LabelledValue("Types", ", ".join(humanise_field_name(kind) for kind in one.types)),
             LabelledValue(
                 "Activities", ", ".join(SUB_TAGS[code].name for code in one.activities or () if code in SUB_TAGS)
@@ -277,7 +282,7 @@ def _offered(visitor: SignedInRequest, one: Organisation, own: str, *, branded: 
     roles = visitor.person.roles
     if one.partner_id:
         return [(f"{own}/publish", "Publish", "p")] if roles & REVIEWERS else []
-    shown = (*_ACTS, _CLEAR) if branded else _ACTS
+    shown = (*_ACTS, _CONTACT, _CLEAR) if branded else (*_ACTS, _CONTACT)
     return [(f"{own}/{path}", words, key) for path, words, key, allowed in shown if roles & allowed]
 
 

@@ -26,6 +26,12 @@ from almoner.console.money_records import (
     show_record,
     timestamp_fact,
 )
+from almoner.console.review_confirmations import (
+    ConfirmationPages,
+    confirmation_action,
+    confirmation_message,
+    confirmation_table,
+)
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import REVIEWS
 from almoner.giving.disbursing.verifications import service as verifications
@@ -73,6 +79,7 @@ class MonetaryDonationVerificationPages:
         roles = sorted(REVIEWERS)
         return [
             *ActionPages(self._context).routes(*actions),
+            *ConfirmationPages(self._context, VERIFICATIONS, TYPE).routes(),
             self._context.route(f"{VERIFICATIONS}/{{id}}", self.show, *roles, methods=["GET"]),
             self._context.route(f"{FLAGS}/{{id}}", self.show_verification_flag, *roles, methods=["GET"]),
         ]
@@ -92,11 +99,16 @@ class MonetaryDonationVerificationPages:
                 back_words="Open reviews",
                 facts=await _facts(tx, one),
                 steps=await _decisions(tx, one),
-                actions=[*_VERIFICATIONS.available_actions(tx, one), *await _watchlist_search(tx, one)],
-                tables=[await _findings(tx, one), _flag_table(tx, flags)],
+                actions=[
+                    *_VERIFICATIONS.available_actions(tx, one),
+                    *confirmation_action(_VERIFICATIONS.page_path(tx, one), one),
+                    *await _watchlist_search(tx, one),
+                ],
+                tables=[await _findings(tx, one), await confirmation_table(tx, one), _flag_table(tx, flags)],
                 downloads=dossier_links(TYPE, tx.ids.encode(TYPE, one.id)),
             )
-        return await show_record(self._context, visitor, page, _VERIFICATIONS.success_message(visitor))
+        message = confirmation_message(visitor) or _VERIFICATIONS.success_message(visitor)
+        return await show_record(self._context, visitor, page, message)
 
     async def show_verification_flag(self, visitor: SignedInRequest) -> Response:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
