@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from almoner.access.operators import service as operators
 from almoner.access.people.domain import Person
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.verifications import service as verifications
@@ -16,6 +17,7 @@ from tests.support.console import act, closed, entries, refused, words
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
+from tests.support.terminal import BY
 from tests.support.verifications import shown
 
 HOME = "/operator/reviews"
@@ -139,6 +141,25 @@ async def test_a_verification_is_rejected_with_a_reason_and_opened_again(
     assert (await shown(api, made))["status"]["type"] == "approved"
     for action in ("verification.rejected", "verification.reopened", "verification.approved"):
         assert await entries(service, action, page.rpartition("/")[2]) == 1, action
+
+
+async def test_the_queue_says_who_gave_the_first_of_two_approvals(alone: Service) -> None:
+    async with alone.db.write() as tx:
+        await operators.set_two_person_approval(tx, BY, required=True)
+    api = alone.client((await alone.tenant()).secret)
+    made = await factories.verification(alone, api)
+    await alone.drain()
+    browsers = [await signed_in(alone, await operator(alone, "reviewer")) for _ in range(2)]
+    page = f"{HOME}/verifications/{made['id']}/approve"
+    assert "The second of 2 approvals" not in (await browsers[1].get(f"{HOME}.csv")).text
+    await act(browsers[0], page, note="They called back")
+    queue = (await browsers[1].get(f"{HOME}.csv?kind=monetary_donation_verification")).text
+    assert "The second of 2 approvals, after " in queue
+    await act(browsers[1], page, note="Seen the letter")
+    assert made["id"] not in (await browsers[1].get(f"{HOME}.csv")).text
+    for one in browsers:
+        await one.close()
+    await api.close()
 
 
 async def test_a_nonprofit_is_asked_and_its_answer_shown(service: Service, api: Client, reviewer: Browser) -> None:

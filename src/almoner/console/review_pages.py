@@ -222,8 +222,11 @@ class _ReviewQueue:
                 partner_names,
             )
             nonprofits = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in beside])
+            approved = await _find_first_approvers(tx) if beside else {}
             rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
-            rows += [(one.since, one.id, _verification_row(tx, one, nonprofits, partner_names)) for one in beside]
+            rows += [
+                (one.since, one.id, _verification_row(tx, one, nonprofits, partner_names, approved)) for one in beside
+            ]
         return build_time_sorted_page(sorted(rows, key=lambda row: row[:2]), query.limit)
 
     async def _list_verifications_and_flags(
@@ -313,10 +316,20 @@ async def _describe_missing_evidence(tx: Tx, found: Sequence[Review]) -> dict[UU
     return missing
 
 
+async def _find_first_approvers(tx: Tx) -> dict[str, str]:
+    """The names of the reviewers who gave the first of two approvals, by the ID of the verification."""
+    found = await operators.list_pending_approvals(tx)
+    return {one.subject: first.display_name for one, first in found if one.action == "verification.approve"}
+
+
 def _verification_row(
-    tx: Tx, one: WaitingReviewItem, nonprofits: Mapping[UUID, str], partner_names: Mapping[UUID, str]
+    tx: Tx,
+    one: WaitingReviewItem,
+    nonprofits: Mapping[UUID, str],
+    partner_names: Mapping[UUID, str],
+    approved: Mapping[str, str],
 ) -> ListRow:
-    """The row of a verification or a flag in the review queue."""
+    """The row of a verification or a flag in the review queue. ``approved``: from ``_find_first_approvers``."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.encode(FLAG_TYPE if flagged else TYPE, one.id)
     values = (
@@ -324,7 +337,7 @@ def _verification_row(
         nonprofits.get(one.organisation_id) or name,
         VERIFICATION_WORDS[one.kind][1],
         "Details changed after the check" if flagged else "Approval before disbursements",
-        _missing_of(one),
+        f"The second of 2 approvals, after {approved[name]}" if name in approved else _missing_of(one),
         None,
         partner_names[one.partner_id],
         None,
