@@ -246,6 +246,8 @@ async def test_a_line_is_matched_to_a_provider_payout(service: Service, api: Cli
     )
     page = (await olive.browser.open(f"{HOME}/bank-statement-lines?status=open&amount=47.12")).text
     [line] = set(re.findall(r"/bank-statement-lines/sandbox_bankline_\w+", page))
+    shown = (await olive.browser.open(HOME + line)).text
+    assert re.search(rf'provider_payout&amp;record=test/{reference}" data-key="\d"', shown), "a key opens it"
     await olive.does(
         "bank_statement_line.assigned", f"{line}/match", kind="provider_payout", record=f"test/{reference}"
     )

@@ -32,7 +32,9 @@ async def enter(site: Site, page: Page, path: str) -> None:
 @pytest.mark.usefixtures("axe")
 async def test_a_statement_is_booked_and_a_line_dismissed_by_keyboard(site: Site) -> None:
     words = unique("Fee").replace(" ", "")
-    statement = camt.statement(camt.entry(words, 777, words=words), reference=words)
+    other = unique("Other").replace(" ", "")
+    lines = camt.entry(words, 777, words=words), camt.entry(other, 778, words=other)
+    statement = camt.statement(*lines, reference=words)
     async with site.donor(viewport={"width": 1280, "height": 900}) as page:
         await enter(site, page, "/bank-statements/upload")
         await is_fine(page)
@@ -56,6 +58,8 @@ async def test_a_statement_is_booked_and_a_line_dismissed_by_keyboard(site: Site
         await page.get_by_role("button", name="Dismiss line").focus()
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("status").filter(has_text="Dismissed.")).to_be_visible()
+        await page.keyboard.press("n")
+        await expect(page.get_by_role("heading", name="Possible match")).to_be_visible()
     assert site.complaints == []
 
 

@@ -262,12 +262,16 @@ class BankStatementLinePages:
             return build_list_page(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
 
     async def show(self, visitor: SignedInRequest) -> Response:
-        """Show a statement line and its possible matches."""
+        """Show a statement line, its possible matches, and a link to the next line to match."""
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
             is_open = one.line.status == "open"
             proposed = await bank_statements.propose_matches(tx, one.line, _PROPOSED) if is_open else []
             here = _KIND.page_path(tx, one)
+            following = await bank_statements.list_page(
+                tx, LineFilters(status="open"), one.line.id if is_open else None, 1
+            )
+            onward = [(f"{_PATH}/{tx.ids.encode(_TYPE, line.id)}", "Next line to match", "n") for line in following]
             by = await build_decider_name_lookup(tx, [one.decided_by])
             steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.since))]
             if one.decided_at is not None:
@@ -285,7 +289,7 @@ class BankStatementLinePages:
                 back_words="Lines to match",
                 facts=await _facts(tx, one),
                 steps=steps,
-                actions=_KIND.available_actions(tx, one),
+                actions=[*_KIND.available_actions(tx, one), *onward],
                 tables=[await _proposals(tx, here, proposed)] if is_open else [],
             )
         return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
@@ -335,6 +339,7 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
         ),
         rows,
         "No record has the same reference or amount as the line. Match the line manually, or dismiss it with a note.",
+        opens="Match to possible match",
     )
 
 

@@ -14,7 +14,7 @@ from almoner.access.operators.domain import Approval, ApprovedDecision
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction
-from almoner.console.context import MOST_COUNTED, ConsoleContext
+from almoner.console.context import MOST_COUNTED, ConsoleContext, PageKey
 from almoner.console.lists import ListPage, ListQuery, ListRow
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -41,13 +41,23 @@ WAITS: Final = _WAITS.format("finance")
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """A table below the facts of a record. ``more``: the text below the table if some rows are not shown."""
+    """A table below the facts of a record.
+
+    ``more``: the text below the table if some rows are not shown. ``opens``: if set, the keys 1 to 9 open the rows, and
+    this is their description in the list of shortcuts.
+    """
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[ListRow]
     empty: str = ""
     more: str = ""
+    opens: str = ""
+
+    @property
+    def page_keys(self) -> list[PageKey]:
+        """The keyboard shortcuts of the rows."""
+        return [(str(n), f"{self.opens} {n}") for n, _ in enumerate(self.rows[:9], 1)] if self.opens else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +286,7 @@ async def show_record(
 ) -> Response:
     """Render the page of a record."""
     keys = [(key, words) for _, words, key in page.actions if key]
+    keys += [key for table in page.tables for key in table.page_keys]
     return await context.render_console_page(visitor, template, page_keys=keys, page=page, message=message, **more)
 
 
