@@ -18,7 +18,6 @@ from almoner.console.money_overview import count_open_items_by_kind, list_pendin
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import AccountKind
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.kit.errors import NotFound
 from almoner.kit.time import parse_month
@@ -67,7 +66,6 @@ class MonthEndPages:
     async def _steps(self, tx: Tx, visitor: SignedInRequest, month: date) -> list[MonthEndStep]:
         last = (month + timedelta(days=32)).replace(day=1) - _DAY
         looks = await list_pending_second_approvals(tx, self._context.operator_id(visitor))
-        files = await payment_files.count_for_operators(tx, "created", MOST_COUNTED)
         claims = await gift_aid_claims.count_for_operators(tx, None, None, 1)
         drafts = await gift_aid_claims.count_for_operators(tx, "drafted", None, MOST_COUNTED)
         totals = await ledger.list_trial_balance(tx)
@@ -80,7 +78,6 @@ class MonthEndPages:
         return [
             await self._statements(tx, last, banked),
             *work,
-            _counted("Payment files to release", "/payment-files?status=created", files),
             _counted("Decisions waiting for a second approval", "/money", len(looks)),
             _counted("Gift Aid drafts to submit", "/gift-aid-claims?status=drafted", drafts)
             if claims

@@ -192,6 +192,8 @@ async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
     holds = await disbursements.list_active_holds_with_numbers(tx, 1, 0)
     holds_count = await disbursements.count_active_holds(tx)
     sent = await disbursements.count_for_operators(tx, OperatorDisbursementFilters(status="SENT"), MOST_COUNTED)
+    sent_at = await disbursements.oldest_unconfirmed_sent_at(tx)
+    files = await payment_files.count_for_operators(tx, "created", MOST_COUNTED)
     return [
         StartPageLine(
             "Payee accounts to approve",
@@ -202,5 +204,6 @@ async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
         StartPageLine(
             "Nonprofits on hold", "/disbursements/holds", holds_count, holds[0][1].decided_at if holds else None
         ),
-        StartPageLine("Disbursements sent, not confirmed", "/disbursements?status=SENT", sent),
+        StartPageLine("Payment files to release", "/payment-files?status=created", files),
+        StartPageLine("Disbursements sent, not confirmed", "/disbursements?status=SENT", sent, sent_at),
     ]

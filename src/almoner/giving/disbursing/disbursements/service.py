@@ -41,6 +41,7 @@ from almoner.giving.disbursing.disbursements.store import (
 from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
 from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
+from almoner.giving.disbursing.disbursements.store import oldest_unconfirmed_sent_at as oldest_unconfirmed_sent_at
 from almoner.giving.disbursing.disbursements.store import ready_counts_and_totals as ready_counts_and_totals
 from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
 from almoner.giving.disbursing.disbursements.store import (

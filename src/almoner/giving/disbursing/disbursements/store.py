@@ -264,6 +264,13 @@ async def list_for_operators(
     return [_disbursement(row) for row in rows]
 
 
+async def oldest_unconfirmed_sent_at(tx: Tx) -> datetime | None:
+    """When the oldest of the disbursements that are SENT was sent; None if there are none."""
+    where = keyset.equality_conditions({"status": "SENT"})
+    rows = await keyset.list_rows_after_id(tx, "disbursement", "sent_at", where, None, 1, oldest_first=True)
+    return rows[0]["sent_at"] if rows else None
+
+
 async def count_for_operators(tx: Tx, filters: OperatorDisbursementFilters, max_count: int) -> int:
     """Count matching disbursements, up to one more than ``max_count``."""
     return await keyset.count_up_to(tx, "disbursement", _where(filters), max_count)
