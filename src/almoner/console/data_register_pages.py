@@ -43,7 +43,7 @@ class RegisterPages:
                 Column("Source"),
                 Column("Status", "status"),
                 Column("Data as of"),
-                Column("Loaded", "moment"),
+                Column("Loaded", "moment", place="below"),
                 Column("Rows"),
                 Column("Added"),
                 Column("Changed"),
