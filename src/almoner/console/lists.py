@@ -136,13 +136,8 @@ def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
         at = datetime.fromisoformat(moment.replace(" ", "+"))
         if at.tzinfo is None:
             raise ValueError(moment)
-<<<<<<< HEAD
         return at.astimezone(UTC), UUID(record)
     except (ValueError, OverflowError):
-        raise IncorrectParams("cursor: this page address is not valid; start from the first page") from None
-=======
-        return at, UUID(record)
-    except ValueError:
         raise IncorrectParams("cursor: this page address is not valid; start with the first page") from None
 
 
@@ -153,7 +148,6 @@ def parse_number_cursor(cursor: str | None) -> int | None:
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _MOST_DIGITS):
         raise IncorrectParams("cursor: this page address is not valid; start with the first page")
     return int(cursor)
->>>>>>> 6e651c6e (console: List the ledger accounts of nonprofits)
 
 
 def build_time_sorted_page(
