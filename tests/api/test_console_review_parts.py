@@ -1,5 +1,7 @@
 """The evidence of a review case as the console shows it: facts, findings of the rules, and reasons to reject."""
 
+import html
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -96,6 +98,47 @@ async def test_each_name_and_number_of_a_case_is_searched_at_a_click(alone: Serv
     assert "Search for <bdi>745-95812</bdi>" in (await browser.get(search)).text
     found = await browser.post(search, name="745-95812", kind="organisation", country="")
     assert "HARAKAT FUND" in found.text
+    await browser.close()
+
+
+async def waiting_to_be_looked_up(service: Service, *numbers: str) -> str:
+    """The path of an open case about a name that cannot be compared."""
+    who, asked = watchlists.body((await service.tenant()).partner, uuid4(), "ᏣᎳᎩ", identifiers=numbers)
+    screener = Screener()
+    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
+    async with service.db.write() as tx:
+        await matches.request_manual_screening(tx, who)
+        subject = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
+    return f"/operator/reviews/{service.db.deployment.ids.encode('screeningsubject', subject)}"
+
+
+async def test_a_name_to_look_up_shows_the_entries_with_its_number(alone: Service, tmp_path: Path) -> None:
+    await watchlists.Lists(alone.db, tmp_path).load(
+        watchlists.listing(41, "HARAKAT FUND", remarks="Tax ID No. 745-95812 (Iran).")
+    )
+    own = await waiting_to_be_looked_up(alone, "745-95812")
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    await browser.get(own)
+    await browser.post(own, do="claim")
+    page = (await browser.get(own)).text
+    for part in ("HARAKAT FUND", "entry <bdi>41</bdi>", "<bdi>745-95812</bdi> in a number, the note", "Tax ID No."):
+        assert part in page, part
+    assert f'class="button quiet" href="{own}/accept"' in page, "not the obvious choice"
+    [link] = re.findall(rf'href="({own}/reject\?[^"]+)"', page)
+    decision = (await browser.get(html.unescape(link))).text
+    assert '<option value="sanction" selected' in decision
+    assert "Entry 41 of the list List ofac-sdn: HARAKAT FUND" in decision
+    await browser.close()
+
+
+async def test_a_name_to_look_up_says_that_nothing_was_found(alone: Service, tmp_path: Path) -> None:
+    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+    own = await waiting_to_be_looked_up(alone, "745-00000")
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    page = (await browser.get(own)).text
+    assert "<bdi>ᏣᎳᎩ</bdi>; <bdi>745-00000</bdi>; <bdi>TsaLaGi</bdi>." in page
+    assert "Nothing found." in page
+    assert f'class="button" href="{own}/accept"' in page
     await browser.close()
 
 

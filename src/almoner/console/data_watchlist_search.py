@@ -25,7 +25,7 @@ _OFFERED: Final = 8
 """The number of further names of a case whose button is always shown."""
 _MOST_OFFERED: Final = 100
 """The maximum number of further names of a case that have a button."""
-_PLACE_WORDS: Final[dict[TextPlace, str]] = {
+PLACE_WORDS: Final[dict[TextPlace, str]] = {
     "entry": "the entry number in the list",
     "name": "a name",
     "number": "a number",
@@ -88,7 +88,7 @@ class WatchlistSearchPage:
             folded=names[_OFFERED:_MOST_OFFERED],
             unlisted=len(names[_MOST_OFFERED:]),
             containing=_not_flagged(found) if found else (),
-            place_words=_PLACE_WORDS,
+            place_words=PLACE_WORDS,
             back=self._back(case) if subject else None,
             least=FLAG_SCORE,
             finding_words=FINDING_WORDS,

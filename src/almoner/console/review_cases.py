@@ -16,6 +16,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.review_dossiers import dossier_links
+from almoner.console.review_lookups import search_for_case
 from almoner.console.review_parts import document_parts, evidence_parts
 from almoner.console.review_words import (
     ACTS,
@@ -136,6 +137,9 @@ class CasePages:
                 tx, visitor, view.subject.partner_id, "review.viewed", name, held=held
             )
             facts = await self._facts(tx, visitor, handler, view)
+        facts["search"] = None
+        if view.subject.kind == "screening" and facts["asked_at"]:
+            facts["search"] = await search_for_case(self._context, subject_id)
         return await self._context.render_console_page(
             visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view
         )

@@ -178,8 +178,9 @@ def render_email_preview(email: Mail) -> Markup:
 
 
 def _fields(handler: ReviewHandler, kind: Kind, verdict: Verdict) -> Sequence[ActionField]:
-    note = ActionField("note", "Evidence (visible only to other reviewers)", "area", maxlength=MAX_NOTE_LENGTH)
+    label, linked = "Evidence (visible only to other reviewers)", kind == "screening"
+    note = ActionField("note", label, "area", maxlength=MAX_NOTE_LENGTH, linked=linked)
     if verdict == "accepted":
         return [note]
     choices = rejection_choices(kind, handler.reason_codes)
-    return [ActionField("reason", "Reason", "choice", choices=choices), note]
+    return [ActionField("reason", "Reason", "choice", choices=choices, linked=linked), note]
