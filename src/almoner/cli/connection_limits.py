@@ -239,24 +239,26 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
     def _feed(self, data: bytes) -> None:
         self._aimless += len(data)
         try:
-            self._parse(data)
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                self._parse_without_upgrade(memoryview(data)[upgrade.args[0] :])
         except httptools.HttpParserError:
             self.send_400_response("Invalid HTTP request received.")
 
-    def _parse(self, data: bytes) -> None:
-        """Parse received data. No request changes the protocol (RFC 9110, 7.8), whatever its header Upgrade asks for.
+    def _parse_without_upgrade(self, unread: memoryview) -> None:
+        """Continue after the headers of a request for another protocol, which it does not get (RFC 9110, 7.8).
 
         The parser takes such a request to end with its headers, so it parses them again without Upgrade.
         """
-        unread = memoryview(data)
-        while unread:
+        while True:
+            head = self._head_without_upgrade()
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.feed_data(head)
             try:
                 self.parser.feed_data(unread)
             except httptools.HttpParserUpgrade as upgrade:
                 unread = unread[upgrade.args[0] :]
-                head = self._head_without_upgrade()
-                self.parser = httptools.HttpRequestParser(self)
-                self.parser.feed_data(head)
             else:
                 return
 
