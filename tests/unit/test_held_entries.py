@@ -29,6 +29,27 @@ def test_posting_lists_return_what_they_were_given(
         assert [*held.numbers_between(key, lower, upper)] == between
 
 
+class _Word(str):
+    """A word with a hash of its own."""
+
+    __slots__ = ("hashed",)
+    hashed: int
+
+    def __hash__(self) -> int:
+        return self.hashed
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other)
+
+
+def test_keys_whose_hashes_agree_in_the_stored_bits_share_their_numbers() -> None:
+    one, other, third = _Word("one"), _Word("other"), _Word("third")
+    one.hashed, other.hashed, third.hashed = 5, 5 + (1 << 60), 6
+    held = PostingLists([(one, 1), (other, 2), (third, 3), (one, 4)])
+    assert [*held[one]] == [*held[other]] == [1, 2, 4]
+    assert ([*held[third]], held.count_numbers(other)) == ([3], 3)
+
+
 def test_an_entry_keeps_its_texts() -> None:
     entry = PreparedEntry(
         "list/7",

@@ -3,7 +3,7 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Final
 
 _MOST_SHORT: Final = 0xFFFF
@@ -32,16 +32,18 @@ class PostingLists:
             under.append(places.setdefault(hash(key), len(places)))
             numbers.append(number)
         self._mask = (1 << max(0, len(places).bit_length() - 2)) - 1
-        in_order = sorted(places, key=lambda hashed: (hashed >> _HASH_BITS & self._mask, hashed & _SHORT_HASH))
-        self._hashes = array("I", (hashed & _SHORT_HASH for hashed in in_order))
         sizes = array("I", bytes(4 * (self._mask + 1)))
         ranks = array("I", bytes(4 * len(places)))
-        for rank, hashed in enumerate(in_order):
-            sizes[hashed >> _HASH_BITS & self._mask] += 1
-            ranks[places[hashed]] = rank
+        hashes = array("I")
+        for (bucket, short), same in groupby(sorted(places, key=self._bucket_and_hash), self._bucket_and_hash):
+            for hashed in same:
+                ranks[places[hashed]] = len(hashes)
+            sizes[bucket] += 1
+            hashes.append(short)
+        self._hashes = hashes[:]  # without the room for further ones
         self._buckets = array("I", accumulate(sizes, initial=0))
         """Per bucket, the position of its first key."""
-        counts = array("I", bytes(4 * len(places)))
+        counts = array("I", bytes(4 * len(hashes)))
         for place in under:
             counts[ranks[place]] += 1
         self._starts = array("I", accumulate(counts, initial=0))
@@ -52,10 +54,12 @@ class PostingLists:
             self._numbers[ends[rank]] = number
             ends[rank] += 1
 
+    def _bucket_and_hash(self, hashed: int) -> tuple[int, int]:
+        return hashed >> _HASH_BITS & self._mask, hashed & _SHORT_HASH
+
     def _place(self, key: str) -> int:
         """The position of the key; -1 if it is missing."""
-        hashed = hash(key)
-        bucket, short = hashed >> _HASH_BITS & self._mask, hashed & _SHORT_HASH
+        bucket, short = self._bucket_and_hash(hash(key))
         end = self._buckets[bucket + 1]
         place = bisect_left(self._hashes, short, self._buckets[bucket], end)
         return place if place < end and self._hashes[place] == short else -1
