@@ -41,6 +41,8 @@ class Deadlines:
                 raise self._error from error
             raise
         finally:
+            if self._overdue.pop(task, None) is not None:
+                task.uncancel()  # the work was done nevertheless
             if outer is None:
                 del self._ends[task]
             else:
