@@ -449,6 +449,9 @@ async def test_an_owner_who_saves_the_branding_undoes_nothing_of_another(service
     await second.get(page)
     await second.post(page, colour="#0d5c4a")
     form = {**dict(shown), **{name.removeprefix("stored."): value for name, value in shown}}
+    refused = await first.post(page, **{**form, "privacy": "no address"})
+    assert refused.status_code == 422
+    assert re.search(r'name="colour"[^>]*value="#0d5c4a"', refused.text), "what nobody touched is shown as it is now"
     answer = await first.post(page, **{**form, "privacy": "https://partner.example/privacy"})
     assert answer.status_code == 303
     async with service.db.read() as tx:

@@ -62,7 +62,10 @@ class BrandingPages:
             "brand.html",
             shows_frames=True,
             status=422 if problems else 200,
-            values={name: visitor.form_value(name) if problems else stored[name] or "" for name in stored},
+            values={
+                name: visitor.form_value(name) if problems and _is_touched(visitor, name) else stored[name] or ""
+                for name in stored
+            },
             stored={name: value or "" for name, value in stored.items()},
             links=_LINKS,
             has_logo=account.brand_logo is not None,
@@ -90,8 +93,8 @@ class BrandingPages:
         problems: dict[str, str] = {}
         for name in ("colour", *_LINKS):
             value = visitor.form_value(name).strip()
-            if value == visitor.form.get(f"stored.{name}"):
-                continue  # nobody touched it: another owner may have changed it meanwhile
+            if not _is_touched(visitor, name):
+                continue  # another owner may have changed it meanwhile
             try:
                 if name == "colour":
                     await partners.set_brand(tx, partner, colour=value)
@@ -109,3 +112,8 @@ class BrandingPages:
             if changed:
                 subject = self._context.format_id("partner", partner.id)
                 await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address)
+
+
+def _is_touched(visitor: SignedInRequest, name: str) -> bool:
+    """Whether a field differs from what was stored when the page was shown."""
+    return visitor.form_value(name).strip() != visitor.form.get(f"stored.{name}")
