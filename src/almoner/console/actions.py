@@ -182,7 +182,7 @@ def parse_form_values(visitor: SignedInRequest, fields: Sequence[ActionField]) -
             reasons.append(f"{one.name}: {one.label}: at most {one.maxlength} characters")
         elif value and one.kind == "choice" and value not in [choice for choice, _ in one.choices]:
             reasons.append(f"{one.name}: {one.label}: choose an option from the list")
-        elif _has_changed(visitor, one):
+        elif _has_changed(visitor, one) and _lines(value) != _lines(one.value):
             reasons.append(f"{one.name}: {one.label}: changed since you opened this page. {_AGAIN}")
         found[one.name] = value
     if reasons:
