@@ -245,6 +245,19 @@ def test_letters_with_accents_are_read_in_either_encoding(encoding: str, tmp_pat
     assert listed.names == entries("own", own)["1"].names == (ListedName("MU\u00d1OZ \u2013 HIJOS", "primary"),)
 
 
+def test_a_row_that_hides_others_may_be_a_part_of_any_entry(tmp_path: Path) -> None:
+    one = {"Unique ID": "RUS0001", "Designation Type": "Entity"}
+    file = table(
+        tmp_path / "uk.csv",
+        UK_COLUMNS,
+        {**one, "Name 6": "MAIN FUND", "Name type": "Primary Name"},
+        {**one, "Name 6": "ALT\nFUND", "Name type": "Alias"},
+        {"Name 6": "NOBODY"},
+        first="Report Date: 08-Oct-2026\n",
+    )
+    assert [(row.key, row.is_part) for row in bad("uk-sanctions", file)] == [(None, True), (None, False)]
+
+
 def test_a_row_that_hides_others_is_told_and_is_nobody(tmp_path: Path) -> None:
     """A quotation mark without its pair takes the next rows into a name."""
     file = tmp_path / "own.csv"

@@ -9,7 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import EntityBuilder, parse_country_code, parse_date, parse_years, read_rows
+from almoner.adapters.watchlist_values import (
+    EntityBuilder,
+    parse_country_code,
+    parse_date,
+    parse_years,
+    read_rows,
+    rejected_row,
+)
 from almoner.screening.watchlists.domain import Category, Kind, ListedEntity, ListedName, NameKind, RejectedEntry
 
 _UK_NEEDED: Final = ("Unique ID", "Name 6", "Name 1", "Name type", "Designation Type")
@@ -54,7 +61,9 @@ class UkSanctionsReader:
             for line, row in read_rows(file, _UK_NEEDED, lines_before_header=1, list_title=self.title):
                 key, name = row["Unique ID"], " ".join(filter(None, (row[part] for part in _UK_NAMES)))
                 if not key or not name:
-                    yield RejectedEntry(f"{file.name}, line {line}", "the row has no number, or no name", key or None)
+                    yield rejected_row(
+                        f"{file.name}, line {line}", "the row has no number, or no name", row, key or None
+                    )
                     continue
                 kind = _UK_KINDS.get(row["Designation Type"].lower(), "unknown")
                 _add_uk_row(entries.setdefault(key, EntityBuilder(key, kind)), name, row)
@@ -103,7 +112,7 @@ class EuSanctionsReader:
         for file in files:
             for line, row in read_rows(file, _EU_NEEDED, delimiter=";", list_title=self.title):
                 if not (key := row["Entity_LogicalId"]):
-                    yield RejectedEntry(f"{file.name}, line {line}", "the row has no number")
+                    yield rejected_row(f"{file.name}, line {line}", "the row has no number", row)
                     continue
                 kind = _EU_KINDS.get(row["Entity_SubjectType"], "unknown")
                 _add_eu_row(entries.setdefault(key, EntityBuilder(key, kind)), row)

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import EntityBuilder, parse_country_code, parse_date, parse_years, read_rows
+from almoner.adapters.watchlist_values import (
+    EntityBuilder,
+    parse_country_code,
+    parse_date,
+    parse_years,
+    read_rows,
+    rejected_row,
+)
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -52,7 +59,7 @@ class DeniedPersonsReader:
         for file in files:
             for line, row in read_rows(file, _DENIED, delimiter="\t", list_title=self.title):
                 if not row["Name"]:
-                    yield RejectedEntry(f"{file.name}, line {line}", "the row has no name")
+                    yield rejected_row(f"{file.name}, line {line}", "the row has no name", row)
                     continue
                 key = row["Name"].upper()[:200]
                 one = entries.setdefault(key, EntityBuilder(key, "unknown", [ListedName(row["Name"], "primary")]))

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -18,6 +18,7 @@ from almoner.screening.watchlists.domain import (
     ListedAddress,
     ListedEntity,
     ListedName,
+    RejectedEntry,
     WatchlistImportRefused,
 )
 
@@ -150,6 +151,11 @@ def read_rows(
                     yield table.line_num, dict(zip(header, (clean_line(cell) for cell in filled), strict=False))
         except csv.Error as error:
             raise WatchlistImportRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
+
+
+def rejected_row(place: str, reason: str, row: Mapping[str, str], key: str | None = None) -> RejectedEntry:
+    """A row of a table with several rows per entry that cannot be read. One that hides others may be of any entry."""
+    return RejectedEntry(place, reason, key, is_part=not any(row.values()))
 
 
 def _hides_rows(cells: Sequence[str], header: Sequence[str], required_columns: Sequence[str]) -> bool:
