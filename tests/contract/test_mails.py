@@ -141,6 +141,12 @@ async def test_a_refusal_is_told_from_a_delay(inbox: Inbox, stage: str, answer: 
     assert inbox.mails == []
 
 
+async def test_an_email_that_is_too_large_for_the_server_is_refused_for_good(inbox: Inbox) -> None:
+    inbox.sender = "552 5.3.4 message size exceeds the fixed limit"
+    with pytest.raises(MailRefused, match="552"):
+        await server(inbox).send(MAIL)
+
+
 @pytest.mark.parametrize(
     ("stage", "answer"),
     [

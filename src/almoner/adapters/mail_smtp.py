@@ -26,6 +26,7 @@ _WHOLE_MAIL_SECONDS: Final = 60.0
 _CONNECTIONS: Final = 8
 _LONGEST_REPLY: Final = 300
 _ABOUT_CREDENTIALS: Final = frozenset({530, 534, 535, 538})
+_TOO_LARGE: Final = 552
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 _FAILURES: Final = (
     ((ssl.SSLCertVerificationError, ssl.CertificateError), "its certificate is not trusted"),
@@ -87,6 +88,9 @@ class SmtpTransport:
             raise MailDelayed("the mail server refused the credentials of ALMONER_MAIL_URL") from error
         except aiosmtplib.SMTPDataError as error:
             _raise_delivery_error(_is_permanent(error.code), error)
+        except aiosmtplib.SMTPSenderRefused as error:
+            # The size of the email is announced with its sender (RFC 1870); other refusals concern the sender.
+            _raise_delivery_error(error.code == _TOO_LARGE, error)
         except aiosmtplib.SMTPResponseException as error:
             raise MailDelayed(f"the mail server refused us: {_reply_of(error)}") from error
         except (aiosmtplib.SMTPException, OSError) as error:
