@@ -1,5 +1,6 @@
 """Asking the applicant of a case for evidence, and the queue of those who were asked."""
 
+import re
 import runpy
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -18,6 +19,8 @@ from tests.support.hostile_files import picture
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 from tests.support.validation import UNHEARD_OF, decided
+
+_AFTER = re.compile(r'name="after" value="([^"]+)"')
 
 
 @pytest.fixture
@@ -91,6 +94,18 @@ async def asked_before_the_upgrade(service: Service) -> None:
     await owner.close()
 
 
+async def is_offered(reviewer: Browser, case: str) -> bool:
+    """Whether the case is offered as the next one before all others are claimed. Releases none of them."""
+    await reviewer.get("/operator/reviews")
+    form: dict[str, str] = {}
+    for _ in range(300):
+        location = (await reviewer.post("/operator/reviews/next", form)).headers["location"]
+        if location.startswith(case) or location == "/operator/reviews":
+            return location != "/operator/reviews"
+        form = {"after": one[1]} if (one := _AFTER.search((await reviewer.get(location)).text)) else form
+    raise AssertionError("the queue does not end")
+
+
 async def ask(reviewer: Browser, case: str, evidence: str) -> None:
     """Claim a case and ask its applicant."""
     await reviewer.get(case)
@@ -111,6 +126,9 @@ async def test_cases_are_filtered_by_whether_their_applicant_answered(
     await ask(reviewer, case, "governing_document")
     await service.drain()
     assert await listed(reviewer, case) == ["waiting"]
+    await reviewer.get(case)
+    await reviewer.post(case, do="release")
+    assert not await is_offered(reviewer, case), "nothing new to see"
     assert "has answered since" not in (await reviewer.get(case)).text
     await asked_before_the_upgrade(service)
     assert await listed(reviewer, case) == ["waiting"]
@@ -129,6 +147,7 @@ async def test_cases_are_filtered_by_whether_their_applicant_answered(
     assert "Applicant: Has answered" in words(reviewer)
     await reviewer.get("/operator/desk")
     assert "Applicant has answered" in words(reviewer)
+    assert await is_offered(reviewer, case)
     service.clock.advance(timedelta(minutes=1))
     await ask(reviewer, case, "registration_certificate")
     assert await listed(reviewer, case) == ["waiting"], "asked again"

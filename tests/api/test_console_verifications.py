@@ -1,12 +1,14 @@
 """Verifications and flags in the console: in the queue of reviews, decided by one or by two."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Person
+from almoner.console.review_verifications import waiting_item_path
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
@@ -78,6 +80,32 @@ async def test_verifications_and_flags_stand_in_the_queue(
     assert "Approve verification" in page
     assert "Reopen verification" not in page
     assert (await reviewer.get(f"{HOME}/verifications/{name}")).status_code == 404
+
+
+async def next_from(reviewer: Browser, page: str) -> str:
+    """The path that the page of a verification or flag leads to as the next case."""
+    shown = (await reviewer.get(page)).text
+    [after] = re.findall(r'name="after" value="([^"]+)"', shown)
+    return str((await reviewer.post(f"{HOME}/next", after=after)).headers["location"])
+
+
+async def test_the_next_case_can_be_a_verification_or_a_flag(service: Service, reviewer: Browser, flag: str) -> None:
+    """Each leads to the next one, so that one that cannot be decided does not hold up the others."""
+    async with service.db.read() as tx:
+        waiting = await verifications.list_waiting_review_items(tx, 1000)
+        paths = [waiting_item_path(tx, one) for one in waiting]
+    assert f"/operator{paths[-1]}" == flag, "raised last"
+    page = f"/operator{paths[-2]}"
+    while "?done=claimed" in (following := await next_from(reviewer, page)):
+        pass  # older cases come first
+    assert following == flag
+    assert await clear(reviewer, flag) == 303
+    assert await next_from(reviewer, page) == HOME, "somebody else has to clear it now"
+    other = await signed_in(service, await operator(service, "reviewer"))
+    while "?done=claimed" in (following := await next_from(other, page)):
+        pass
+    assert following == flag
+    await other.close()
 
 
 async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(

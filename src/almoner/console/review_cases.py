@@ -15,9 +15,11 @@ from almoner.access.people.domain import OPERATORS, Person
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
+from almoner.console.lists import parse_time_cursor
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_lookups import search_for_case
 from almoner.console.review_parts import document_parts, evidence_parts
+from almoner.console.review_verifications import find_next_waiting_item, waiting_item_path
 from almoner.console.review_words import (
     ACTS,
     EVIDENCE_WORDS,
@@ -104,13 +106,18 @@ class CasePages:
         return view.documents, f"{REVIEWS}/{name}", name
 
     async def claim_next_case(self, visitor: SignedInRequest) -> Response:
-        """Claim the oldest unclaimed case, and open it."""
+        """Claim the oldest unclaimed case, and open it. An older verification or flag is opened instead."""
         if not visitor.form:
             return redirect_to(visitor.place.home + REVIEWS)
         by = self._context.operator_id(visitor)
+        after = parse_time_cursor(visitor.form_value("after") or None)
         for _ in range(_TRIES):
             async with self._context.db.write() as tx:
-                if not await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1):
+                free = await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1)
+                beside = await find_next_waiting_item(tx, by, after)
+                if beside is not None and (not free or beside.since < free[0].asked_at):
+                    return redirect_to(visitor.place.home + waiting_item_path(tx, beside))
+                if not free:
                     return redirect_to(f"{visitor.place.home}{REVIEWS}")
                 taken = await reviews.claim_next_review(tx, ReviewFilters(), by, self._handlers)
                 if taken is not None:

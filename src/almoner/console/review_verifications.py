@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
-from almoner.console.lists import ListRow
+from almoner.console.lists import ListRow, encode_time_cursor
 from almoner.console.money_records import (
     ActingOperator,
     RecordAction,
@@ -44,7 +45,7 @@ from almoner.giving.disbursing.verifications.domain import (
     MonetaryDonationVerification,
     RejectionReason,
 )
-from almoner.giving.disbursing.verifications.service import VerificationFlag
+from almoner.giving.disbursing.verifications.service import VerificationFlag, WaitingReviewItem
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -56,6 +57,8 @@ VERIFICATIONS: Final = f"{REVIEWS}/verifications"
 FLAGS: Final = f"{REVIEWS}/flags"
 _WORDS: Final = "Verification"
 _FLAG_WORDS: Final = "Flag"
+_MOST_EXAMINED: Final = 20
+"""The maximum number of waiting verifications and flags that are examined for the next one to decide."""
 _EVIDENCE: Final = ActionField("note", "Evidence (visible only to other reviewers)", "area", maxlength=MAX_NOTE_LENGTH)
 
 
@@ -108,7 +111,8 @@ class MonetaryDonationVerificationPages:
                 downloads=dossier_links(TYPE, tx.ids.encode(TYPE, one.id)),
             )
         message = confirmation_message(visitor) or _VERIFICATIONS.success_message(visitor)
-        return await show_record(self._context, visitor, page, message)
+        after = encode_time_cursor(one.created_at, one.id)
+        return await show_record(self._context, visitor, page, message, "review_verification.html", after=after)
 
     async def show_verification_flag(self, visitor: SignedInRequest) -> Response:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
@@ -132,7 +136,29 @@ class MonetaryDonationVerificationPages:
                 actions=_FLAGS.available_actions(tx, one, me),
                 notices=await _FLAGS.describe_actions_reserved_for_others(tx, one, me),
             )
-        return await show_record(self._context, visitor, page, _FLAGS.success_message(visitor))
+        after = encode_time_cursor(one.flag.raised_at, one.flag.id)
+        message = _FLAGS.success_message(visitor)
+        return await show_record(self._context, visitor, page, message, "review_verification.html", after=after)
+
+
+async def find_next_waiting_item(
+    tx: Tx, operator_id: str, after: tuple[datetime, UUID] | None
+) -> WaitingReviewItem | None:
+    """The next verification or flag after this position that the operator can decide; None if there is none."""
+    for one in await verifications.list_waiting_review_items(tx, _MOST_EXAMINED, after_position=after):
+        if not one.has_first_review:
+            return one
+        first = (await verifications.get_flag(tx, one.id)).first
+        if first is not None and first.by != operator_id:
+            return one
+    return None
+
+
+def waiting_item_path(tx: Tx, one: WaitingReviewItem) -> str:
+    """The path of the page of a verification or flag."""
+    if one.kind == "verification_flag":
+        return f"{FLAGS}/{tx.ids.encode(FLAG_TYPE, one.id)}"
+    return f"{VERIFICATIONS}/{tx.ids.encode(TYPE, one.id)}"
 
 
 async def _get(tx: Tx, verification_id: UUID) -> MonetaryDonationVerification:

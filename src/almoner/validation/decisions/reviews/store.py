@@ -235,7 +235,7 @@ async def list_open_reviews(
     reason = "reasons @> array[$10::text]" if filters.reason else "$10::text is null"
     until = "asked_at <= $11" if filters.asked_until else "$11::timestamptz is null"
     due = "due_at <= $13" if filters.due_until else "$13::timestamptz is null"
-    free = _FREE_FOR if filters.free_for else "$12::text is null"
+    free = f"{_FREE_FOR} and not ({_WITH_EVIDENCE['awaited']})" if filters.free_for else "$12::text is null"
     evidence = _WITH_EVIDENCE[filters.evidence] if filters.evidence else "true"
     rows = await tx.fetch(
         f"""
