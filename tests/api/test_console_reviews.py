@@ -212,6 +212,10 @@ async def test_an_appeal_is_due_when_it_was_promised(service: Service, api: Clie
 async def test_an_appeal_shows_the_appealed_decision_in_words(service: Service, api: Client, reviewer: Browser) -> None:
     failed = await submissions.ended(service, api, await submissions.applied(api, organisationName="test_reject_other"))
     appeal = await appeals.made(api, failed)
+    await reviewer.get(f"/operator/reviews/{appeal['id']}")
+    await reviewer.post(f"/operator/reviews/{appeal['id']}", do="claim")
+    rejecting = (await reviewer.get(f"/operator/reviews/{appeal['id']}/reject")).text
+    assert "The email does not name the reason that you choose." in rejecting
     page = (await reviewer.get(f"/operator/reviews/{appeal['id']}")).text
     details = dict(re.findall("<dt>(.*?)</dt><dd><bdi>(.*?)</bdi></dd>", page[page.index('id="facts"') :]))
     assert details["Decision on validation request"] == "rejected"

@@ -34,7 +34,10 @@ _EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
     ("appeal", "accepted"): (
         "All failed checks of this application are reversed. The nonprofit is accepted and the applicant is approved."
     ),
-    ("appeal", "rejected"): "The application stays rejected. The applicant is notified of the reason that you choose.",
+    ("appeal", "rejected"): (
+        "The application stays rejected. The applicant is told that the decision was upheld. The email does not name the "
+        "reason that you choose."
+    ),
 }
 
 
