@@ -39,6 +39,12 @@ def test_reasons_to_reject_say_what_they_mean() -> None:
         "fake_email_used",
         "Fake email used: the email address is not the applicant's own",
     )
+    assert rejection_choices("agent_verification", ["user_failed_percent_review"])[0][1] == (
+        "Did not pass the review: the evidence does not show that the applicant may act for the nonprofit"
+    )
+    assert rejection_choices("validation_request", ["not_eligible"])[0][1].endswith("or is no longer registered")
+    for _, words in rejection_choices("appeal", ["decision_stands", "no_new_evidence"]):
+        assert ": the appeal has " in words
     assert rejection_choices("screening", ["sanction"]) == [("sanction", "Sanction")]
 
 

@@ -111,10 +111,27 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
 """The labels of the parts of a match score."""
 
 _REJECTION_MEANINGS: Final[Mapping[Kind, Mapping[str, str]]] = {
-    "validation_request": {str(code): meaning for code, meaning in REJECTION_MESSAGES.items()},
-    "agent_verification": {str(code): meaning for code, meaning in REASONS.items()},
+    "validation_request": {
+        **{str(code): meaning for code, meaning in REJECTION_MESSAGES.items()},
+        "not_eligible": (
+            "The organisation is not of a kind that can be accepted, or it has ended or is no longer registered"
+        ),
+        "other": "The nonprofit could not be validated, and no other reason fits",
+    },
+    "agent_verification": {
+        **{str(code): meaning for code, meaning in REASONS.items()},
+        "user_failed_percent_review": "The evidence does not show that the applicant may act for the nonprofit",
+        "suspicious_application": "The application raised doubts that were not cleared, such as an imitated domain",
+        "other": "No other reason fits",
+    },
+    "appeal": {
+        "decision_stands": "The appeal has new evidence, but the decision is still right",
+        "no_new_evidence": "The appeal has nothing that was not known when the decision was made",
+    },
 }
-"""What the reason codes mean, by the kind of case."""
+"""What the reason codes mean for reviewers, by the kind of case. Partners get the texts of the API."""
+_REJECTION_LABELS: Final[Mapping[str, str]] = {"user_failed_percent_review": "Did not pass the review"}
+"""The labels of reason codes whose own words do not say what they mean."""
 _MOST_FACTS: Final = 6
 _MOST_LISTED: Final = 5
 _CODE: Final = re.compile(r"[a-z]+(_[a-z]+)+", re.ASCII)
@@ -176,7 +193,10 @@ def review_reasons_text(reasons: Sequence[str]) -> str:
 def rejection_choices(kind: Kind, codes: Sequence[str]) -> list[tuple[str, str]]:
     """The reasons to reject a case, each with half a sentence that says what it means, if its name alone does not."""
     meanings = _REJECTION_MEANINGS.get(kind, {})
-    return [(code, _with_meaning(review_reason_text(code), meanings.get(code))) for code in codes]
+    return [
+        (code, _with_meaning(_REJECTION_LABELS.get(code) or review_reason_text(code), meanings.get(code)))
+        for code in codes
+    ]
 
 
 def _with_meaning(words: str, meaning: str | None) -> str:
