@@ -37,7 +37,7 @@ stored as materialized (
     where a.partner_id = :partner_id and a.key_hash = :key_hash and a.expires_at > :now
 ),
 free as materialized (select from claim where claim.got and not exists (select from stored))"""
-"""CTEs of a hot write, with the parameters of ``IdempotencyClaim.named_values``; the effect selects ``from free``."""
+"""CTEs of a hot write, with ``IdempotencyClaim.claim_sql_parameters``; the effect selects ``from free``."""
 
 _ANSWER: Final = f"""
 insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
@@ -50,7 +50,7 @@ COMPLETE: Final = f"kept as ({_ANSWER} from made where :key_hash is not null)"
 _ENTRY: Final = partial(audit.insert_entries_sql, scope_parameter=":partner_id", time_parameter=":now")
 
 AUDIT: Final = f"audited as ({_ENTRY('from made')})"
-"""CTE that writes the audit entry of the call, with ``audit.named_values``."""
+"""CTE that writes the audit entry of the call, with ``audit.entry_sql_parameters``."""
 
 OUTCOME: Final = """
 (select got from claim) as claim_got, (select route from stored) as stored_route,
@@ -89,7 +89,7 @@ class IdempotencyClaim:
         }
 
     def raise_for_outcome(self, tx: Tx, outcome: Record) -> None:
-        """Return if the call may take effect. Raises Replayed or an idempotency problem."""
+        """Return if the call may take effect. Raises ResponseReplayed or an idempotency problem."""
         if self.key_hash is None:
             return
         if not outcome["claim_got"]:
@@ -100,7 +100,7 @@ class IdempotencyClaim:
             )
 
     def raise_stored_response(self, vault: Vault, route: str, fingerprint: bytes, encrypted_response: bytes) -> None:
-        """Raises Replayed with the stored response, IdempotencyKeyInUse or SameKeyDifferentData."""
+        """Raises ResponseReplayed with the stored response, IdempotencyKeyInUse or SameKeyDifferentData."""
         if route != self.route:
             raise IdempotencyKeyInUse
         if fingerprint != self.fingerprint:

@@ -1,6 +1,6 @@
 """The transactional outbox: events are written in the transaction of the change (W1).
 
-``emit`` fixes what partners receive, byte for byte (W7). Right after the commit a dispatcher gives each event its
+``emit_event`` fixes what partners receive, byte for byte (W7). Right after the commit a dispatcher gives each event its
 number, without gaps per partner (``platform.events.dispatcher``); lists and deliveries include numbered events only.
 Events whose type starts with ``internal.`` notify other slices: they have no number and are deleted once their
 reactions ran. Partners can read an event for 90 days; then its whole row is deleted, lowest number first, so that the
@@ -80,7 +80,7 @@ class Reaction:
 
     @property
     def name(self) -> str:
-        """The stored name of the reaction: ``* webhooks.deliveries.service.fan_out``."""
+        """The stored name of the reaction: ``* webhooks.deliveries.service.fan_out_events``."""
         function = self.react.func if isinstance(self.react, partial) else self.react
         place = f"{function.__module__}.{function.__qualname__}"
         return f"{self.event_type} {place.removeprefix('almoner.')}"

@@ -1,19 +1,24 @@
 """The types with which a slice's ``jobs.py`` declares its background work.
 
-::
+Tasks without dependencies::
 
-tasks: Final = Tasks() tasks.periodic("sessions.expire", service.next_due_at, service.expire_due)
+    tasks: Final = TaskRegistry()
+    tasks.add_periodic_job("sessions.expire", service.next_expiry_at, service.expire_due_sessions)
 
-@tasks.on_internal_event(CONFIRMED) async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmedEvent])
--> None: ...
+    @tasks.on_internal_event(CONFIRMED)
+    async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmedEvent]) -> None: ...
 
-payment_tasks: Final = DependentTaskRegistry[PaymentProvider]()
+Tasks that need a port of their slice, or another part of the deployment, are declared in a ``DependentTaskRegistry`` of
+that type, and get it as their first argument::
 
-@payment_tasks.job(service.SEND) async def send_refund(provider: PaymentProvider, work: JobContext, job:
-DecodedJob[SendRefund]) -> Result: ...
+    provider_tasks: Final = DependentTaskRegistry[PaymentProvider]()
 
-Tasks that need a port of their slice, or another part of the deployment, are declared in ``DependentTaskRegistry`` that
-type and get it as their first argument; ``job_registry.py`` passes it: ``refunds_jobs.payment_tasks.using(provider)``.
+    @provider_tasks.job(REFUND)
+    async def refund_unallocated_payment(
+        provider: PaymentProvider, context: JobContext, job: DecodedJob[RefundUnallocatedPayment]
+    ) -> Result: ...
+
+``job_registry.py`` passes it: ``suspense_jobs.provider_tasks.bind(provider)``.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -187,7 +192,7 @@ class TaskRegistry:
 
 
 class DependentTaskRegistry(Generic[_P]):
-    """Like ``Tasks``, for background work that also needs a part of the deployment, passed as the first argument."""
+    """Like ``TaskRegistry``, for background work that gets a part of the deployment as its first argument."""
 
     def __init__(self) -> None:
         self._declared: list[Callable[[TaskRegistry, _P], object]] = []
@@ -195,7 +200,7 @@ class DependentTaskRegistry(Generic[_P]):
     def job(
         self, kind: JobKind[_T], *, time_limit: timedelta | None = None
     ) -> Callable[[HandleWith[_P, _T]], HandleWith[_P, _T]]:
-        """Like ``Tasks.job``."""
+        """Like ``TaskRegistry.job``."""
 
         def declare(handle: HandleWith[_P, _T]) -> HandleWith[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.job(kind, time_limit=time_limit)(partial(handle, parts)))
@@ -204,7 +209,7 @@ class DependentTaskRegistry(Generic[_P]):
         return declare
 
     def on_internal_event(self, *events: InternalEvent[_T]) -> Callable[[ReactWith[_P, _T]], ReactWith[_P, _T]]:
-        """Like ``Tasks.on_internal_event``."""
+        """Like ``TaskRegistry.on_internal_event``."""
 
         def declare(react: ReactWith[_P, _T]) -> ReactWith[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.on_internal_event(*events)(partial(react, parts)))
@@ -220,7 +225,7 @@ class DependentTaskRegistry(Generic[_P]):
         *,
         period: timedelta | None = None,
     ) -> None:
-        """Like ``Tasks.periodic``."""
+        """Like ``TaskRegistry.add_periodic_job``."""
         self._declared.append(
             lambda tasks, parts: tasks.add_periodic_job(
                 name, partial(find_next_due, parts), partial(process_batch, parts), period=period
