@@ -411,6 +411,8 @@ def test_telephone_numbers_are_parted_however_a_country_groups_them(number: str)
     assert JOINER in prevent_autolinking(f"Call {number} now.")
 
 
-@pytest.mark.parametrize("figures", ["00123456789", "12345 67890", "00 12", "(0) 12", "2026-11-28", "98765432"])
+@pytest.mark.parametrize(
+    "figures", ["00-1234567", "00123456789", "12345 67890", "00 12", "(0) 12", "2026-11-28", "98765432"]
+)
 def test_figures_that_are_no_telephone_numbers_stay_as_they_are(figures: str) -> None:
     assert prevent_autolinking(f"The number {figures}.") == f"The number {figures}."
