@@ -174,7 +174,9 @@ async def test_nobody_is_asked_where_no_application_waits(service: Service, api:
     case = f"/operator/reviews/{(await decided(service, api, **UNHEARD_OF))['id']}"
     await reviewer.get(case)
     await reviewer.post(case, do="claim")
-    assert f'href="{case}/request"' not in (await reviewer.get(case)).text
+    page = (await reviewer.get(case)).text
+    assert f'href="{case}/request"' not in page
+    assert "Nobody can be asked for evidence, because no undecided application" in page
     assert "there is nobody to ask" in (await reviewer.get(f"{case}/request")).text
     assert "Show the email" not in (await reviewer.get(f"{case}/reject")).text, "nobody gets one"
     answer = await reviewer.post(f"{case}/request", evidence="governing_document")

@@ -35,8 +35,8 @@ _EFFECTS: Final[Mapping[tuple[Kind, Verdict], str]] = {
         "All failed checks of this application are reversed. The nonprofit is accepted and the applicant is approved."
     ),
     ("appeal", "rejected"): (
-        "The application stays rejected. The applicant is told that the decision was upheld. The email does not name the "
-        "reason that you choose."
+        "The application stays rejected. The applicant is told that the decision was upheld. The email does not name "
+        "the reason that you choose."
     ),
 }
 

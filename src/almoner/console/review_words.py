@@ -60,6 +60,13 @@ EVIDENCE_WORDS: Final[Mapping[str, str]] = {
     "letter_of_authority": "Letter of authority",
 }
 """Evidence that can be requested from an applicant."""
+_NO_APPLICATION: Final = "Nobody can be asked for evidence, because no undecided application is waiting for this case."
+NOBODY_TO_ASK: Final[Mapping[Kind, str]] = {
+    "validation_request": _NO_APPLICATION,
+    "agent_verification": _NO_APPLICATION,
+    "appeal": "The applicant cannot be asked for evidence about an appeal. Decide it on what they sent.",
+}
+"""Why a case has no button that asks the applicant. Other kinds of cases have no applicant."""
 FLAG_WORDS: Final[Mapping[str, str]] = {
     "pdf_repaired": "The file was damaged and has been repaired.",
     "pdf_active": "The file contains more than static pages.",
