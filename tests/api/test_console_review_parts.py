@@ -79,6 +79,8 @@ async def test_a_match_says_when_our_organisation_was_registered(alone: Service,
     assert "Registered on</dt><dd><bdi>2011-05-04" in page
     assert f'href="/operator/organisations/{organisation}"' in page
     assert "Same word" in page, "parts of the score have words"
+    assert "For a match" in page
+    assert 'class="status good"' not in page, "what speaks for a match is no check that passed"
     await browser.close()
 
 

@@ -373,9 +373,12 @@ def test_parts_of_a_score_are_shown_in_words() -> None:
 async def test_why_a_document_was_rejected_is_said(service: Service, api: Client, reviewer: Browser, case: str) -> None:
     name = case.rpartition("/")[2]
     sent = {"file": ("test_infected.png", picture("PNG"), "image/png")}
+    assert "This case has no documents." in (await reviewer.get(case)).text
     await api.request("POST", f"/v1/validation-requests/{name}/document", files=sent)
     await service.drain()
     shown = (await reviewer.get(case)).text
+    assert "This case has no documents." not in shown
+    assert "Type image/png, uploaded <time" in shown
     assert "The virus scanner found Sandbox.Test.Value. The content was deleted" in shown
     async with service.db.read() as tx:
         view = await reviews.load_review_details(

@@ -187,6 +187,7 @@ class CasePages:
             "accept_words": ACTS[view.subject.kind, "accepted"],
             "reject_words": ACTS[view.subject.kind, "rejected"],
             "askable": await evidence_requests.can_request_evidence(tx, view.subject.kind, view.subject.id),
+            "has_applicant": view.subject.kind in NOBODY_TO_ASK,
             "nobody_to_ask": NOBODY_TO_ASK.get(view.subject.kind),
             "reopenable": isinstance(handler, ReopenHandler) and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),

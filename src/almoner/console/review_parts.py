@@ -47,6 +47,7 @@ def evidence_parts(
         "fact_reading": partial(fact_reading, subject.country_code),
         "steps": split_steps(subject.kind, evidence.steps),
         "step_name": partial(_step_name_text, subject.kind),
+        "step_result": partial(_match_step_text, subject.kind),
         "step_facts": step_facts,
     }
 
@@ -109,6 +110,16 @@ def _organisation_path(ids: RecordIdCodec, value: str) -> str | None:
 def _step_name_text(kind: Kind, name: str) -> str:
     """The label of a step. The steps of a match are the parts of its score."""
     return _FINDING_WORDS.get(name, name) if kind == "match" else humanise_field_name(name)
+
+
+def _match_step_text(kind: Kind, step: EvaluationStep) -> str:
+    """What a step of a match says; empty for other cases. A step in favour of a match is no check that passed."""
+    if kind != "match":
+        return ""
+    points = float(str(step.facts.get("points", 0)))
+    if step.verdict == "not_applicable" or not points:
+        return "Neither for nor against"
+    return "For a match" if points > 0 else "Against a match"
 
 
 def split_steps(kind: Kind, steps: Sequence[EvaluationStep]) -> tuple[list[EvaluationStep], list[EvaluationStep]]:
