@@ -213,7 +213,7 @@ def _giving_pages(
         payment_context.provider.hosted_page_origin,
         payment_context.provider.fee_schedule,
         partial(donations_flows.start_payment, payment_context),
-        partial(donations_flows.handle_provider_return, payment_context),
+        partial(donations_flows.handle_donor_return, payment_context),
         payment_context.provider.currencies,
         partial(donations_flows.start_transfer, payment_context),
         own_bank_accounts(settings),

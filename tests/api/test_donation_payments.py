@@ -15,7 +15,7 @@ from almoner.giving.checkout.donations.domain import CheckoutState, TooManyCardA
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE, ProviderStatus, ProviderUnavailable
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.checkout.sessions.domain import SessionAlreadyCompleted, SessionExpired
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import decode_uuid
 from almoner.platform.database.transactions import Database, open_pool
@@ -350,11 +350,11 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
     first = giving.provider.only()
     await giving.begin(gift(5000))
     asked = decode_uuid(giving.provider.payments[first].reference)
-    back = await donations_flows.handle_provider_return(giving.work, giving.session_id, asked)
+    back = await donations_flows.handle_donor_return(giving.work, giving.session_id, asked)
     assert (back.state, back.unpaid) == (CheckoutState.UNDER_WAY, True)  # of the newest, which was asked about last
     assert giving.provider.calls[-2:] == ["fetch", "fetch"]
     giving.provider.pay_with_card(first)
-    back = await donations_flows.handle_provider_return(giving.work, giving.session_id, asked)
+    back = await donations_flows.handle_donor_return(giving.work, giving.session_id, asked)
     assert (back.state, back.unpaid) == (CheckoutState.HELD, False)
 
 
@@ -377,6 +377,6 @@ async def test_a_completed_session_refuses_a_donation_that_comes_too_late_to_kno
     await giving.begin()
     giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
-    with pytest.raises(SessionCompleted):
+    with pytest.raises(SessionAlreadyCompleted):
         async with giving.service.db.write() as tx:
             await donations.create_donation(tx, await sessions.get_for_update(tx, giving.session_id), gift())

@@ -55,7 +55,7 @@ async def plan(service: Service, api: Client) -> Plan:
     async with service.db.write() as tx:
         payment = await donations.unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
         assert await provider_test.pay_with_card(tx, payment, Card(CARD))
-    await donations_flows.handle_provider_return(context(service), session_id)
+    await donations_flows.handle_donor_return(context(service), session_id)
     name = service.db.deployment.ids.encode("donationsubscription", donation.subscription_id)
     return Plan(service, api, name, charity)
 

@@ -81,7 +81,7 @@ async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None
     if started.url is not None:
         async with Database.write(db) as tx:  # the provider is another system: it survives
             await provider_test.pay_with_card(tx, started.url.rpartition("/")[2], Card("4242424242424242"))
-    await _patiently(lambda: donations_flows.handle_provider_return(work, session_id))
+    await _patiently(lambda: donations_flows.handle_donor_return(work, session_id))
 
 
 async def pay_out(db: Database, session_id: UUID) -> None:

@@ -87,7 +87,7 @@ async def main() -> None:
         gift = DonationDetails(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
         await donations_flows.start_payment(work, session, gift)
     else:
-        await donations_flows.handle_provider_return(work, session)
+        await donations_flows.handle_donor_return(work, session)
 
 
 if __name__ == "__main__":

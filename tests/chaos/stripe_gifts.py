@@ -68,7 +68,7 @@ async def pay(db: Database, provider: PaymentProvider, session_id: UUID, *, retu
             async with browser.post(started.url, data=data, allow_redirects=False) as answer:
                 assert answer.status in (303, 404)  # 404: it was paid before
     if returns:
-        await _patiently(lambda: donations_flows.handle_provider_return(work, session_id))
+        await _patiently(lambda: donations_flows.handle_donor_return(work, session_id))
 
 
 async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -13,7 +13,7 @@ import pytest
 from almoner.giving.checkout.donations.domain import CheckoutState, TooManyCardAttempts
 from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.checkout.sessions.domain import SessionAlreadyCompleted, SessionExpired
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client
@@ -223,7 +223,7 @@ async def command(giving: Giving, chance: random.Random) -> None:
         lambda giving, _: expire(giving.service),
         time_passes,
     ]
-    with suppress(SessionExpired, SessionCompleted, TooManyCardAttempts):
+    with suppress(SessionExpired, SessionAlreadyCompleted, TooManyCardAttempts):
         await chance.choice(commands)(giving, chance)
 
 

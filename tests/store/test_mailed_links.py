@@ -7,7 +7,7 @@ import pytest
 from almoner.access.credentials.domain import PasswordTooWeak
 from almoner.access.sign_ins.domain import (
     InvalidEmailLink,
-    LinkClosedReason,
+    InvalidLinkReason,
     PendingSecondFactor,
 )
 from almoner.access.sign_ins.service import links, sign_in_methods
@@ -42,7 +42,7 @@ async def ask_reset(who: Account, name: str | None = None) -> None:
     await who.service.drain()
 
 
-async def closed(who: Account, token: str, password: str = NEW) -> LinkClosedReason:
+async def closed(who: Account, token: str, password: str = NEW) -> InvalidLinkReason:
     """Why a reset link opens nothing."""
     with pytest.raises(InvalidEmailLink) as error:
         await links.set_password_by_link(who.service.db, token, "reset", password, who.home)

@@ -260,7 +260,11 @@ async def test_a_run_reads_indexes_alone(filled: "asyncpg.Connection[asyncpg.Rec
     asked: list[tuple[str, tuple[object, ...], set[str]]] = [
         (donations_store_money.UNPAID_BALANCES, (), {"donation_payable"}),
         (donations_store_money.UNPAID_BALANCES_OF, (partner, organisation), {"donation_payable"}),
-        (donations_store_money.HAS_UNPAID, (partner, organisation, "USD", MAX_MINOR), {"donation_payable"}),
+        (
+            donations_store_money.NEXT_UNDISBURSED_DONATION_FITS,
+            (partner, organisation, "USD", MAX_MINOR),
+            {"donation_payable"},
+        ),
         (
             donations_store_money.ADD_TO_DISBURSEMENT,
             (partner, organisation, "USD", payout, 1000, MAX_MINOR),

@@ -65,7 +65,7 @@ class Giving:
 
     async def come_back(self) -> SessionDonation:
         """Return from the provider as the donor's browser."""
-        return await donations_flows.handle_provider_return(self.work, self.session_id)
+        return await donations_flows.handle_donor_return(self.work, self.session_id)
 
     async def notify(self, payment: str, kind: str = "payment.succeeded", **told: Any) -> httpx.Response:
         """Send the provider's webhook."""

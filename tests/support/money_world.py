@@ -30,7 +30,7 @@ from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Inva
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.checkout.sessions import jobs as sessions_jobs
-from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.checkout.sessions.domain import SessionAlreadyCompleted, SessionExpired
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import jobs as disbursements_jobs
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -64,7 +64,7 @@ RULES = DisbursementRules()
 FEE = 30
 """The fee of every payment, in minor units; the provider charges nothing for refunds."""
 _REFUSED = (
-    SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, CallInProgress, DisbursementError,
+    SessionExpired, SessionAlreadyCompleted, InvalidState, ProviderUnavailable, CallInProgress, DisbursementError,
     CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, SettlementReportError, ImportInterrupted,
     DonationRequestError,
     RefundError,
@@ -168,7 +168,7 @@ class World(Directly, Back, Claiming, Transferring):
 
     async def come_back(self) -> None:
         """Return from the provider as a browser."""
-        await donations_flows.handle_provider_return(self.work, self._some().session_id)
+        await donations_flows.handle_donor_return(self.work, self._some().session_id)
 
     async def pay(self) -> None:
         """Pay the amount due or (a fault at the provider) another one."""

@@ -134,7 +134,7 @@ async def begin_plan(
         async with service.db.write() as tx:
             payment = await donations.unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
             assert await provider_test.pay_with_card(tx, payment, Card(card))
-        await donations_flows.handle_provider_return(work, session_id)
+        await donations_flows.handle_donor_return(work, session_id)
     return Plan(
         service, api, service.db.deployment.ids.encode("donationsubscription", donation.subscription_id), organisation
     )

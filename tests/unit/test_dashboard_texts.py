@@ -42,7 +42,7 @@ def test_every_member_has_a_label() -> None:
     declared |= {field.label for one in LISTS for field in one.filters}
     fields = [field for one in LISTS if one.form for field in one.form.fields]
     fields += [field for one in LISTS for action in one.actions for field in action.fields]
-    declared |= {field.label_field for field in fields}
+    declared |= {field.label_field_name for field in fields}
     assert {name for name in declared if not ENGLISH.has_message(f"dashboard.member.{name}")} == set()
 
 

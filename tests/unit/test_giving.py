@@ -33,7 +33,7 @@ from almoner.giving.checkout.payments.domain import (
     not_ours_reason,
     payment_mismatch_reason,
 )
-from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
+from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionAlreadyCompleted, SessionExpired
 from almoner.giving.checkout.sessions.test_values import strip_test_value
 from almoner.kit.ids import decode_uuid
 from almoner.kit.money import MAX_MINOR, Money
@@ -89,7 +89,7 @@ def test_s1_the_lifecycles_are_those_of_the_specification() -> None:
 def test_s3_the_status_is_true_at_the_moment_of_reading(stored: str, at: datetime, status: str) -> None:
     session = replace(SESSION_RECORD, stored_status=stored)  # type: ignore[arg-type]
     assert session.status_at(at) == status
-    refusal = {"expired": SessionExpired, "completed": SessionCompleted}.get(status)
+    refusal = {"expired": SessionExpired, "completed": SessionAlreadyCompleted}.get(status)
     if refusal is None:
         session.ensure_open(at)
     else:

@@ -113,7 +113,7 @@ class World:
         assert started.donation.subscription_id is not None
         assert started.url is not None
         self.provider.pay_with_card(started.url.rpartition("/")[2])
-        await donations_flows.handle_provider_return(work, session)
+        await donations_flows.handle_donor_return(work, session)
         self.plans[started.donation.subscription_id] = ModelPlan(self.now, frequency, nonprofit)
         heappush(self.wakes, (self.now, started.donation.subscription_id))
 

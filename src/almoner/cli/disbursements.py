@@ -276,7 +276,7 @@ async def confirm(
         await officer.record_audit_entry(
             tx, confirmed.partner_id, "disbursement.confirmed", disbursement, people=people
         )
-    await disbursements_flows.propagate_status(database, confirmed)
+    await disbursements_flows.propagate_status_to_donations(database, confirmed)
     return (
         f"{disbursement} is {confirmed.status}: {format_amount(confirmed.money)} with "
         f"{_counted(confirmed.donations, 'donation')}."
@@ -335,7 +335,7 @@ async def mark_returned(
         with _explain_unknown_disbursement(disbursement):
             returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
         await officer.record_audit_entry(tx, returned.partner_id, "disbursement.returned", disbursement)
-    await disbursements_flows.propagate_status(database, returned)
+    await disbursements_flows.propagate_status_to_donations(database, returned)
     return (
         f"{disbursement} is {returned.status}: {format_amount(returned.money)} with "
         f"{_counted(returned.donations, 'donation')}. Disbursements to this organisation are on hold. Find out why "

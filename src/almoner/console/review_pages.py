@@ -36,7 +36,7 @@ from almoner.console.review_verifications import (
     FLAGS,
     TYPE,
     VERIFICATIONS,
-    MonetaryDonationVerificationPages,
+    DonationRecipientVerificationPages,
 )
 from almoner.console.review_words import (
     EVIDENCE_WORDS,
@@ -108,7 +108,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *looks.routes(),
         *ReviewStatisticsPage(context).routes(),
         *DossierPages(context).routes(),
-        *MonetaryDonationVerificationPages(context).routes(),
+        *DonationRecipientVerificationPages(context).routes(),
         *DecisionPages(context, cases).routes(),
         *DocumentPages(context, *owners).routes(),
         *EvidenceRequestPages(context, cases).routes(),

@@ -69,7 +69,7 @@ class ReviewStatisticsPage:
             today, since = tx.now.date(), tx.now - timedelta(charts.DAYS)
             daily = await reviews.list_daily_statistics(tx, since)
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
-            agreed = await reviews.list_reviewer_agreements(tx, since)
+            agreed = await reviews.list_second_look_agreement(tx, since)
             reasons = await reviews.list_reason_statistics(tx, since)
             names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
         fastest = max((count / hours for _, _, count, hours in hourly), default=1)

@@ -70,7 +70,7 @@ class _Flagged:
     verification: MonetaryDonationVerification
 
 
-class MonetaryDonationVerificationPages:
+class DonationRecipientVerificationPages:
     """Pages about verifications and flags."""
 
     def __init__(self, context: ConsoleContext) -> None:

@@ -150,7 +150,7 @@ class FormField:
     advanced: bool = False
 
     @property
-    def label_field(self) -> str:
+    def label_field_name(self) -> str:
         """The member whose label the field shows."""
         return self.named or self.member
 
@@ -258,7 +258,7 @@ class RecordList:
     preview: bool = False
     """Whether the forms have a preview, which is at ``preview`` below the record's path."""
 
-    def label_field(self, field: str) -> str:
+    def label_field_name(self, field: str) -> str:
         """The name of the field whose label is shown for a field of a record."""
         return next((column.label for column in self.columns if column.member == field), field)
 

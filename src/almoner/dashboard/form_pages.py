@@ -206,7 +206,7 @@ def _form_key(visitor: SignedInRequest) -> str | None:
 
 def _form_problems(refused: ApiCallRejected, fields: Sequence[FormField], texts: PageTexts) -> Problems:
     """The errors of a form by field; errors without a field are under the first."""
-    labels = {field.member: texts.field_label(field.label_field) for field in fields}
+    labels = {field.member: texts.field_label(field.label_field_name) for field in fields}
     found: dict[str, Markup] = {}
     for reason in refused.reasons:
         name, _, rest = reason.removeprefix("body.").partition(" ")

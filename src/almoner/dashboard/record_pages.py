@@ -229,7 +229,10 @@ class RecordPages:
             image=_offered_image(visitor, record_list),
             dossier=list(MEDIA_TYPES) if record_list.id_type in self._dossiers else [],
             sections=build_record_sections(
-                record, visitor.place.home, names, lambda member: texts.field_label(record_list.label_field(member))
+                record,
+                visitor.place.home,
+                names,
+                lambda member: texts.field_label(record_list.label_field_name(member)),
             ),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,

@@ -21,7 +21,7 @@ from almoner.giving.checkout.donations.domain import (
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderUnavailable
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.checkout.sessions.domain import DonationSession, SessionCompleted, SessionExpired
+from almoner.giving.checkout.sessions.domain import DonationSession, SessionAlreadyCompleted, SessionExpired
 from almoner.giving.subscriptions.agreements import service as agreements
 from almoner.kit.errors import BadRequest, IncorrectParams
 from almoner.kit.money import Money
@@ -49,7 +49,7 @@ ERRORS: Final = (
     WrongTargetCurrency,
     TooManyCardAttempts,
     SessionExpired,
-    SessionCompleted,
+    SessionAlreadyCompleted,
     ProviderUnavailable,
 )
 
@@ -72,7 +72,7 @@ class _Donors:
     async def donate(self, partner: Partner, session_id: UUID, body: SimulateBody) -> ResponseRecord:
         """A donor opens the session's page, gives, and pays; the session afterwards.
 
-        Raises NotFound, SessionCompleted, PaymentDeclined, and what ``flows.start_payment`` raises.
+        Raises NotFound, SessionAlreadyCompleted, PaymentDeclined, and what ``flows.start_payment`` raises.
         """
         named = body.first_name or body.last_name  # one of them is enough
         ensure_required_fields(amount=body.amount, firstName=named, email=body.email)
@@ -83,10 +83,10 @@ class _Donors:
             return await self._transfer(partner, session_id, gift)
         started = await donations_flows.start_payment(self._context, session_id, gift)
         if started.url is None or started.donation is None:
-            raise SessionCompleted
+            raise SessionAlreadyCompleted
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment_id(tx, partner, started.donation.id)
-        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._context, session_id))
+        await self._pay(payment, body.card, lambda: donations_flows.handle_donor_return(self._context, session_id))
         async with self._db.read() as tx:
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
 
@@ -117,7 +117,7 @@ class _Donors:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
         started = await donations_flows.start_transfer(self._context, session_id, details)
         if started.state is not CheckoutState.UNDER_WAY:
-            raise SessionCompleted
+            raise SessionAlreadyCompleted
         async with self._db.write() as tx:
             await bank_transfers.confirm_transfer_sent(tx, session_id)
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
@@ -137,7 +137,7 @@ class _Donors:
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment_id(tx, partner, donation_id)
             session_id = await donations.session_id_of(tx, donation_id)
-        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._context, session_id))
+        await self._pay(payment, body.card, lambda: donations_flows.handle_donor_return(self._context, session_id))
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 

@@ -11,7 +11,7 @@ from almoner.access.people.domain import Person, Realm
 Method = Literal["password", "password_totp", "password_recovery", "passkey", "provider"]
 EndReason = Literal["signed_out", "revoked", "deactivated", "password_changed"]
 Purpose = Literal["invitation", "reset"]
-LinkClosedReason = Literal["unknown", "used", "replaced", "revoked", "expired"]
+InvalidLinkReason = Literal["unknown", "used", "replaced", "revoked", "expired"]
 
 REAUTHENTICATION_LIFETIME: Final = timedelta(minutes=10)
 SEEN_INTERVAL: Final = timedelta(minutes=1)
@@ -121,7 +121,7 @@ class EmailLink:
     replaced_at: datetime | None = None
     revoked: bool = False
 
-    def invalid_reason(self, now: datetime) -> LinkClosedReason | None:
+    def invalid_reason(self, now: datetime) -> InvalidLinkReason | None:
         """Why the link no longer works; None if it does."""
         if self.used_at is not None:
             return "used"
@@ -143,7 +143,7 @@ class SecondFactorTicketExpired(Exception):
 class InvalidEmailLink(Exception):
     """The emailed link no longer works; ``why`` may be shown."""
 
-    def __init__(self, why: LinkClosedReason) -> None:
+    def __init__(self, why: InvalidLinkReason) -> None:
         super().__init__(why)
         self.why = why
 

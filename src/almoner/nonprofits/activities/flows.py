@@ -72,7 +72,7 @@ async def _retag_batch(tx: Tx, organisations: list[TaggedOrganisation], loads: d
     for body, _ in differ:
         if body.registry_id not in loads:
             loads[body.registry_id] = tx.new_id()
-            await store.insert_retagging_import(tx, loads[body.registry_id], body.registry_id)
+            await store.insert_import_for_tag_changes(tx, loads[body.registry_id], body.registry_id)
     if differ:
         await store.update_organisation_tags(tx, [(body, now, loads[body.registry_id]) for body, now in differ])
     return len(differ)

@@ -96,7 +96,7 @@ async def list_retagging_runs(tx: Tx, limit: int) -> list[RetaggingRun]:
     return [RetaggingRun(**row) for row in rows]
 
 
-async def insert_retagging_import(tx: Tx, import_id: UUID, registry_id: UUID) -> None:
+async def insert_import_for_tag_changes(tx: Tx, import_id: UUID, registry_id: UUID) -> None:
     """Store the load under which the tag changes of one registry are recorded."""
     await tx.execute(
         """

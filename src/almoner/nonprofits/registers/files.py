@@ -30,7 +30,7 @@ class ImportFile:
     facts: ImportedFile
 
 
-class OpenImportFile:
+class OpenedImportFile:
     """A file that is read once."""
 
     def __init__(self, name: str, content: _Content) -> None:
@@ -119,10 +119,10 @@ def _describe_file(path: Path, member: str | None) -> ImportedFile:
 
 
 @contextmanager
-def open_import_file(import_file: ImportFile) -> Iterator[OpenImportFile]:
+def open_import_file(import_file: ImportFile) -> Iterator[OpenedImportFile]:
     """Open a file for reading once."""
     with _content(import_file.path, import_file.zip_member) as content:
-        file = OpenImportFile(import_file.facts.name, content)
+        file = OpenedImportFile(import_file.facts.name, content)
         try:
             yield file
         finally:

@@ -23,7 +23,7 @@ from almoner.nonprofits.registers.domain import (
     UnreadableColumns,
     UnreadableValue,
 )
-from almoner.nonprofits.registers.files import ImportFile, OpenImportFile
+from almoner.nonprofits.registers.files import ImportFile, OpenedImportFile
 from almoner.nonprofits.registers.ports import RegisterSource, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import Database, Tx
@@ -171,7 +171,7 @@ class _ReadUnit:
                     yield record
             self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
 
-    def _report_progress(self, opened: Sequence[OpenImportFile]) -> None:
+    def _report_progress(self, opened: Sequence[OpenedImportFile]) -> None:
         self.pace.report_bytes_read(self.before + sum(file.bytes_read for file in opened))
 
     def _record(self, row: SourceRow, line: int) -> tuple[Any, ...] | None:

@@ -94,7 +94,7 @@ class DeploymentClaim:
         """Whether the database was claimed on this server and is not marked as a copy."""
         return self.intact and self.copy_reason is None and self.server_started_at == server.started_at
 
-    def proves_other_is_copy(self, server: ServerState, real_now: datetime) -> bool:
+    def proves_database_is_original(self, server: ServerState, real_now: datetime) -> bool:
         """Whether the claim is active on this server for long enough that any other database is the copy."""
         acts = real_now - self.generation_at < 3 * RAISE_INTERVAL and real_now - self.claimed_at >= PROMOTION_WAIT
         return acts and self.is_on_server(server)
@@ -165,7 +165,7 @@ async def detect_database_copy(db: Database, deployment_records: DeploymentRecor
         claim, server = await find_claim(tx), await read_server_state(tx, address)
         real_now = tx.real_now
     verdict = classify_database(claim, server, outside, others)
-    if claim is not None and claim.proves_other_is_copy(server, real_now):
+    if claim is not None and claim.proves_database_is_original(server, real_now):
         verdict = "same"
     return CopyFinding(claim, server, outside, verdict, away)
 

@@ -268,7 +268,7 @@ def _upload_body(endpoint: Endpoint, upload: UploadDeclaration, known: _Known) -
         "format": "binary",
         "description": f"The file: {media_types}; at most {upload.max_bytes:,} bytes.",
     }
-    name = components.operation_schema_name(endpoint)
+    name = components.request_schema_name(endpoint)
     beside: Schema = known.shared.schemas.pop(name) if endpoint.body is not None else {"description": "A file."}
     fields: Schema = {
         "type": "object",

@@ -55,8 +55,8 @@ def public_record_name(class_name: str) -> str:
     return class_name.removesuffix("Response")
 
 
-def operation_schema_name(endpoint: Endpoint) -> str:
-    """``CreateDonation``: the public name of an operation's body."""
+def request_schema_name(endpoint: Endpoint) -> str:
+    """``CreateDonation``: the public name of the schema of an operation's request body."""
     return endpoint.operation_id[0].upper() + endpoint.operation_id[1:]
 
 
@@ -103,7 +103,7 @@ def request_body_schemas(
     operations: dict[type[RequestBody], str] = {}
     for endpoint in endpoints:
         if endpoint.body is not None:
-            operations.setdefault(endpoint.body, operation_schema_name(endpoint))
+            operations.setdefault(endpoint.body, request_schema_name(endpoint))
     if not operations:
         return {}, {}
     models: list[tuple[type[RequestBody], Literal["validation"]]] = [(model, "validation") for model in operations]

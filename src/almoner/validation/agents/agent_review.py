@@ -44,14 +44,14 @@ from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as validation_requests
 
 
-class ReviewAgentJob(msgspec.Struct, frozen=True):
-    """The verification to review. ``then``: the action of a test value."""
+class AgentReviewJob(msgspec.Struct, frozen=True):
+    """The verification to review, and the action of a sandbox test value."""
 
-    verification: UUID
-    then: Action | None
+    verification_id: UUID = msgspec.field(name="verification")
+    sandbox_action: Action | None = msgspec.field(name="then")
 
 
-REVIEW: Final = JobKind("agent_verifications.review", ReviewAgentJob)
+REVIEW: Final = JobKind("agent_verifications.review", AgentReviewJob)
 
 
 class RepresentationRequestJob(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ _BY_RULE: Final = ReviewDecision(
 
 async def enqueue_review(tx: Tx, verification_id: UUID, sandbox_action: Action | None = None) -> None:
     """Enqueue a review of the agent after the commit. ``sandbox_action``: a sandbox test value's action."""
-    await REVIEW.enqueue(tx, ReviewAgentJob(verification_id, sandbox_action), unique_key=str(verification_id))
+    await REVIEW.enqueue(tx, AgentReviewJob(verification_id, sandbox_action), unique_key=str(verification_id))
 
 
 async def find_mail_domain_to_check(tx: Tx, verification_id: UUID) -> str | None:

@@ -69,11 +69,11 @@ async def on_document_scanned(tx: Tx, events: Sequence[DocumentScannedEvent]) ->
 
 @review_tasks.job(agent_review.REVIEW)
 async def review_agent_by_rules(
-    dependencies: AgentReviewDependencies, context: JobContext, job: DecodedJob[agent_review.ReviewAgentJob]
+    dependencies: AgentReviewDependencies, context: JobContext, job: DecodedJob[agent_review.AgentReviewJob]
 ) -> Result:
     """Review by rule, or apply a test value."""
-    verification_id = job.details.verification
-    if (asked_for := job.details.then) is not None:
+    verification_id = job.details.verification_id
+    if (asked_for := job.details.sandbox_action) is not None:
         async with context.db.write() as tx:
             await service.apply_sandbox_action(tx, verification_id, asked_for)
         return JobDone()

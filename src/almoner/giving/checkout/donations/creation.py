@@ -22,7 +22,7 @@ from almoner.platform.events import outbox
 async def create_donation(tx: Tx, session: DonationSession, details: DonationDetails) -> Donation:
     """Create the session's donation, or update its unpaid one. The caller has locked the session.
 
-    Raises AccountPaused, SessionExpired, SessionCompleted, WrongTargetCurrency.
+    Raises AccountPaused, SessionExpired, SessionAlreadyCompleted, WrongTargetCurrency.
     """
     session.ensure_open(tx.now)
     if session.currency is not None and details.money.currency != session.currency:

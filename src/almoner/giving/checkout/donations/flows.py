@@ -466,7 +466,7 @@ async def start_payment(
 
     Without ``url`` the state says why: PAID, HELD. A second call with the same donation returns the same page; with
     another amount it cancels the first payment and creates a new one. Raises NotFound, AccountPaused, SessionExpired,
-    SessionCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyCardAttempts, ProviderUnavailable.
+    SessionAlreadyCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyCardAttempts, ProviderUnavailable.
 
     ``browser``: the donor's; the card testing limits may raise RateLimited or CodeRequired. None skips them, as in
     simulations.
@@ -496,7 +496,7 @@ async def start_transfer(
     return await leases.run_leased_flow(context.db, _StartPayment(context, session_id, details, browser, BANK_TRANSFER))
 
 
-async def handle_provider_return(
+async def handle_donor_return(
     context: PaymentContext, session_id: UUID, payment_id: UUID | None = None
 ) -> SessionDonation:
     """Refresh the payment when the donor returns from the provider's page.

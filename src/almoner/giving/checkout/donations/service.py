@@ -430,9 +430,14 @@ async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
     return await store_money.unpaid_balances(tx)
 
 
-async def has_undisbursed_donations(tx: Tx, batch: DisbursementBatch, max_total_minor: int = MAX_MINOR) -> bool:
-    """Whether a batch has settled donations in no disbursement that fit into ``max_total_minor``."""
-    return await store_money.has_undisbursed_donations(tx, Partner(batch.partner_id), batch, max_total_minor)
+async def has_undisbursed_donations(tx: Tx, batch: DisbursementBatch) -> bool:
+    """Whether a batch has settled donations in no disbursement."""
+    return await next_undisbursed_donation_fits(tx, batch, MAX_MINOR)
+
+
+async def next_undisbursed_donation_fits(tx: Tx, batch: DisbursementBatch, max_minor: int) -> bool:
+    """Whether a batch has settled donations in no disbursement, and the next to be added is at most ``max_minor``."""
+    return await store_money.next_undisbursed_donation_fits(tx, Partner(batch.partner_id), batch, max_minor)
 
 
 async def add_donations_to_disbursement(

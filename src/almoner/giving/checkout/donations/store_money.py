@@ -71,7 +71,7 @@ async def unpaid_balances_of_organisation(tx: Tx, partner: Partner, organisation
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
 
-HAS_UNPAID: Final = f"""
+NEXT_UNDISBURSED_DONATION_FITS: Final = f"""
 select coalesce((
     select {_OWED} <= $4 from donation
     where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {_PAYABLE} order by id limit 1
@@ -79,9 +79,11 @@ select coalesce((
 """
 
 
-async def has_undisbursed_donations(tx: Tx, partner: Partner, batch: DisbursementBatch, max_total_minor: int) -> bool:
-    """Whether a batch has settled donations without a disbursement, within ``max_total_minor``."""
-    return bool(await tx.fetchval(HAS_UNPAID, partner.id, batch.organisation_id, batch.currency, max_total_minor))
+async def next_undisbursed_donation_fits(tx: Tx, partner: Partner, batch: DisbursementBatch, max_minor: int) -> bool:
+    """Whether a batch has settled donations without a disbursement, and the oldest is at most ``max_minor``."""
+    return bool(
+        await tx.fetchval(NEXT_UNDISBURSED_DONATION_FITS, partner.id, batch.organisation_id, batch.currency, max_minor)
+    )
 
 
 ADD_TO_DISBURSEMENT: Final = f"""

@@ -35,7 +35,7 @@ from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, Do
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.hosted_page.views import FormNotice, HostedPageViews, ReceiptAddressForm, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
-from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionCompleted, SessionExpired
+from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionAlreadyCompleted, SessionExpired
 from almoner.giving.subscriptions.agreements import service as agreements
 from almoner.kit.errors import AccountPaused, NotFound, ServiceUnavailable
 from almoner.platform.database.transactions import Database
@@ -88,7 +88,7 @@ def with_error_pages(handler: Handler[S]) -> Handler[S]:
             return self.views.message_page(request, "unknown", 404, "link")
         except SessionExpired:
             return self.views.message_page(request, "expired", 410, "clock")
-        except SessionCompleted:
+        except SessionAlreadyCompleted:
             return redirect_to(f"/give/{request.path_params['id']}/thanks")
         except AccountPaused:  # while handling the form
             return self.views.message_page(request, "paused", 409, "info")
@@ -121,7 +121,7 @@ class DonationPages:
         return [
             Route("/give", self.open_link, methods=["GET"]),
             Route("/give/{id}", self.show_or_submit_form, methods=["GET", "POST"]),
-            Route("/give/{id}/return", self.handle_provider_return, methods=["GET"]),
+            Route("/give/{id}/return", self.handle_donor_return, methods=["GET"]),
             Route("/give/{id}/thanks", self.show_thanks, methods=["GET", "POST"]),
         ]
 
@@ -269,7 +269,7 @@ class DonationPages:
             return None
 
     @with_error_pages
-    async def handle_provider_return(self, request: Request) -> Response:
+    async def handle_donor_return(self, request: Request) -> Response:
         """Handle the donor's return from the provider's page.
 
         Without the cookie, because a bank's app may open another browser, the token only shows the payment's status,
@@ -283,7 +283,7 @@ class DonationPages:
         gift = giving.gift
         if not link_sessions.is_speculative_request(request):
             try:
-                gift = await self._checkout.handle_provider_return(session_id, payment_id)
+                gift = await self._checkout.handle_donor_return(session_id, payment_id)
             except ServiceUnavailable:
                 return self._waiting(request, giving, gift)
         if visit is None:
@@ -436,7 +436,7 @@ class DonationPages:
         gift, key = opened.giving.gift, "give.paying"
         if not link_sessions.is_speculative_request(opened.request):
             with suppress(ServiceUnavailable):
-                gift = await self._checkout.handle_provider_return(opened.id, None)
+                gift = await self._checkout.handle_donor_return(opened.id, None)
                 key = "give.not_paid" if gift.unpaid else key
         if gift.state is not CheckoutState.UNDER_WAY:
             return self._after(opened, gift)

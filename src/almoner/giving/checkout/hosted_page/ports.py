@@ -38,8 +38,8 @@ class CheckoutFunctions:
     """The payment functions that the pages need, assembled by wiring.
 
     ``origin``: scheme, host and port of the provider's pages. ``begin``: creates the donation and its payment; the
-    result's payment URL is the provider's page. Raises SessionExpired, SessionCompleted, TooManyCardAttempts,
-    RateLimited, CodeRequired, ServiceUnavailable. ``handle_provider_return``: refreshes the payment, also the given
+    result's payment URL is the provider's page. Raises SessionExpired, SessionAlreadyCompleted, TooManyCardAttempts,
+    RateLimited, CodeRequired, ServiceUnavailable. ``handle_donor_return``: refreshes the payment, also the given
     attempt; raises ServiceUnavailable. ``fee_schedule``: the provider's fee. ``currencies``: those that it accepts.
 
     ``accounts``: our own by currency. ``start_transfer``: like ``begin``, for a bank transfer to one of them; the
@@ -49,7 +49,7 @@ class CheckoutFunctions:
     origin: str
     fee_schedule: FeeSchedule
     begin: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]]
-    handle_provider_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
+    handle_donor_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
     start_transfer: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]] | None = None
     accounts: Mapping[str, BankDetails] = field(default_factory=dict)

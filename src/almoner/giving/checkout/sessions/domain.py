@@ -77,7 +77,7 @@ class SessionExpired(InvalidState):
     message = "The session has expired; create a new one"
 
 
-class SessionCompleted(InvalidState):
+class SessionAlreadyCompleted(InvalidState):
     message = "This session has already been used for a donation; create a new session for another donation"
 
 
@@ -149,12 +149,12 @@ class DonationSession:
         return self.expires_at + _GRACE_PERIOD
 
     def ensure_open(self, now: datetime) -> None:
-        """Raises SessionExpired or SessionCompleted unless the session is open."""
+        """Raises SessionExpired or SessionAlreadyCompleted unless the session is open."""
         status = self.status_at(now)
         if status == "expired":
             raise SessionExpired
         if status == "completed":
-            raise SessionCompleted
+            raise SessionAlreadyCompleted
 
 
 @dataclass(frozen=True, slots=True)

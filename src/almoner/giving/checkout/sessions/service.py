@@ -189,7 +189,7 @@ async def store_language_and_currency_if_unset(
 async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """Complete a locked session with its donation."""
     if not await store.complete(tx, session.id, donation_id):
-        raise domain.SessionCompleted
+        raise domain.SessionAlreadyCompleted
     completed = replace(session, stored_status="completed", donation_id=donation_id)
     await outbox.emit_event(tx, session.partner_id, domain.COMPLETED, schemas.session_response(tx, completed))
 
@@ -212,7 +212,7 @@ async def expire_due_sessions(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
-    """Expire a session early. Raises NotFound, SessionExpired, SessionCompleted."""
+    """Expire a session early. Raises NotFound, SessionExpired, SessionAlreadyCompleted."""
     (await get(tx, partner, session_id)).ensure_open(tx.now)
     expired = _ensure_found(await store.expire(tx, partner, session_id))
     await outbox.emit_event(tx, partner.id, domain.EXPIRED, schemas.session_response(tx, expired))

@@ -150,7 +150,7 @@ async def confirm_paid_in_sandbox(db: Database, disbursement_id: UUID) -> Disbur
     """Confirm a disbursement as paid, in the sandbox. Raises NotFound, DisbursementError."""
     async with db.write() as tx:
         confirmed = await service.confirm_paid(tx, disbursement_id, SANDBOX_CONFIRMATION)
-    await propagate_status(db, confirmed)
+    await propagate_status_to_donations(db, confirmed)
     return confirmed
 
 
@@ -158,7 +158,7 @@ async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, rec
     """Record that the bank returned a disbursement, and hold further ones. Raises DisbursementError."""
     async with db.write() as tx:
         returned = await service.mark_returned(tx, disbursement_id, reason, recorded_by=recorded_by)
-    await propagate_status(db, returned)
+    await propagate_status_to_donations(db, returned)
     return returned
 
 
@@ -225,9 +225,9 @@ async def write_remittance_advice(db: Database, disbursement_id: UUID, file: Tex
         written, after = written + len(found), found[-1].id
 
 
-async def propagate_status(db: Database, disbursement: Disbursement) -> None:
+async def propagate_status_to_donations(db: Database, disbursement: Disbursement) -> None:
     """Update the donations of a disbursement to its status, in batches."""
     more = disbursement.propagating
     while more:
         async with db.write() as tx:
-            more = await service.propagate_status(tx, disbursement.id)
+            more = await service.propagate_status_to_donations(tx, disbursement.id)

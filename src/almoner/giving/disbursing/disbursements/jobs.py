@@ -122,7 +122,7 @@ async def _propagate_next(tx: Tx) -> int:
 
     async def propagate(ids: Sequence[UUID]) -> None:
         for disbursement_id in ids:
-            await service.propagate_status(tx, disbursement_id)
+            await service.propagate_status_to_donations(tx, disbursement_id)
 
     for disbursement_id in await service.disbursement_ids_to_propagate(tx, _TRIED):
         if not await process_rows_returning_failures(tx, PROPAGATE, [disbursement_id], propagate, row_key=str):

@@ -395,7 +395,7 @@ async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: D
     return [await _update_batch(tx, one, one.money, one.donations, rules) for one in found]
 
 
-async def propagate_status(tx: Tx, disbursement_id: UUID) -> bool:
+async def propagate_status_to_donations(tx: Tx, disbursement_id: UUID) -> bool:
     """Update a batch of donations to their disbursement's status; True if there may be more."""
     locked = await _lock(tx, disbursement_id)
     return locked.propagating and await _move_donations(tx, locked.id, locked.status, BATCH)
@@ -442,7 +442,8 @@ def fill_batches_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
 async def has_donations_for_open_disbursement(tx: Tx, batch: DisbursementBatch) -> bool:
     """Whether settled donations of a batch are in no disbursement that the open one can hold."""
     held = await store.find_open_disbursement(tx, Partner(batch.partner_id), batch)
-    return await donations.has_undisbursed_donations(tx, batch, MAX_MINOR - held.money.minor if held else MAX_MINOR)
+    free_minor = MAX_MINOR - held.money.minor if held else MAX_MINOR
+    return await donations.next_undisbursed_donation_fits(tx, batch, free_minor)
 
 
 async def next_disbursement_run_at(tx: Tx, schedule_name: str) -> datetime | None:

@@ -313,7 +313,7 @@ async def _start_submission(
         organisation_id=known.id if known else None,
         validation_request_id=request.id if request else None,
         monitoring_subscription_id=await start_checks.start_monitoring(tx, partner, configuration, whom),
-        eligibility_subscription_id=await start_checks.start_eligibility(
+        eligibility_subscription_id=await start_checks.start_eligibility_check(
             tx, partner, configuration, submission_input, whom
         ),
         agent_verification_id=agent,

@@ -66,7 +66,7 @@ async def start_monitoring(
     return (await monitoring.create(tx, partner, organisation, request, configuration.id)).id
 
 
-async def start_eligibility(
+async def start_eligibility_check(
     tx: Tx, partner: Partner, configuration: Configuration, submission_input: SubmissionInput, subject: CheckSubject
 ) -> UUID | None:
     """Start the eligibility subscription, if the configuration requires one. Raises InvalidSubTags."""

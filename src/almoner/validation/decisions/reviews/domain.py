@@ -256,7 +256,7 @@ class SecondLook:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewerAgreement:
+class SecondLookAgreement:
     """How often second looks agreed with one person's first decisions of one kind."""
 
     by: str

@@ -67,7 +67,9 @@ from almoner.validation.decisions.reviews.store_second_looks import (
     list_decision_counts_by_reviewer as list_decision_counts_by_reviewer,
 )
 from almoner.validation.decisions.reviews.store_second_looks import list_reason_statistics as list_reason_statistics
-from almoner.validation.decisions.reviews.store_second_looks import list_reviewer_agreements as list_reviewer_agreements
+from almoner.validation.decisions.reviews.store_second_looks import (
+    list_second_look_agreement as list_second_look_agreement,
+)
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_waiting_second_looks as list_waiting_second_looks,
 )

@@ -14,9 +14,9 @@ from almoner.validation.decisions.reviews.domain import (
     Kind,
     ReasonStatistics,
     ReviewDecision,
-    ReviewerAgreement,
     ReviewSubject,
     SecondLook,
+    SecondLookAgreement,
 )
 
 
@@ -95,7 +95,7 @@ async def record_second_look_decision(tx: Tx, second_look: SecondLook, decision:
 
 
 @across_partners("operators")
-async def list_reviewer_agreements(tx: Tx, since: datetime) -> list[ReviewerAgreement]:
+async def list_second_look_agreement(tx: Tx, since: datetime) -> list[SecondLookAgreement]:
     """How often second looks agreed since a given time, by the first reviewer and kind."""
     rows = await tx.fetch(
         """
@@ -105,7 +105,7 @@ async def list_reviewer_agreements(tx: Tx, since: datetime) -> list[ReviewerAgre
         """,
         since,
     )
-    return [ReviewerAgreement(*row) for row in rows]
+    return [SecondLookAgreement(*row) for row in rows]
 
 
 @across_partners("operators")
