@@ -179,7 +179,9 @@ class _ChainWalk:
             signed = self._heads.pop(0)
             if signed.hash != proof.head:
                 raise AuditChainBroken(
-                    sequence, f"does not match the head signed at {signed.signed_at:%Y-%m-%d %H:%M}: rewritten"
+                    sequence,
+                    f"does not match the head signed at {signed.signed_at:%Y-%m-%d %H:%M}: "
+                    "earlier entries have been rewritten",
                 )
 
     def _verify_mac(self, row: Record, sequence: int | None) -> bytes:

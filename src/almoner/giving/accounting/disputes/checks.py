@@ -36,7 +36,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disputes.balances_match",
-        "The balance of each disputed account equals the total of its open disputes",
+        "The balance of each ledger account for disputed money equals the total of its open disputes",
         _ADVICE,
         """
         select key from ledger_account a left join (
