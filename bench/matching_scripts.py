@@ -1,6 +1,8 @@
 """Names in other scripts against the lists at hand: how many are found by sound, and how many by chance.
 
-``python -m bench.matching_scripts --write`` puts the figures into docs/evidence/scripts.md.
+``python -m bench.matching_scripts --write`` puts the figures into docs/evidence/scripts.md. ``--nomenklatura PYTHON``
+names the interpreter of an environment with nomenklatura (see ``matching_nomenklatura.py``), which is asked about the
+same spellings.
 """
 
 import argparse
@@ -22,10 +24,16 @@ from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.watchlists.domain import SubjectKind
 from bench import machine
 from bench.matching_lists import SHARED, compared, lists, version
+from bench.matching_pairs import logic_v2
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "scripts.md"
 SEED: Final = 28
 NAMES: Final = 1_000
+OTHERS: Final = 20
+"""Other entries that each original spelling is compared with."""
+CUTOFF: Final = 0.7
+"""The score from which nomenklatura reports a match."""
+_SCHEMAS: Final = {"person": "Person", "organisation": "Organization"}
 _TAGS: Final[tuple[tuple[SubjectKind, str], ...]] = (("person", "INDIVIDUAL"), ("organisation", "ENTITY"))
 _WORDS: Final = {
     "Arabic": "wd_arabic", "Hebrew": "wd_hebrew",
@@ -81,14 +89,55 @@ def _other_scripts(text: str) -> set[str]:
     return {script for sign in text for script in scripts_of_character(sign)} - {"LATIN"}
 
 
+def _script_of(text: str) -> str:
+    return Counter(script for sign in text for script in scripts_of_character(sign)).most_common(1)[0][0].title()
+
+
+def _latin_names(numbers: set[str]) -> dict[str, list[str]]:
+    """The spellings in Latin letters of the entries of the United Nations that have these numbers."""
+    found = {}
+    for one in lists():
+        if one.listed.key in numbers and one.list.startswith("un"):
+            found[one.listed.key] = [name.text for name in one.listed.names if not _other_scripts(name.text)]
+    return {key: names for key, names in found.items() if names}
+
+
+def _beside(python: Path) -> Iterator[str]:
+    """Each original spelling beside its own entry and beside others of its kind, by both."""
+    originals, rng, held = list(_originals()), random.Random(SEED), _in_latin_letters()
+    latin = _latin_names({number for _, number, _ in originals})
+    pairs: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, bool, bool]] = []  # group, whether it is its own entry, whether we report it
+    for kind, number, text in originals:
+        if number not in latin:
+            continue
+        of_kind = sorted({key for other, key, _ in originals if other == kind and key in latin} - {number})
+        hits = {hit.entry_key for hit in held.find_hits(SubjectDetails(kind, (text,)))}
+        for key in (number, *rng.sample(of_kind, OTHERS)):
+            pairs.append((_SCHEMAS[kind], text, ";;".join(latin[key])))
+            rows.append((f"{_script_of(text)}, {kind}s", key == number, key in hits))
+    theirs = [score >= CUTOFF for score in logic_v2(python, pairs)]
+    yield "| beside nomenklatura | of | found by us | by logic-v2 | of other entries | by us | by logic-v2 |"
+    yield "|---|---|---|---|---|---|---|"
+    for group in sorted({group for group, _, _ in rows}):
+        cells = []
+        for own in (True, False):
+            kept = [
+                (ours, other)
+                for (of, is_own, ours), other in zip(rows, theirs, strict=True)
+                if (of, is_own) == (group, own)
+            ]
+            cells += [f"{len(kept):,}", *(f"{sum(one[side] for one in kept) / len(kept):.3%}" for side in (0, 1))]
+        yield f"| {group} | {' | '.join(cells)} |"
+
+
 def _found_again() -> Iterator[str]:
     held = _in_latin_letters()
     asked: Counter[tuple[str, str]] = Counter()
     found: Counter[tuple[str, str]] = Counter()
     hits: Counter[tuple[str, str]] = Counter()
     for kind, number, text in _originals():
-        script = Counter(script for sign in text for script in scripts_of_character(sign)).most_common(1)[0][0]
-        group: tuple[str, str] = kind, script.title()
+        group: tuple[str, str] = kind, _script_of(text)
         given = held.find_hits(SubjectDetails(kind, (text,)))
         asked[group] += 1
         hits[group] += len(given)
@@ -135,6 +184,7 @@ def main() -> None:
     """Measure and print; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--nomenklatura", type=Path, help="interpreter of an environment with nomenklatura")
     given = parser.parse_args()
     lines = [
         "# Names in other scripts",
@@ -147,6 +197,8 @@ def main() -> None:
         "",
     ]
     lines += [*(f"- {fact}" for fact in machine.facts("18")), "", *_found_again(), "", *_by_chance(), ""]
+    if given.nomenklatura:
+        lines += [*_beside(given.nomenklatura), ""]
     report = "\n".join(lines)
     print(report)
     if given.write:
