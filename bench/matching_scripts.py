@@ -131,7 +131,8 @@ def _beside(python: Path) -> Iterator[str]:
         yield f"| {group} | {' | '.join(cells)} |"
 
 
-def _found_again() -> Iterator[str]:
+def found_again() -> Iterator[str]:
+    """The table of original spellings that are found by the Latin spellings of their entries."""
     held = _in_latin_letters()
     asked: Counter[tuple[str, str]] = Counter()
     found: Counter[tuple[str, str]] = Counter()
@@ -163,7 +164,8 @@ def _persons(rng: random.Random) -> Iterator[tuple[str, list[str]]]:
         )
 
 
-def _by_chance() -> Iterator[str]:
+def by_chance() -> Iterator[str]:
+    """The table of names put together at random that are flagged."""
     held, rng = compared(), random.Random(SEED)
     yield from ("| names at random | of | flagged | ms of processor time |", "|---|---|---|---|")
     for title, names in _persons(rng):
@@ -196,7 +198,7 @@ def main() -> None:
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC.",
         "",
     ]
-    lines += [*(f"- {fact}" for fact in machine.facts("18")), "", *_found_again(), "", *_by_chance(), ""]
+    lines += [*(f"- {fact}" for fact in machine.facts("18")), "", *found_again(), "", *by_chance(), ""]
     if given.nomenklatura:
         lines += [*_beside(given.nomenklatura), ""]
     report = "\n".join(lines)
