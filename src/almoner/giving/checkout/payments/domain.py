@@ -264,7 +264,7 @@ class NoSuchPayment(ProviderFailure):
 
 
 class PaymentNotOurs(NoSuchPayment):
-    """The provider call failed; it is safe to repeat with the same key."""
+    """The provider knows the payment, but this deployment did not create it."""
 
 
 class PaymentMethodGone(ProviderFailure):
