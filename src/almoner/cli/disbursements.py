@@ -455,5 +455,5 @@ def _id(database: Database, disbursement: str) -> UUID:
     found = database.deployment.ids.decode("disbursement", disbursement)
     if found is None:
         example = database.deployment.ids.example_id("disbursement")
-        raise typer.BadParameter(f"{disbursement!r} is not the ID of a disbursement, such as {example}")
+        raise typer.BadParameter(f"{disbursement!r} is not a disbursement ID. A disbursement ID looks like {example}")
     return found

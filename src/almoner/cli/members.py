@@ -170,11 +170,12 @@ async def reset_second_factor(tx: Tx, caller: CommandCaller, partner: PartnerId,
     )
     if link:
         await _invitation_message(tx, scope, caller, person)
-    way = f"this single-use link: {link}" if link else "the link that we emailed."
-    return (
-        f"{person.user_name} can no longer sign in with old credentials. To sign in again within 7 days, the member "
-        f"can use {way}"
+    way = (
+        f"this single-use link, which is valid for 7 days: {link}"
+        if link
+        else "the link that we emailed, which is valid for 7 days."
     )
+    return f"{person.user_name} can no longer sign in with old credentials. The member can sign in again with {way}"
 
 
 @commands.command("groups")

@@ -150,8 +150,8 @@ async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
     ]
     if more := len(changed[_SHOWN:]):
         lines.append(
-            f"The bank receives {more:,} more names and addresses in other characters: see `almoner payment-files "
-            "show`."
+            f"Another {more:,} names and addresses are transliterated for the bank. To see them, run `almoner "
+            "payment-files show`."
         )
     return lines
 

@@ -266,7 +266,7 @@ def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:
         if (found := tx.ids.decode(ID_TYPES[kind], text)) is not None:
             return kind, found
     such = " or ".join(tx.ids.example_id(ID_TYPES[kind]) for kind in REVIEW_HANDLERS)
-    raise typer.BadParameter(f"{text!r} is not the ID of a reviewable case, such as {such}")
+    raise typer.BadParameter(f"{text!r} is not a case ID. A case ID looks like {such}")
 
 
 @contextmanager

@@ -155,5 +155,5 @@ def _problems(typed: dict[str, str]) -> dict[str, str]:
     if typed["kind"] not in _KINDS:
         problems["kind"] = "Choose an organisation or a person."
     if typed["country"] and typed["country"].upper() not in COUNTRIES:
-        problems["country"] = "Enter a country code with three letters, such as DEU, or leave it empty."
+        problems["country"] = "Enter a three-letter country code, such as DEU, or leave it empty."
     return problems
