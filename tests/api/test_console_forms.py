@@ -403,7 +403,11 @@ async def test_lists_are_searched_for_names_as_screening_does_and_for_any_text(
         shown = await looked_up(rita.browser, search, name="Ꮳ", kind="organisation", country="")
         assert ("Numbers and notes were not searched" in shown, "HARAKAT" in shown) == (True, False)
         await rita.browser.post(search, {"name": "", "kind": "ship", "country": "Utopia"})
-        for problem in ("Enter a name or number", "Choose an organisation or a person", "Enter a country code"):
+        for problem in (
+            "Enter a name or number",
+            "Choose an organisation or a person",
+            "Enter a three-letter country code",
+        ):
             assert problem in words(rita.browser), problem
         assert await rita.entries("watchlist.searched") == 8
         assert f"{search}?case={unread}" in (await rita.browser.open(f"{HOME}/reviews/{unread}")).text
