@@ -35,7 +35,7 @@ FEWER: Final = {
     **dict.fromkeys(KNOWN["daily"], planning.DAILY_ROWS),
 }
 SUITES: Final = ("api", "worker")
-NO_REQUEST: Final = ("migrations/", "cli/", "sandbox/", "provider_test/")
+NO_REQUEST: Final = ("migrations/", "cli/", "sandbox/", "provider_test/", "platform/database/session_settings.py")
 CONTROL: Final = (
     "analyze ",
     "begin",

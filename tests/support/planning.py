@@ -198,6 +198,7 @@ _ONE: Final = {
     "bytea": "\\x{:08x}",
     "timestamp with time zone": "2026-11-01 00:00:{:02d}+00",
     "date": "2026-11-{:02d}",
+    "time without time zone": "09:00:{:02d}",
     "interval": "{} day",
     "jsonb": "{{}}",
     "json": "{{}}",
