@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
-import asyncpg
+from bench.large_records import FillStep, fill_tables
 
 REFUNDS: Final = 50_000
 PENDING_REFUNDS: Final = 2_000
@@ -248,33 +248,23 @@ _WITHOUT_RULES: Final = (
 
 async def fill_desks(dsn: str, partner: UUID, organisations: list[UUID], say: Callable[[str], None] = print) -> None:
     """Fill what finance officers and reviewers decide. ``dsn``: of the owner of the tables."""
-    connection = await asyncpg.connect(dsn)
-    try:
-        for table in _WITHOUT_RULES:
-            await connection.execute(f"alter table {table} disable trigger user")
-        for what, sql, values in (
-            ("payee accounts", _PAYEES, (organisations, 1 + REPLACED_ACCOUNTS)),
-            ("payment files", _FILES, ()),
-            ("the bank's status reports", _REPORTS, ()),
-            ("refunds", _REFUNDS, (REFUNDS, PENDING_REFUNDS, FAILED_REFUNDS)),
-            ("disputes", _DISPUTES, (DISPUTES, OPEN_DISPUTES)),
-            ("evidence", _EVIDENCE, ()),
-            ("unallocated payments", _UNALLOCATED, (UNALLOCATED, HELD)),
-            ("Gift Aid claims", _CLAIMS, (organisations, CLAIM_DONATIONS)),
-            ("claimed donations", _CLAIMED, (CLAIM_DONATIONS, partner)),
-            ("holds", _HOLDS, (organisations, HOLDS)),
-            ("keys", _KEYS, (partner, KEYS)),
-            ("verifications", _VERIFICATIONS, (partner, organisations)),
-            ("checks", _CHECKS, ()),
-            ("findings", _FINDINGS, ()),
-            ("flags", _FLAGS, ()),
-            ("evaluations", _EVALUATIONS, ()),
-            ("decided reviews", _DECIDED, (DECIDED, LOOKS)),
-        ):
-            say(what)
-            await connection.execute(sql, *values, timeout=1800)
-        for table in _WITHOUT_RULES:
-            await connection.execute(f"alter table {table} enable trigger user")
-        await connection.execute("vacuum analyze", timeout=3600)
-    finally:
-        await connection.close()
+    steps: tuple[FillStep, ...] = (
+        ("payee accounts", _PAYEES, (organisations, 1 + REPLACED_ACCOUNTS)),
+        ("payment files", _FILES, ()),
+        ("the bank's status reports", _REPORTS, ()),
+        ("refunds", _REFUNDS, (REFUNDS, PENDING_REFUNDS, FAILED_REFUNDS)),
+        ("disputes", _DISPUTES, (DISPUTES, OPEN_DISPUTES)),
+        ("evidence", _EVIDENCE, ()),
+        ("unallocated payments", _UNALLOCATED, (UNALLOCATED, HELD)),
+        ("Gift Aid claims", _CLAIMS, (organisations, CLAIM_DONATIONS)),
+        ("claimed donations", _CLAIMED, (CLAIM_DONATIONS, partner)),
+        ("holds", _HOLDS, (organisations, HOLDS)),
+        ("keys", _KEYS, (partner, KEYS)),
+        ("verifications", _VERIFICATIONS, (partner, organisations)),
+        ("checks", _CHECKS, ()),
+        ("findings", _FINDINGS, ()),
+        ("flags", _FLAGS, ()),
+        ("evaluations", _EVALUATIONS, ()),
+        ("decided reviews", _DECIDED, (DECIDED, LOOKS)),
+    )
+    await fill_tables(dsn, _WITHOUT_RULES, steps, say)

@@ -4,8 +4,8 @@ Written by SQL after ``bench.large_partner``: settlements and bank statements of
 nonprofit, and the operators' audit log. Rules between rows are not checked.
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 from uuid import UUID
 
 import asyncpg
@@ -170,31 +170,43 @@ _WITHOUT_RULES: Final = (
 )  # fmt: skip
 
 
-async def fill_more(dsn: str, partner: UUID, organisations: list[UUID], say: Callable[[str], None] = print) -> None:
-    """Fill the rest of a partner's account, and of the deployment. ``dsn``: of the owner of the tables."""
+FillStep: TypeAlias = tuple[str, str, tuple[object, ...]]
+"""What is filled, the statement and its values."""
+
+
+async def fill_tables(
+    dsn: str, tables: Sequence[str], steps: Sequence[FillStep], say: Callable[[str], None] = print
+) -> None:
+    """Run each step while the triggers of the tables are off, then update the statistics."""
     connection = await asyncpg.connect(dsn)
     try:
-        for table in _WITHOUT_RULES:
+        for table in tables:
             await connection.execute(f"alter table {table} disable trigger user")
-        for what, sql, values in (
-            ("request log", _API_REQUESTS, (partner, REQUESTS)),
-            ("audit log", _AUDIT, (partner, "member", AUDIT_ENTRIES)),
-            ("audit log of operators", _AUDIT, (DEPLOYMENT, "operator", AUDIT_ENTRIES)),
-            ("regular donations", _PLANS, (partner, PLANS)),
-            ("giving links", _LINKS, (partner, MAX_LINKS, organisations[:5])),
-            ("application forms", _FORMS, (partner, MAX_CONFIGURATIONS)),
-            ("invites", _INVITES, (partner, FOLLOWED)),
-            ("agents", _AGENTS, (partner, FOLLOWED)),
-            ("monitoring", _MONITORING, (partner, FOLLOWED, organisations)),
-            ("eligibility", _ELIGIBILITY, (partner, FOLLOWED, organisations)),
-            ("disbursements", _DISBURSEMENTS, (partner, organisations, PAID_RUNS)),
-            ("settlements", _SETTLEMENTS, ()),
-            ("bank statements", _STATEMENTS, ()),
-        ):
+        for what, sql, values in steps:
             say(what)
             await connection.execute(sql, *values, timeout=1800)
-        for table in _WITHOUT_RULES:
+        for table in tables:
             await connection.execute(f"alter table {table} enable trigger user")
         await connection.execute("vacuum analyze", timeout=3600)
     finally:
         await connection.close()
+
+
+async def fill_more(dsn: str, partner: UUID, organisations: list[UUID], say: Callable[[str], None] = print) -> None:
+    """Fill the rest of a partner's account, and of the deployment. ``dsn``: of the owner of the tables."""
+    steps: tuple[FillStep, ...] = (
+        ("request log", _API_REQUESTS, (partner, REQUESTS)),
+        ("audit log", _AUDIT, (partner, "member", AUDIT_ENTRIES)),
+        ("audit log of operators", _AUDIT, (DEPLOYMENT, "operator", AUDIT_ENTRIES)),
+        ("regular donations", _PLANS, (partner, PLANS)),
+        ("giving links", _LINKS, (partner, MAX_LINKS, organisations[:5])),
+        ("application forms", _FORMS, (partner, MAX_CONFIGURATIONS)),
+        ("invites", _INVITES, (partner, FOLLOWED)),
+        ("agents", _AGENTS, (partner, FOLLOWED)),
+        ("monitoring", _MONITORING, (partner, FOLLOWED, organisations)),
+        ("eligibility", _ELIGIBILITY, (partner, FOLLOWED, organisations)),
+        ("disbursements", _DISBURSEMENTS, (partner, organisations, PAID_RUNS)),
+        ("settlements", _SETTLEMENTS, ()),
+        ("bank statements", _STATEMENTS, ()),
+    )
+    await fill_tables(dsn, _WITHOUT_RULES, steps, say)

@@ -1182,7 +1182,7 @@ export class WebhookSubscriptionsResource {
   }
 
   /**
-   * Delete a subscription. The URL gets no more events.
+   * Delete a subscription. No more events are sent to its URL.
    *
    * Needs a secret key with the scope `webhooks:write`.
    */

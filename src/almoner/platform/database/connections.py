@@ -95,7 +95,7 @@ class ConnectionPool:
         self._opened[connection] = time.monotonic()
         return connection
 
-    def give_back(
+    def return_connection(
         self, connection: "Held", error: BaseException | None, fair_share_client: FairShareClient | None = None
     ) -> None:
         """Return a connection after its use, which ended with ``error``, if any.
@@ -183,4 +183,4 @@ class BorrowedConnection:
         return self._connection
 
     async def __aexit__(self, _failure: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._connections.give_back(self._connection, error, self._claimant)
+        self._connections.return_connection(self._connection, error, self._claimant)

@@ -90,7 +90,7 @@ class FairQueue:
         key, waiter = _key_of(fair_share_client), (next(self._arrivals), turn)
         self._waiting.setdefault(key, deque()).append(waiter)
         self._waiting_count += 1
-        timer = None if patience is None else loop.call_later(patience, _give_up, turn)
+        timer = None if patience is None else loop.call_later(patience, _end_wait, turn)
         try:
             await turn
         except BaseException:
@@ -137,7 +137,7 @@ class FairQueue:
         ready = [
             (self._held.get(key, 0), waiter, key)
             for key, waiters in self._waiting.items()
-            if self._below_share(key) and (waiter := next(filter(_still_waits, waiters), None))
+            if self._below_share(key) and (waiter := next(filter(_is_waiting, waiters), None))
         ]
         if not ready:
             return
@@ -172,10 +172,10 @@ def _key_of(fair_share_client: FairShareClient | None) -> Hashable:
     return None if fair_share_client is None else fair_share_client.key
 
 
-def _still_waits(waiter: _Waiter) -> bool:
+def _is_waiting(waiter: _Waiter) -> bool:
     return not waiter[1].done()
 
 
-def _give_up(turn: asyncio.Future[None]) -> None:
+def _end_wait(turn: asyncio.Future[None]) -> None:
     if not turn.done():
         turn.set_exception(TimeoutError())

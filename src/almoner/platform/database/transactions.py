@@ -261,7 +261,7 @@ class _Reading:
         return self._database.build_transaction(self._connection, "read")
 
     async def __aexit__(self, _failure: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._connections.give_back(self._connection, error, self._claimant)
+        self._connections.return_connection(self._connection, error, self._claimant)
 
 
 class Database:

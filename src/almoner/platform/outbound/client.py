@@ -305,7 +305,7 @@ class OutboundClient:
         self, url: str, headers: Mapping[str, str], *, connection_owner: str
     ) -> AsyncIterator[StreamedResponse]:
         """GET a file of any size; the time limit is per chunk."""
-        pool, target = self._hold_pool(url, connection_owner)
+        pool, target = self._acquire_pool(url, connection_owner)
         try:
             _reused.set(False)
             silence = aiohttp.ClientTimeout(
@@ -321,7 +321,7 @@ class OutboundClient:
             await self._release_pool(pool)
 
     async def _call(self, call: _Call, owner: str) -> OutboundResponse:
-        pool, target = self._hold_pool(call.url, owner)
+        pool, target = self._acquire_pool(call.url, owner)
         try:
             return await self._deadlines.run(_exchange(pool.session, target, call), self._limits.call_seconds)
         except _FAILURES as error:
@@ -329,7 +329,7 @@ class OutboundClient:
         finally:
             await self._release_pool(pool)
 
-    def _hold_pool(self, url: str, owner: str) -> tuple[_Pool, OutboundTarget]:
+    def _acquire_pool(self, url: str, owner: str) -> tuple[_Pool, OutboundTarget]:
         """Check the address, and hold the pool used for the call until ``_release_pool``."""
         if transactions.is_inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")

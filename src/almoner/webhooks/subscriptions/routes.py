@@ -70,7 +70,7 @@ async def update_webhook_subscription(
 
 @routes.delete("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write")
 async def delete_webhook_subscription(call: ApiCall, id: SubscriptionId) -> None:
-    """Delete a subscription. The URL gets no more events."""
+    """Delete a subscription. No more events are sent to its URL."""
     await service.delete(call.tx, call.partner, id)
 
 

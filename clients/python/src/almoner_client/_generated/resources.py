@@ -3735,7 +3735,7 @@ class WebhookSubscriptionsResource:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Delete a subscription. The URL gets no more events.
+        """Delete a subscription. No more events are sent to its URL.
 
         Needs a secret key with the scope `webhooks:write`.
 
