@@ -1,4 +1,4 @@
-"""The packages: no import circles, and no area or subject too wide to take in at a glance."""
+"""The packages: no import circles, no area or subject too wide to take in at a glance, no data of unknown origin."""
 
 from collections.abc import Iterator
 
@@ -40,3 +40,10 @@ def packages() -> Iterator[tuple[str, int]]:
 
 def test_no_area_and_no_subject_has_more_slices_than_a_reader_takes_in() -> None:
     assert [(name, count) for name, count in packages() if name != "almoner" and count > MAX_SLICES] == []
+
+
+def test_every_table_for_matching_names_has_an_origin_and_a_licence() -> None:
+    data = PACKAGE / "screening" / "matching" / "data"
+    rows = [line.split("|") for line in (data / "ORIGIN.md").read_text().splitlines() if line.startswith("| `")]
+    stated = {row[1].strip(" `") for row in rows if row[3].strip() and row[4].strip()}
+    assert stated == {file.name for file in data.iterdir()} - {"ORIGIN.md"}

@@ -1,4 +1,4 @@
-"""Frozen tables about words: frequencies, legal forms, synonyms, places, nicknames, translations."""
+"""Frozen tables about words: frequencies, legal forms, synonyms, places, states, nicknames, translations."""
 
 import lzma
 import re
@@ -121,16 +121,16 @@ def place_words_by_spelling() -> dict[tuple[str, ...], str]:
     return found
 
 
-@lru_cache(maxsize=1)
+@cache
 def state_codes() -> Mapping[str, str]:
     """The code of a state or province, by its names: ``district of columbia`` -> ``dc``."""
-    lines = (line.split(":") for line in _data_lines("states.txt"))
-    return {name.strip(): code for code, names in lines for name in names.split(",")}
+    return _load_spellings("states.txt", separator=", ")
 
 
-def _load_spellings(name: str) -> Mapping[str, str]:
+def _load_spellings(name: str, separator: str | None = None) -> Mapping[str, str]:
+    """Spellings -> their word. ``separator``: of the spellings; without it, any blanks."""
     lines = (line.split(":") for line in _data_lines(name))
-    return {spelling: word for word, spellings in lines for spelling in spellings.split()}
+    return {spelling: word for word, spellings in lines for spelling in spellings.strip().split(separator)}
 
 
 @cache
