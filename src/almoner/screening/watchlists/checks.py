@@ -3,6 +3,9 @@
 from typing import Final
 
 from almoner.platform.observability.selfcheck import ConsistencyCheck
+from almoner.screening.watchlists.domain import MAX_AGE, NEVER_OUTDATED
+
+_NEVER_OUTDATED: Final = ", ".join(f"'{code}'" for code in NEVER_OUTDATED)
 
 checks: Final = (
     ConsistencyCheck(
@@ -18,14 +21,14 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "watchlists.current",
-        "No imported watchlist is older than 180 days. If a list is older, anyone listed since then is shown as "
-        "`clear`",
+        f"No imported watchlist is older than {MAX_AGE.days} days. If a list is older, anyone listed since then is "
+        "shown as `clear`",
         "Import the newest version, add the list to the schedule, or retire the list. See docs/runbooks/watchlists.md",
-        """
+        f"""
         select w.code || ', ' || to_char(coalesce(l.published_at, l.retrieved_at), 'YYYY-MM-DD')
         from watchlist w join watchlist_load l on l.id = w.current_load_id
-        where l.entries > 0 and w.code not in ('own', 'ofac-sdn-sample')
-            and coalesce(l.published_at, l.retrieved_at) < (select at from moment) - interval '180 days'
+        where l.entries > 0 and w.code not in ({_NEVER_OUTDATED})
+            and coalesce(l.published_at, l.retrieved_at) < (select at from moment) - interval '{MAX_AGE.days} days'
         """,
     ),
     ConsistencyCheck(

@@ -109,7 +109,7 @@ class ImportedFile:
 
 MAX_AGE: Final = timedelta(days=180)
 """People and organisations that were listed since the date of an older list are shown as clear."""
-_NEVER_OUTDATED: Final = frozenset({"own", "ofac-sdn-sample"})
+NEVER_OUTDATED: Final = ("own", "ofac-sdn-sample")
 
 LoadStatus = Literal["loaded", "refused", "unchanged"]
 
@@ -173,8 +173,8 @@ class WatchlistVersion:
 
     @property
     def max_age(self) -> timedelta | None:
-        """Its maximum age, as the self-check ``watchlists.current`` has it; None if it does not become outdated."""
-        return None if self.code in _NEVER_OUTDATED or not self.load.entries else MAX_AGE
+        """Its maximum age; None if it does not become outdated."""
+        return None if self.code in NEVER_OUTDATED or not self.load.entries else MAX_AGE
 
     def is_stale(self, now: datetime) -> bool:
         """Whether it is older than its maximum age."""
