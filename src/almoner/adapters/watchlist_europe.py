@@ -11,6 +11,7 @@ from typing import Final
 
 from almoner.adapters.watchlist_values import (
     EntityBuilder,
+    open_table,
     parse_country_code,
     parse_date,
     parse_years,
@@ -46,7 +47,7 @@ class UkSanctionsReader:
     def published_at(self, files: Sequence[Path]) -> datetime | None:
         """The date in the first line: ``Report Date: 08-Oct-2026``."""
         for file in files:
-            with file.open(encoding="utf-8-sig", errors="replace") as lines:
+            with open_table(file) as lines:
                 first = lines.readline().partition("Report Date:")[2].strip(' ",\r\n')
             try:
                 return datetime.strptime(first, "%d-%b-%Y").replace(tzinfo=UTC)
