@@ -7,7 +7,6 @@ from typing import Final
 
 from anyascii import anyascii
 
-from almoner.kit import abbreviations
 from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.kit.text import replace_pictographs
 
@@ -83,11 +82,6 @@ def normalise_indexed_text(text: str | None) -> str:
 def extract_search_terms(text: str) -> tuple[str, ...]:
     """The words that a text must contain, each once, longest first."""
     return tuple(sorted(dict.fromkeys(split_words(text)), key=len, reverse=True))
-
-
-def unify_spelling_variants(words: Iterable[str]) -> list[str]:
-    """Words with variant spellings unified, for comparing names."""
-    return abbreviations.expand_abbreviations(words)
 
 
 def _truncate_words(found: Iterable[str]) -> Iterator[str]:

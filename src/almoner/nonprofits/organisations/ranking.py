@@ -14,7 +14,6 @@ from almoner.nonprofits.organisations.normalisation import (
     NOT_IN_INITIALS,
     STOP_WORDS,
     SearchQuery,
-    unify_spelling_variants,
 )
 
 _MIN_WHOLE_SIMILARITY: Final = 65
@@ -72,7 +71,7 @@ class RankedResult:
 
 
 def _core_name(words: Sequence[str]) -> str:
-    return " ".join(unify_spelling_variants([word for word in words if word not in STOP_WORDS] or words))
+    return " ".join(abbreviations.expand_abbreviations([word for word in words if word not in STOP_WORDS] or words))
 
 
 def name_similarity(query: str, name: str) -> float:
