@@ -20,8 +20,6 @@ class BoundEndpoint:
     allows_cross_origin: bool
     has_only_id_parameters: bool
     """Whether the path has parameters, and all of them are IDs."""
-    is_refused_last: bool
-    """Whether it moves money, so that it is refused last under load."""
 
     @classmethod
     def from_endpoint(cls, endpoint: Endpoint) -> "BoundEndpoint":
@@ -34,7 +32,6 @@ class BoundEndpoint:
             envelope_suffix(endpoint),
             endpoint.key in (KeyKind.PUBLISHABLE, KeyKind.NONE),
             bool(endpoint.path_ids) and None not in endpoint.path_ids.values(),
-            endpoint.moves_money and endpoint.is_write,
         )
 
 

@@ -265,7 +265,8 @@ class ApiApplication:
                 request.headers.get("authorization"), request.ip_address
             )
             request.caller = request.scope["almoner.caller"] = caller
-            set_fair_share_client(FairShareClient(caller.partner.id, bound.is_refused_last))  # the edge resets it
+            # The edge resets it.
+            set_fair_share_client(FairShareClient(caller.partner.id, endpoint.moves_money and endpoint.is_write))
             if caller.is_partner_paused:
                 raise AccountPaused
             if not caller.satisfies_key_kind(endpoint.key):
