@@ -58,7 +58,7 @@ class ConnectionPool:
         self._closing = False
 
     def borrow(self) -> "BorrowedConnection":
-        """A connection for the time of a block, queued for the current queue client."""
+        """A connection for the time of a block, queued for the current fair-share client."""
         return BorrowedConnection(self, current_fair_share_client())
 
     async def acquire(self, fair_share_client: FairShareClient | None = None) -> "Held":
@@ -140,17 +140,17 @@ class ConnectionPool:
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             await self._pool.release(connection, timeout=_CANCEL_SECONDS)
 
-    async def _retire(self, connection: "Held", queue_client: FairShareClient | None) -> None:
+    async def _retire(self, connection: "Held", fair_share_client: FairShareClient | None) -> None:
         try:
             await self._close(connection)
         finally:
-            self._places.release_slot(queue_client)
+            self._places.release_slot(fair_share_client)
 
-    async def _discard(self, connection: "Held", queue_client: FairShareClient | None) -> None:
+    async def _discard(self, connection: "Held", fair_share_client: FairShareClient | None) -> None:
         try:
             await self._return_to_pool(connection)
         finally:
-            self._places.release_slot(queue_client)
+            self._places.release_slot(fair_share_client)
 
     async def close(self) -> None:
         """Close all connections after waiting for those in use; waiting callers fail."""
@@ -172,15 +172,15 @@ def _is_open(connection: "Held") -> bool:
 class BorrowedConnection:
     """A connection borrowed for the time of a block."""
 
-    __slots__ = ("_claimant", "_connection", "_connections")
+    __slots__ = ("_connection", "_connections", "_fair_share_client")
 
-    def __init__(self, connections: ConnectionPool, queue_client: FairShareClient | None) -> None:
+    def __init__(self, connections: ConnectionPool, fair_share_client: FairShareClient | None) -> None:
         self._connections = connections
-        self._claimant = queue_client
+        self._fair_share_client = fair_share_client
 
     async def __aenter__(self) -> "Held":
-        self._connection = await self._connections.acquire(self._claimant)
+        self._connection = await self._connections.acquire(self._fair_share_client)
         return self._connection
 
     async def __aexit__(self, _failure: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._connections.return_connection(self._connection, error, self._claimant)
+        self._connections.return_connection(self._connection, error, self._fair_share_client)

@@ -1,8 +1,8 @@
 """A fair queue for limited resources: no client takes more than its share while others wait, and waiting is bounded.
 
-A queue client is a partner, or the network of a caller without a key. While others hold slots, it cannot take the last
-fifth of them, since slots cannot be taken back. The client with the fewest slots is next. Requests that move money may
-wait in a longer queue, so they are refused last. Work without a client (health checks, background work) has its own
+A fair-share client is a partner, or the network of a caller without a key. While others hold slots, it cannot take the
+last fifth of them, since slots cannot be taken back. The client with the fewest slots is next. Requests that move money
+may wait in a longer queue, so they are refused last. Work without a client (health checks, background work) has its own
 limits and is never refused here.
 """
 
@@ -29,7 +29,7 @@ class FairShareClient(msgspec.Struct, frozen=True):
     moves_money: bool = False
 
 
-_current: ContextVar[FairShareClient | None] = ContextVar("almoner_claimant", default=None)
+_current: ContextVar[FairShareClient | None] = ContextVar("almoner_fair_share_client", default=None)
 
 
 _Waiter = tuple[int, asyncio.Future[None]]
@@ -158,13 +158,13 @@ class FairQueue:
     def _below_share(self, key: Hashable) -> bool:
         return key is None or self._held.get(key, 0) < self._share or len(self._held) == 1
 
-    def _ensure_may_wait(self, claimant: FairShareClient | None) -> None:
+    def _ensure_may_wait(self, fair_share_client: FairShareClient | None) -> None:
         if self._closing:
             raise QueueFull("the connections are being closed")
-        if claimant is None:
+        if fair_share_client is None:
             return
-        most = self._size * (WAITING_PER_PLACE_WITH_MONEY if claimant.moves_money else WAITING_PER_PLACE)
-        if self._waiting_count >= most or len(self._waiting.get(claimant.key, ())) >= most // 2:
+        most = self._size * (WAITING_PER_PLACE_WITH_MONEY if fair_share_client.moves_money else WAITING_PER_PLACE)
+        if self._waiting_count >= most or len(self._waiting.get(fair_share_client.key, ())) >= most // 2:
             raise QueueFull("too many requests wait for the database")
 
 

@@ -249,19 +249,19 @@ class _Transaction:
 class _Reading:
     """``Database.read`` as a class: every GET uses it, and it costs a third of a generator."""
 
-    __slots__ = ("_claimant", "_connection", "_connections", "_database")
+    __slots__ = ("_connection", "_connections", "_database", "_fair_share_client")
 
     def __init__(self, database: "Database", connections: ConnectionPool) -> None:
         self._database = database
         self._connections = connections
-        self._claimant = current_fair_share_client()
+        self._fair_share_client = current_fair_share_client()
 
     async def __aenter__(self) -> Tx:
-        self._connection = await self._connections.acquire(self._claimant)
+        self._connection = await self._connections.acquire(self._fair_share_client)
         return self._database.build_transaction(self._connection, "read")
 
     async def __aexit__(self, _failure: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._connections.return_connection(self._connection, error, self._claimant)
+        self._connections.return_connection(self._connection, error, self._fair_share_client)
 
 
 class Database:
@@ -334,8 +334,7 @@ class Database:
         the pool is given to such transactions; with all of it they would wait for each other forever.
         """
         self.disk.ensure_writable()
-        claimant = current_fair_share_client()
-        async with self._arounds.slot(claimant), self._connections.borrow() as connection:
+        async with self._arounds.slot(current_fair_share_client()), self._connections.borrow() as connection:
             tx = self.build_transaction(connection, "around")
             with run_as_fair_share_client(
                 None

@@ -136,8 +136,8 @@ class OutermostMiddleware:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request within the limits, counted for its client."""
-        claimant = self._admission.admit_and_identify_client(scope)
-        claim, timeout = set_fair_share_client(claimant), set_statement_timeout(self._statement_seconds)
+        client = self._admission.admit_and_identify_client(scope)
+        previous, timeout = set_fair_share_client(client), set_statement_timeout(self._statement_seconds)
         try:
             if scope["method"] in _READS:
                 await self._app(scope, receive, send)
@@ -146,8 +146,8 @@ class OutermostMiddleware:
                     await self._app(scope, receive, send)
         finally:
             reset_statement_timeout(timeout)
-            reset_fair_share_client(claim)
-            self._admission.release_request(claimant)
+            reset_fair_share_client(previous)
+            self._admission.release_request(client)
 
     def _resolve(self, scope: Scope) -> None:
         """Client address and scheme behind trusted proxies: the right-most address that is no trusted proxy's."""
