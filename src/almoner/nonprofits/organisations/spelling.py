@@ -46,8 +46,7 @@ _MAX_SCANNED_OCCURRENCES: Final = 100_000
 
 _MIN_ALTERNATIVE_WORDS: Final = 3
 _MAX_ALTERNATIVE_OCCURRENCES: Final = 10_000
-"""With more than ``MIN_ALTERNATIVE_WORDS`` words, only alternatives with at most this many occurrences together count.
-"""
+"""The ``_MIN_ALTERNATIVE_WORDS`` rarest words always count, further ones while all have at most so many occurrences."""
 
 RARE_OCCURRENCES: Final = 200
 """Up to this many occurrences, a known word may still be a typo: registers contain typos too."""

@@ -465,7 +465,7 @@ async def record_job_results(tx: Tx, finished_jobs: Sequence[FinishedJob]) -> in
 
 
 def _requeue_values(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed) -> tuple[object, ...]:
-    """The parameters of ``PUT_BACK`` for one job."""
+    """The parameters of ``_PUT_BACK`` for one job."""
     match result:
         case JobRetry(after, reason):
             return job.id, job.attempt, now + max(after, timedelta()), 0, reason, False

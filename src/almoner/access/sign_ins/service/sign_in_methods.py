@@ -107,7 +107,7 @@ async def sign_in_by_second_factor_code(
 async def sign_in_by_passkey(
     db: Database, realm: Realm, challenge_binding: bytes, response_json: str, browser: Browser, ticket: str = ""
 ) -> NewSignIn:
-    """Sign in with a passkey. ``challenge_binding``: as given to ``passkeys.authentication_options``.
+    """Sign in with a passkey. ``challenge_binding``: as given to ``passkeys.build_authentication_options``.
 
     ``ticket``: of the first step, if any, which may have been single sign-on.
     """
