@@ -190,6 +190,24 @@ async def test_the_queue_says_who_gave_the_first_of_two_approvals(alone: Service
     await api.close()
 
 
+async def test_the_next_case_is_none_that_waits_for_the_approval_of_somebody_else(alone: Service) -> None:
+    """A reviewer who gave the first of two approvals can do nothing more, so others come next."""
+    async with alone.db.write() as tx:
+        await operators.set_two_person_approval(tx, BY, required=True)
+    api = alone.client((await alone.tenant()).secret)
+    approved, other = [f"{HOME}/verifications/{(await factories.verification(alone, api))['id']}" for _ in range(2)]
+    await alone.drain()
+    first, second = [await signed_in(alone, await operator(alone, "reviewer")) for _ in range(2)]
+    await act(first, f"{approved}/approve", note="They called back")
+    following = []
+    for browser in (first, second):
+        await browser.get(approved)
+        following.append((await browser.post(f"{HOME}/next")).headers["location"])
+        await browser.close()
+    assert following == [other, approved]
+    await api.close()
+
+
 async def test_a_nonprofit_is_asked_and_its_answer_shown(service: Service, api: Client, reviewer: Browser) -> None:
     made = await factories.verification(service, api)
     await service.drain()

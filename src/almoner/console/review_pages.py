@@ -11,6 +11,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
+from almoner.access.people.domain import Person
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import (
@@ -37,6 +38,7 @@ from almoner.console.review_verifications import (
     TYPE,
     VERIFICATIONS,
     DonationRecipientVerificationPages,
+    find_first_approvers,
 )
 from almoner.console.review_words import (
     EVIDENCE_WORDS,
@@ -222,7 +224,7 @@ class _ReviewQueue:
                 partner_names,
             )
             nonprofits = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in beside])
-            approved = await _find_first_approvers(tx) if beside else {}
+            approved = await find_first_approvers(tx) if beside else {}
             rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
             rows += [
                 (one.since, one.id, _verification_row(tx, one, nonprofits, partner_names, approved)) for one in beside
@@ -316,20 +318,14 @@ async def _describe_missing_evidence(tx: Tx, found: Sequence[Review]) -> dict[UU
     return missing
 
 
-async def _find_first_approvers(tx: Tx) -> dict[str, str]:
-    """The names of the reviewers who gave the first of two approvals, by the ID of the verification."""
-    found = await operators.list_pending_approvals(tx)
-    return {one.subject: first.display_name for one, first in found if one.action == "verification.approve"}
-
-
 def _verification_row(
     tx: Tx,
     one: WaitingReviewItem,
     nonprofits: Mapping[UUID, str],
     partner_names: Mapping[UUID, str],
-    approved: Mapping[str, str],
+    approved: Mapping[str, Person],
 ) -> ListRow:
-    """The row of a verification or a flag in the review queue. ``approved``: from ``_find_first_approvers``."""
+    """The row of a verification or a flag in the review queue. ``approved``: from ``find_first_approvers``."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.encode(FLAG_TYPE if flagged else TYPE, one.id)
     values = (
@@ -337,7 +333,7 @@ def _verification_row(
         nonprofits.get(one.organisation_id) or name,
         VERIFICATION_WORDS[one.kind][1],
         "Details changed after the check" if flagged else "Approval before disbursements",
-        f"The second of 2 approvals, after {approved[name]}" if name in approved else _missing_of(one),
+        f"The second of 2 approvals, after {approved[name].display_name}" if name in approved else _missing_of(one),
         None,
         partner_names[one.partner_id],
         None,

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
+from almoner.access.people.domain import Person
 from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
@@ -57,8 +58,8 @@ VERIFICATIONS: Final = f"{REVIEWS}/verifications"
 FLAGS: Final = f"{REVIEWS}/flags"
 _WORDS: Final = "Verification"
 _FLAG_WORDS: Final = "Flag"
-_MOST_EXAMINED: Final = 20
-"""The maximum number of waiting verifications and flags that are examined for the next one to decide."""
+_PAGE: Final = 20
+_APPROVAL: Final = "verification.approve"
 _EVIDENCE: Final = ActionField("note", "Evidence (visible only to other reviewers)", "area", maxlength=MAX_NOTE_LENGTH)
 
 
@@ -144,14 +145,27 @@ class DonationRecipientVerificationPages:
 async def find_next_waiting_item(
     tx: Tx, operator_id: str, after: tuple[datetime, UUID] | None
 ) -> WaitingReviewItem | None:
-    """The next verification or flag after this position that the operator can decide; None if there is none."""
-    for one in await verifications.list_waiting_review_items(tx, _MOST_EXAMINED, after_position=after):
-        if not one.has_first_review:
-            return one
-        first = (await verifications.get_flag(tx, one.id)).first
-        if first is not None and first.by != operator_id:
-            return one
+    """The next verification or flag after this position that waits for this operator; None if there is none."""
+    approved = {
+        name
+        for name, first in (await find_first_approvers(tx)).items()
+        if tx.ids.encode(operators.ID, first.id) == operator_id
+    }
+    while found := await verifications.list_waiting_review_items(tx, _PAGE, after_position=after):
+        for one in found:
+            if one.has_first_review:
+                first = (await verifications.get_flag(tx, one.id)).first
+                if first is not None and first.by != operator_id:
+                    return one
+            elif tx.ids.encode(TYPE, one.id) not in approved:
+                return one
+        after = found[-1].since, found[-1].id
     return None
+
+
+async def find_first_approvers(tx: Tx) -> dict[str, Person]:
+    """The reviewers who gave the first of two approvals, by the ID of the verification."""
+    return {one.subject: first for one, first in await operators.list_pending_approvals(tx) if one.action == _APPROVAL}
 
 
 def waiting_item_path(tx: Tx, one: WaitingReviewItem) -> str:
@@ -336,7 +350,7 @@ async def _approve(
     seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
     name = tx.ids.encode(TYPE, one.id)
     agreed = await officer.confirm_with_second_operator(
-        tx, one.partner_id, "verification.approve", name, seen, entered_values["note"], mandatory=False
+        tx, one.partner_id, _APPROVAL, name, seen, entered_values["note"], mandatory=False
     )
     if agreed is None:
         return "first"
@@ -391,7 +405,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
             lambda one: "" if one.status == "pending" else "This verification is not pending.",
             "The verification is approved.",
             "a",
-            approval="verification.approve",
+            approval=_APPROVAL,
         ),
         RecordAction(
             "reject",
