@@ -109,9 +109,9 @@ async def test_each_name_and_number_of_a_case_is_searched_at_a_click(alone: Serv
     await browser.close()
 
 
-async def waiting_to_be_looked_up(service: Service, *numbers: str) -> str:
+async def waiting_to_be_looked_up(service: Service, *numbers: str, name: str = "ᏣᎳᎩ") -> str:
     """The path of an open case about a name that cannot be compared."""
-    who, asked = watchlists.body((await service.tenant()).partner, uuid4(), "ᏣᎳᎩ", identifiers=numbers)
+    who, asked = watchlists.body((await service.tenant()).partner, uuid4(), name, identifiers=numbers)
     screener = Screener()
     await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
     async with service.db.write() as tx:
@@ -147,6 +147,23 @@ async def test_a_name_to_look_up_says_that_nothing_was_found(alone: Service, tmp
     assert "<bdi>ᏣᎳᎩ</bdi>; <bdi>745-00000</bdi>; <bdi>TsaLaGi</bdi>." in page
     assert "Nothing found." in page
     assert f'class="button" href="{own}/accept"' in page
+    await browser.close()
+
+
+async def test_a_name_to_look_up_says_what_was_not_searched(alone: Service, tmp_path: Path) -> None:
+    """A search that could not find an entry is no reason to call the record clear."""
+    own = await waiting_to_be_looked_up(alone, name="ᏣᎳ")
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    not_obvious = f'class="button quiet" href="{own}/accept"'
+    page = (await browser.get(own)).text
+    assert "No watchlists have been loaded" in page
+    assert "Nothing found." not in page
+    assert not_obvious in page
+    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+    page = (await browser.get(own)).text
+    assert "Nothing found." in page
+    assert "three or more letters or digits: <bdi>ᏣᎳ</bdi>." in page
+    assert not_obvious in page
     await browser.close()
 
 

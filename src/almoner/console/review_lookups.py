@@ -39,12 +39,23 @@ class FoundEntry:
 
 @dataclass(frozen=True, slots=True)
 class CaseSearch:
-    """The results of all searches for a case. ``unsearched``: how many of its names and numbers were left out."""
+    """The results of all searches for a case.
+
+    ``too_short``: the texts that were only compared with names. ``unsearched``: how many of the case's names and
+    numbers were left out.
+    """
 
     texts: Sequence[str]
+    too_short: Sequence[str]
     unsearched: int
     found: Sequence[FoundEntry]
     more: bool
+    has_lists: bool
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was left out."""
+        return self.has_lists and not (self.too_short or self.unsearched or self.more)
 
 
 async def search_for_case(context: ConsoleContext, subject_id: UUID) -> CaseSearch | None:
@@ -55,19 +66,23 @@ async def search_for_case(context: ConsoleContext, subject_id: UUID) -> CaseSear
         return None
     details, wanted = stored.details, _texts_of(stored.details)
     entries: dict[tuple[str, str], FoundEntry] = {}
-    more = False
+    too_short: list[str] = []
+    more, has_lists = False, False
     for text in wanted[:_MOST_TEXTS]:
         result = await screenings.search_watchlists(
             context.db, context.services.screener, text, details.kind, details.countries
         )
         more |= result.containing.more
+        has_lists |= bool(result.lists)
+        too_short += [text] if result.containing.too_short else []
         for entry, title, place in _entries_of(result):
             key = entry.list, entry.listed.key
             earlier = entries[key].reasons if key in entries else ()
             entries[key] = FoundEntry(entry, title, [*earlier, (text, place)])
     found = list(entries.values())
-    unsearched = len(wanted[_MOST_TEXTS:])
-    return CaseSearch(wanted[:_MOST_TEXTS], unsearched, found[:_MOST_FOUND], more or len(found) > _MOST_FOUND)
+    more |= len(found) > _MOST_FOUND
+    searched, unsearched = wanted[:_MOST_TEXTS], len(wanted[_MOST_TEXTS:])
+    return CaseSearch(searched, too_short, unsearched, found[:_MOST_FOUND], more, has_lists)
 
 
 def _texts_of(details: SubjectDetails) -> list[str]:
