@@ -20,6 +20,7 @@ from almoner.console.lists import (
 from almoner.console.money_records import find_organisation_names, parse_filter_choice, parse_filter_id
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import AccountBalance, AccountKind, LedgerAccount
+from almoner.kit.money import EXPONENTS
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Filter
 
@@ -77,7 +78,7 @@ class NonprofitAccountPages:
             nonprofit = parse_filter_id(tx, query, "nonprofit", "organisation")
             if nonprofit is not None:
                 kinds = [kind] if kind else NONPROFIT_KINDS
-                currencies = [currency] if currency else {one.currency for one in await ledger.list_trial_balance(tx)}
+                currencies = [currency] if currency else EXPONENTS
                 keys = [LedgerAccount(one, code, None, nonprofit).key for one in kinds for code in currencies]
                 found = await ledger.list_balances_by_keys(tx, keys)
                 return ListPage(await self._rows(tx, found), total=len(found))
