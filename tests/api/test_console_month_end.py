@@ -156,6 +156,11 @@ async def test_a_month_ends_in_the_browser(
     await olive.open(file)
     assert "Olive Downloaded" in words(olive)
     assert "Pia: hers was lost" in words(olive)
+    for number in range(20):
+        await pia.open(f"{file}/download")
+        assert (await pia.post(f"{file}/download", note=f"lost {number}")).content == first.content
+    await olive.open(file)
+    assert "Pia: lost 19" in words(olive), "of many downloads, the last ones are listed"
     assert first.content.startswith(b"<?xml")
     assert b"pain.001.001.09" in first.content
 

@@ -213,20 +213,20 @@ def list_entries_sql(*, filter_by_actor: bool, filter_by_action: bool) -> str:
 async def list_entries_about_record(
     tx: Tx, scope: UUID, action: str, subject: str, record_id: UUID, limit: int
 ) -> list[AuditEntry]:
-    """The entries of one action on a record, oldest first. ``subject``: the record's text ID.
+    """The last entries of one action on a record, oldest first. ``subject``: the record's text ID.
 
     ``record_id``: entries that are older than the record are not searched.
     """
     rows = await tx.fetch(
         f"select {COLUMNS} from audit_entry where scope = $1 and action = $2 and subject = $3 and id >= $4 "
-        "order by id limit $5",
+        "order by id desc limit $5",
         scope,
         action,
         subject,
         record_id,
         limit,
     )
-    return [entry_from_row(row) for row in rows]
+    return [entry_from_row(row) for row in reversed(rows)]
 
 
 _FIRST: Final = UUID(int=0)

@@ -245,7 +245,7 @@ def decrypt_released_content(tx: Tx, file: PaymentFile) -> bytes:
 
 
 async def list_downloads(tx: Tx, file: PaymentFile) -> list[AuditEntry]:
-    """The entries of the audit log about downloads of a file, oldest first."""
+    """The entries of the audit log about the last downloads of a file, oldest first."""
     name = tx.ids.encode(ID_TYPE, file.id)
     return await audit.list_entries_about_record(
         tx, audit.DEPLOYMENT, "payment_file.downloaded", name, file.id, _DOWNLOADS
