@@ -8,7 +8,7 @@ import pytest
 from bench import families, matching_scripts
 from bench.scale import FULL
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.long]  # minutes each: not in the ordinary run
 
 MOST_WRONG, LEAST_RIGHT = 1, 190  # of 200 requests of each kind
 OFFICES_ELSEWHERE = "right requests with an office elsewhere, of one exact name"
