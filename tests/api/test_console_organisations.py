@@ -171,6 +171,9 @@ async def test_a_reviewer_publishes_what_a_partner_entered(
     page = f"{PATH}/{own}/publish"
     assert "web addresses" in await refused(reviewer, page, note="Seen", websites="hope")
     assert "Publish the organisation first" in await closed(admin, f"{PATH}/{own}/brand")
+    sent = await reviewer.post(f"{PATH}/{own}/contact", {"email": "office@hope.example.org", "source": "their page"})
+    assert (sent.status_code, "Publish the organisation first" in words(reviewer)) == (409, True)
+    assert await entries(service, "organisation.contact_recorded", own) == 0
     assert (await admin.get(page)).status_code == 403, "a reviewer decides"
     assert (await reviewer.get(f"{PATH}/{own}/brand")).status_code == 403
     await act(reviewer, page, note="Seen at Companies House", websites="https://hope.example.org")

@@ -85,7 +85,7 @@ async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser
         )
     answer = await reviewer.post(f"{case}/reject", reason="other", note="Seen")
     assert answer.status_code == 409
-    assert "have not been shown it" in answer.text
+    assert "Claim this case and review its evidence" in answer.text
     await reviewer.get(case)
     assert (await reviewer.post(case, do="claim")).headers["location"] == f"{case}?done=claimed"
     assert "You have claimed this case until" in (await reviewer.get(case)).text

@@ -50,7 +50,8 @@ class ActionPage:
 
     ``back``: the path below ``/operator`` to return to. ``sentences``: explain what will happen, and who is affected.
     ``mails``: the heading and content of each email that will be sent. ``preview``: the label of a button that shows a
-    preview and changes nothing. ``closed``: the reason why the action is not available. If set, the page has no form.
+    preview and changes nothing. ``closed``: the reason why the action is not available. If set, the page has no form,
+    and a form that was opened before is refused.
     ``remedy``: a button that makes the action available, as its label and the value that it posts to ``back``.
     """
 
@@ -105,12 +106,12 @@ class ActionPages:
         async def answer(visitor: SignedInRequest) -> Response:
             problems: dict[str, str] = {}
             refused = ""
-            if visitor.form and not is_preview_request(visitor):
+            sent = bool(visitor.form) and not is_preview_request(visitor)
+            if sent:
                 try:
-                    async with self._context.db.write() as tx:
-                        asked = (await action.describe(tx, visitor)).fields
-                        done = await action.perform(tx, visitor, parse_form_values(visitor, asked))
-                    return redirect_to(visitor.place.home + done)
+                    done = await self._perform(action, visitor)
+                    if done is not None:
+                        return redirect_to(visitor.place.home + done)
                 except IncorrectParams as error:
                     problems = problems_by_field(error, "what")
                 except NotFound:
@@ -121,13 +122,19 @@ class ActionPages:
                     refused = " ".join(error.reasons) if isinstance(error, Problem) and error.reasons else str(error)
             async with self._context.db.write() as tx:
                 page = await action.describe(tx, visitor)
-            status = 422 if problems else _REFUSED if refused else 200
+            status = 422 if problems else _REFUSED if refused or (sent and page.closed) else 200
             typed = {one.name: _shown(visitor, one) for one in page.fields}
             return await self._context.render_console_page(
                 visitor, "action.html", status=status, page=page, typed=typed, problems=problems, refused=refused
             )
 
         return answer
+
+    async def _perform(self, action: ConsoleAction, visitor: SignedInRequest) -> str | None:
+        """Perform the action, unless its page is closed; the path to redirect to."""
+        async with self._context.db.write() as tx:
+            page = await action.describe(tx, visitor)
+            return None if page.closed else await action.perform(tx, visitor, parse_form_values(visitor, page.fields))
 
 
 def build_security_email_preview(kind: Kind, partner_name: str) -> tuple[str, Markup]:
