@@ -122,6 +122,19 @@ def test_m8_a_line_that_makes_no_sense_is_named(row: str, told: str) -> None:
     assert any(problem.startswith(f"line 3: {told}") for problem in problems), problems
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (f"{GOOD},re_1", "refund must be empty for a payment"),
+        (f"po_1,2026-03-02,USD,refund,tp_1,-25.00,0,-25.00,{'r' * 256}", "refund must have at most 255 characters"),
+        ("po_1,2026-03-02,USD,refund,tp_1,-25.00,0,-25.00,re\x1b_1", "refund must not have control characters"),
+    ],
+)
+def test_m8_a_refund_is_named_only_where_one_can_be(row: str, told: str) -> None:
+    content = file("po_1,2026-03-02,USD,refund,tp_1,-25.00,0,-25.00,re_1", row, head=f"{HEAD},refund")
+    assert refusal(content) == ["the file was not imported:", f"line 3: {told}"]
+
+
 def test_every_bad_line_is_named_at_once() -> None:
     problems = refusal(
         file(
