@@ -202,3 +202,23 @@ async def test_a_deactivated_operator_has_nothing_that_opens(service: Service, a
         await people.update_profile(tx, bo, {**bo.profile, "active": False})
         with pytest.raises(InvalidOperatorToken, match="deactivated"):
             await operators.authenticate(tx, secret)
+
+
+async def test_pending_approvals_and_their_operators_are_one_round_trip(
+    service: Service, ada: Person, bo: Person, subject: str
+) -> None:
+    statements: list[str] = []
+    async with service.db.write() as tx:
+        for number, person in enumerate((ada, bo, ada)):
+            await look(tx, person, f"{subject} {number}")
+    connection = await asyncpg.connect(service.database.dsn)
+    try:
+        connection.add_query_logger(lambda query: statements.append(query.query))
+        tx = service.db.build_transaction(connection, "read")  # type: ignore[arg-type]
+        wanted = [f"{subject} {number}" for number in (0, 1)]
+        found = await operators.list_pending_approvals(tx, "verification.approve", wanted)
+        assert await operators.list_pending_approvals(tx, "organisation.merge", wanted) == []
+    finally:
+        await connection.close()
+    assert [(one.subject, person.id) for one, person in found] == list(zip(wanted, (ada.id, bo.id), strict=True))
+    assert len(statements) == 2

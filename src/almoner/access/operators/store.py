@@ -1,5 +1,6 @@
 """SQL for operators' tokens, approvals and access grants between operators."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -15,14 +16,14 @@ from almoner.access.operators.domain import (
     OperatorToken,
 )
 from almoner.access.people import service as people
-from almoner.access.people.domain import Realm
+from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import Tx
 
 _KNOWN_BY: Final = "id, person_id, name, hint, created_at, expires_at, revoked_at, last_used_at"
-_APPROVAL: Final = (
-    "id, action, subject, fingerprint, first_by, first_at, first_note, expires_at, second_by, second_at, second_note, "
-    "outcome"
-)
+_APPROVAL: Final = """
+    a.id as approval_id, a.action, a.subject, a.fingerprint, a.first_by, a.first_at, a.first_note, a.expires_at,
+    a.second_by, a.second_at, a.second_note, a.outcome
+"""
 
 
 async def insert_token(tx: Tx, token: OperatorToken, secret_hash: bytes) -> None:
@@ -183,7 +184,7 @@ async def lock_realm_for_update(tx: Tx, realm: Realm) -> None:
 def _approval(row: Record) -> Approval:
     second = ApprovalReview(row["second_by"], row["second_at"], row["second_note"]) if row["second_by"] else None
     return Approval(
-        row["id"],
+        row["approval_id"],
         row["action"],
         row["subject"],
         row["fingerprint"],
@@ -218,8 +219,8 @@ async def get_pending_approval_for_update(tx: Tx, realm: Realm, action: str, sub
     """The approval that waits for a second operator, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""
-        select {_APPROVAL} from approval
-        where realm = $1 and action = $2 and subject = $3 and outcome is null for no key update
+        select {_APPROVAL} from approval a
+        where a.realm = $1 and a.action = $2 and a.subject = $3 and a.outcome is null for no key update
         """,
         realm.id,
         action,
@@ -252,13 +253,20 @@ async def end_approval(
     )
 
 
-async def list_pending_approvals(tx: Tx, realm: Realm, now: datetime) -> list[Approval]:
-    """Approvals that wait for a second operator, oldest first."""
+async def list_pending_approvals(
+    tx: Tx, realm: Realm, now: datetime, action: str | None, subjects: Sequence[str] | None
+) -> list[tuple[Approval, Person]]:
+    """Approvals that wait for a second operator, with the first one, oldest first."""
     rows = await tx.fetch(
         f"""
-        select {_APPROVAL} from approval where realm = $1 and outcome is null and expires_at > $2 order by expires_at
+        select {_APPROVAL}, {people.COLUMNS} from approval a join person p on p.id = a.first_by and p.realm = a.realm
+        where a.realm = $1 and a.outcome is null and a.expires_at > $2
+            and ($3::text is null or a.action = $3) and ($4::text[] is null or a.subject = any($4))
+        order by a.expires_at
         """,
         realm.id,
         now,
+        action,
+        subjects,
     )
-    return [_approval(row) for row in rows]
+    return [(_approval(row), people.person_from_row(row)) for row in rows]

@@ -421,10 +421,11 @@ def _void_reason(
     return None if first.has_role(role) else "withdrawn"
 
 
-async def list_pending_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
-    """Approvals that wait for a second operator, with the first one; oldest first."""
-    found = await store.list_pending_approvals(tx, OPERATORS, tx.now)
-    return [(one, await people.get(tx, OPERATORS, one.first.by)) for one in found]
+async def list_pending_approvals(
+    tx: Tx, action: str | None = None, subjects: Sequence[str] | None = None
+) -> list[tuple[Approval, Person]]:
+    """Approvals that wait for a second operator, with the first one; oldest first. None: of all actions or subjects."""
+    return await store.list_pending_approvals(tx, OPERATORS, tx.now, action, subjects)
 
 
 async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, kind: AccessGrantKind) -> None:
