@@ -104,8 +104,12 @@ async def test_what_the_first_person_saw_must_still_hold(
     async with service.db.write() as tx:
         sql = "update organisation set name = 'Redshank Trust' where id = $1"
         await tx.execute(sql, tx.ids.decode("organisation", other))
+    await bob.open(f"{PATH}/merges")
+    assert "Dunlin Trust" not in words(bob), "there is nothing to approve second"
     await act(bob, f"{PATH}/{one}/merge/{other}", **NOTE)
     assert "recorded (1 of 2)" in words(bob), "a new first approval"
+    await ada.open(f"{PATH}/merges")
+    assert "Dunlin Trust" in words(ada)
     assert await answering(publishable, one, other) == {one, other}
 
 

@@ -12,6 +12,7 @@ from almoner.console.review_verifications import waiting_item_path
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import bank, factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
@@ -205,6 +206,34 @@ async def test_the_next_case_is_none_that_waits_for_the_approval_of_somebody_els
         following.append((await browser.post(f"{HOME}/next")).headers["location"])
         await browser.close()
     assert following == [other, approved]
+    await api.close()
+
+
+async def test_a_first_approval_of_evidence_that_has_changed_since_counts_no_more(alone: Service) -> None:
+    async with alone.db.write() as tx:
+        await operators.set_two_person_approval(tx, BY, required=True)
+    api = alone.client((await alone.tenant()).secret)
+    changed, other = [await factories.verification(alone, api) for _ in range(2)]
+    await alone.drain()
+    people = [await operator(alone, "reviewer") for _ in range(3)]
+    first, second, third = [await signed_in(alone, one) for one in people]
+    await act(first, f"{HOME}/verifications/{changed['id']}/approve", note="They called back")
+    await act(second, f"{HOME}/verifications/{other['id']}/approve", note="Seen the letter")
+    async with alone.db.write() as tx:
+        changed_id = uuid_of(alone, "monetarydonationverification", changed["id"])
+        await verifications.record_check_outcome(
+            tx, ALL_PARTNERS, changed_id, "bank_details", "succeeded", decided_by="bank"
+        )
+        await operators.set_roles(tx, BY, people[1].id, ["finance"])
+    assert "The second of 2 approvals" not in (await third.get(f"{HOME}.csv")).text
+    for name in (changed["id"], other["id"]):
+        await third.open(f"{HOME}/verifications/{name}/approve")
+        assert "has confirmed this action" not in words(third)
+    await first.open(f"{HOME}/verifications/{changed['id']}/approve")
+    assert "Nothing changes until a second person" in words(first)
+    assert (await first.post(f"{HOME}/next")).headers["location"] == f"{HOME}/verifications/{changed['id']}"
+    for browser in (first, second, third):
+        await browser.close()
     await api.close()
 
 

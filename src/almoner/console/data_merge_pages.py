@@ -1,6 +1,7 @@
 """Pages to compare two records of the same organisation and to merge them. Two operators must approve a merge."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.responses import Response
@@ -9,6 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval
+from almoner.access.people.domain import Person
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS
@@ -61,6 +63,16 @@ _ROWS: Final[Sequence[tuple[str, Callable[[Organisation], str]]]] = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _PendingMerge:
+    """A merge or separation of two records that ``approver`` has approved."""
+
+    decision: PairDecision
+    approval: Approval
+    approver: Person
+    records: Sequence[Organisation]
+
+
 class MergePages:
     """The pages."""
 
@@ -96,18 +108,17 @@ class MergePages:
         async with self._context.db.read() as tx:
             rows = [
                 ListRow(
-                    f"{ORGANISATIONS}/{ids[0]}/{decision}/{ids[1]}",
+                    f"{ORGANISATIONS}/{'/'.join([ids[0], one.decision, ids[1]])}",
                     (
-                        humanise_field_name(decision),
-                        *[await _name(tx, one) for one in ids],
-                        person.display_name,
-                        approval.first.note,
-                        approval.first.at,
+                        humanise_field_name(one.decision),
+                        *map(_name, one.records),
+                        one.approver.display_name,
+                        one.approval.first.note,
+                        one.approval.first.at,
                     ),
                 )
-                for approval, person in await operators.list_pending_approvals(tx)
-                if (decision := _decision_of(approval))
-                for ids in (approval.subject.split(" "),)
+                for one in await _list_pending_merges(tx)
+                for ids in (one.approval.subject.split(" "),)
             ]
         return ListPage(rows, total=len(rows))
 
@@ -203,7 +214,28 @@ class MergePages:
 
 async def count_pending_merges(tx: Tx) -> int:
     """The number of merges that need a second approval."""
-    return sum(bool(_decision_of(one)) for one, _ in await operators.list_pending_approvals(tx))
+    return len(await _list_pending_merges(tx))
+
+
+async def _list_pending_merges(tx: Tx) -> list[_PendingMerge]:
+    """Merges and separations that need a second approval, oldest first.
+
+    Without approvals of records that have changed since, and without those of operators who are no longer
+    administrators: a second approval would not complete them.
+    """
+    pending = [
+        (decision, approval, first, [tx.ids.decode(ID, one) for one in approval.subject.split(" ")])
+        for approval, first in await operators.list_pending_approvals(tx)
+        if (decision := _decision_of(approval)) and first.has_role("administrator")
+    ]
+    wanted = [one for *_, ids in pending for one in ids if one is not None]
+    records = await organisations.find_records_even_if_merged(tx, ALL_PARTNERS, wanted) if wanted else {}
+    found = []
+    for decision, approval, first, ids in pending:
+        pair = [records[one] for one in ids if one in records]
+        if len(pair) == 2 and registers.fingerprint_of_pair(*pair) == approval.fingerprint:
+            found.append(_PendingMerge(decision, approval, first, pair))
+    return found
 
 
 def _decision_of(approval: Approval) -> PairDecision | None:
@@ -216,10 +248,8 @@ def _decision_of(approval: Approval) -> PairDecision | None:
             return None
 
 
-async def _name(tx: Tx, text: str) -> str:
-    found = tx.ids.decode(ID, text)
-    record = await organisations.find_record_even_if_merged(tx, ALL_PARTNERS, found) if found else None
-    return f"{record.full_name} ({record.registry_code} {record.registry_number})" if record else text
+def _name(record: Organisation) -> str:
+    return f"{record.full_name} ({record.registry_code} {record.registry_number})"
 
 
 def _marked(pair: RecordPair) -> list[ComparisonRow]:

@@ -89,7 +89,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
             one.first.by == tx.ids.decode(operators.ID, viewer_id),
         )
         for one, person in await operators.list_pending_approvals(tx)
-        if (address := _address_of(one)) is not None
+        if person.has_role("finance") and (address := _address_of(one)) is not None
         for words, path in (address,)
     ]
     files = list(await payment_files.list_for_operators(tx, "created", None, _LISTED))

@@ -136,7 +136,8 @@ class RecordAction(Generic[R]):
     ``name``: the last segment of the action's path. ``closed``: the reason why the action is not available, or an empty
     string. ``about``: explains what will happen, and who is affected. ``key``: the keyboard shortcut that opens the
     action's page. ``earlier``: the operators who did an earlier step, so that somebody else must perform the action.
-    ``approval``: the name of the decision, if it needs two operators while two-person approval is on.
+    ``first_approver``: finds who gave the first of two approvals, if the action needs two operators while two-person
+    approval is on.
     """
 
     name: str
@@ -148,7 +149,7 @@ class RecordAction(Generic[R]):
     done: str = ""
     key: str = ""
     earlier: Callable[[R], Sequence[str]] = field(default=lambda _record: ())
-    approval: str = ""
+    first_approver: Callable[[Tx, R], Awaitable[Person | None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,19 +204,16 @@ class RecordKind(Generic[R]):
         others = await describe_other_operators(tx, self.role, action.earlier(record))
         return f"{action.button}: you did an earlier step, so somebody else must do this step. {others}"
 
-    async def _describe_approval(self, tx: Tx, visitor: SignedInRequest, action: RecordAction[R], record: R) -> str:
-        """Whether a second operator must also perform the action, and who can."""
-        subject = tx.ids.encode(self.id_type, self.record_id(record))
-        found = await operators.list_pending_approvals(tx)
-        for one, first in found:
-            if (one.action, one.subject) == (action.approval, subject):
-                others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, first.id)])
-                if first.id == visitor.person.id:
-                    return f"You have confirmed this action (1 of 2). {others}"
-                return (
-                    f"{first.display_name} has confirmed this action (1 of 2). The action takes effect when you "
-                    "confirm it, unless the record has changed since the first confirmation."
-                )
+    async def _describe_approval(self, tx: Tx, visitor: SignedInRequest, first: Person | None) -> str:
+        """Whether a second operator must also perform the action, and who can. ``first``: who has confirmed it."""
+        if first is not None:
+            others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, first.id)])
+            if first.id == visitor.person.id:
+                return f"You have confirmed this action (1 of 2). {others}"
+            return (
+                f"{first.display_name} has confirmed this action (1 of 2). The action takes effect when you confirm "
+                "it, unless the record changes before that."
+            )
         if not await operators.requires_two_person_approval(tx):
             return "Two-person approval is off, so this action takes effect when you confirm it."
         others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, visitor.person.id)])
@@ -241,8 +239,9 @@ class RecordKind(Generic[R]):
             about = [] if closed else [*await action.about(tx, record)]
             if not closed and context.operator_id(visitor) in action.earlier(record):
                 closed = await self._reserved(tx, action, record)
-            elif not closed and action.approval:
-                about.append(await self._describe_approval(tx, visitor, action, record))
+            elif not closed and action.first_approver is not None:
+                first = await action.first_approver(tx, record)
+                about.append(await self._describe_approval(tx, visitor, first))
             return ActionPage(
                 action.button, action.button, back, self.words, about, action.fields, facts, closed=closed
             )

@@ -224,7 +224,7 @@ class _ReviewQueue:
                 partner_names,
             )
             nonprofits = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in beside])
-            approved = await find_first_approvers(tx) if beside else {}
+            approved = await find_first_approvers(tx, [one.id for one in beside if one.kind != "verification_flag"])
             rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
             rows += [
                 (one.since, one.id, _verification_row(tx, one, nonprofits, partner_names, approved)) for one in beside
@@ -323,7 +323,7 @@ def _verification_row(
     one: WaitingReviewItem,
     nonprofits: Mapping[UUID, str],
     partner_names: Mapping[UUID, str],
-    approved: Mapping[str, Person],
+    approved: Mapping[UUID, Person],
 ) -> ListRow:
     """The row of a verification or a flag in the review queue. ``approved``: from ``find_first_approvers``."""
     flagged = one.kind == "verification_flag"
@@ -333,7 +333,7 @@ def _verification_row(
         nonprofits.get(one.organisation_id) or name,
         VERIFICATION_WORDS[one.kind][1],
         "Details changed after the check" if flagged else "Approval before disbursements",
-        f"The second of 2 approvals, after {approved[name].display_name}" if name in approved else _missing_of(one),
+        f"The second of 2 approvals, after {approved[one.id].display_name}" if one.id in approved else _missing_of(one),
         None,
         partner_names[one.partner_id],
         None,

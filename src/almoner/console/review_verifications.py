@@ -146,26 +146,38 @@ async def find_next_waiting_item(
     tx: Tx, operator_id: str, after: tuple[datetime, UUID] | None
 ) -> WaitingReviewItem | None:
     """The next verification or flag after this position that waits for this operator; None if there is none."""
-    approved = {
-        name
-        for name, first in (await find_first_approvers(tx)).items()
-        if tx.ids.encode(operators.ID, first.id) == operator_id
-    }
     while found := await verifications.list_waiting_review_items(tx, _PAGE, after_position=after):
+        ids = [one.id for one in found if one.kind == "monetary_donation_verification"]
+        approvers = await find_first_approvers(tx, ids)
         for one in found:
             if one.has_first_review:
                 first = (await verifications.get_flag(tx, one.id)).first
                 if first is not None and first.by != operator_id:
                     return one
-            elif tx.ids.encode(TYPE, one.id) not in approved:
+            elif not _is_operator(tx, approvers.get(one.id), operator_id):
                 return one
         after = found[-1].since, found[-1].id
     return None
 
 
-async def find_first_approvers(tx: Tx) -> dict[str, Person]:
-    """The reviewers who gave the first of two approvals, by the ID of the verification."""
-    return {one.subject: first for one, first in await operators.list_pending_approvals(tx) if one.action == _APPROVAL}
+def _is_operator(tx: Tx, person: Person | None, operator_id: str) -> bool:
+    return person is not None and tx.ids.encode(operators.ID, person.id) == operator_id
+
+
+async def find_first_approvers(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, Person]:
+    """The reviewers who gave the first of two approvals, by verification.
+
+    Without approvals of evidence that has changed since, and without those of operators who are no longer reviewers: a
+    second approval would not complete them.
+    """
+    subjects = {tx.ids.encode(TYPE, one): one for one in verification_ids}
+    pending = {
+        subjects[one.subject]: (one.fingerprint, first)
+        for one, first in await operators.list_pending_approvals(tx, _APPROVAL, list(subjects))
+        if first.has_role("reviewer")
+    }
+    current = await verifications.find_fingerprints_for_approval(tx, list(pending))
+    return {id_: first for id_, (seen, first) in pending.items() if seen == current.get(id_)}
 
 
 def waiting_item_path(tx: Tx, one: WaitingReviewItem) -> str:
@@ -344,6 +356,10 @@ async def _about_clearing(tx: Tx, one: _Flagged) -> Sequence[str]:
     ]
 
 
+async def _first_approver(tx: Tx, one: MonetaryDonationVerification) -> Person | None:
+    return (await find_first_approvers(tx, [one.id])).get(one.id)
+
+
 async def _approve(
     tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
@@ -405,7 +421,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
             lambda one: "" if one.status == "pending" else "This verification is not pending.",
             "The verification is approved.",
             "a",
-            approval=_APPROVAL,
+            first_approver=_first_approver,
         ),
         RecordAction(
             "reject",

@@ -39,6 +39,7 @@ from almoner.nonprofits.organisations.store import (
     find_record_by_number_even_if_merged as find_record_by_number_even_if_merged,
 )
 from almoner.nonprofits.organisations.store import find_record_even_if_merged as find_record_even_if_merged
+from almoner.nonprofits.organisations.store import find_records_even_if_merged as find_records_even_if_merged
 from almoner.nonprofits.organisations.store import list_merged_records as list_merged_records
 from almoner.nonprofits.organisations.store import (
     list_records_by_number_even_if_merged as list_records_by_number_even_if_merged,
@@ -354,6 +355,14 @@ async def emit_organisation_updated(tx: Tx, partner: Partner, organisation_id: U
     shown = schemas.organisation_response(tx, organisation, own.get(organisation.id, []))
     await outbox.emit_event(tx, partner.id, UPDATED, shown)
     return shown
+
+
+async def find_principal_records(tx: Tx, scope: Scope, ids: Collection[UUID]) -> dict[UUID, Organisation]:
+    """Like ``get`` for several organisations, by the ID given; without those that the scope cannot see."""
+    found = await store.find_by_ids(tx, scope, list(ids)) if ids else {}
+    principal_ids = [one.same_as for one in found.values() if one.same_as is not None]
+    principals = await store.find_by_ids(tx, scope, principal_ids) if principal_ids else {}
+    return {id_: one if one.same_as is None else principals.get(one.same_as, one) for id_, one in found.items()}
 
 
 async def list_by_ids(tx: Tx, scope: Scope, ids: Sequence[UUID]) -> list[Organisation]:

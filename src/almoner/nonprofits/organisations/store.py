@@ -104,6 +104,18 @@ async def find_record_even_if_merged(tx: Tx, scope: Scope, organisation_id: UUID
     return _organisation(row) if row else None
 
 
+async def find_records_even_if_merged(
+    tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]
+) -> dict[UUID, Organisation]:
+    """``find_record_even_if_merged`` for several records, by ID."""
+    rows = await tx.fetch(
+        _UNBRANDED + "where o.id = any((select $1::uuid[])::uuid[]) and (o.partner_id is null or o.partner_id = $2)",
+        organisation_ids,
+        partner_id_of_scope(scope),
+    )
+    return {row["id"]: _organisation(row) for row in rows}
+
+
 @across_partners("registers")
 async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
     """The records merged into this principal one, each as its register states it."""

@@ -33,7 +33,12 @@ class RecordPair:
     @property
     def fingerprint(self) -> bytes:
         """A fingerprint of what is compared: the second operator must approve exactly what the first one saw."""
-        return sha256_digest(repr(sorted(repr(_compared(one)) for one in (self.one, self.other))).encode())
+        return fingerprint_of_pair(self.one, self.other)
+
+
+def fingerprint_of_pair(one: Organisation, other: Organisation) -> bytes:
+    """The fingerprint of two records, in any order."""
+    return sha256_digest(repr(sorted(repr(_compared(record)) for record in (one, other))).encode())
 
 
 async def load_pair(tx: Tx, first_organisation_id: UUID, second_organisation_id: UUID) -> RecordPair:

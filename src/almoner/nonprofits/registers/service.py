@@ -16,6 +16,7 @@ from almoner.nonprofits.registers.domain import (
 from almoner.nonprofits.registers.record_pairs import PairDecision as PairDecision
 from almoner.nonprofits.registers.record_pairs import RecordPair as RecordPair
 from almoner.nonprofits.registers.record_pairs import decide_pair as decide_pair
+from almoner.nonprofits.registers.record_pairs import fingerprint_of_pair as fingerprint_of_pair
 from almoner.nonprofits.registers.record_pairs import load_pair as load_pair
 from almoner.nonprofits.registers.store import find_import as find_import
 from almoner.nonprofits.registers.store import find_previous_import as find_previous_import

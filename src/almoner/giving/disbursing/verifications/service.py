@@ -14,7 +14,15 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, test_values, transitions
+from almoner.giving.disbursing.verifications import (
+    checking,
+    domain,
+    findings,
+    store,
+    store_findings,
+    test_values,
+    transitions,
+)
 from almoner.giving.disbursing.verifications.checking import find_unscreened_subject as find_unscreened_subject
 from almoner.giving.disbursing.verifications.domain import (
     CheckType,
@@ -28,7 +36,7 @@ from almoner.giving.disbursing.verifications.domain import (
     VerificationFilters,
 )
 from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES as BLOCKING_CATEGORIES
-from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD
+from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD, CheckFinding
 from almoner.giving.disbursing.verifications.findings import FlagReview as FlagReview
 from almoner.giving.disbursing.verifications.findings import VerificationFlag as VerificationFlag
 from almoner.giving.disbursing.verifications.findings import WaitingKind as WaitingKind
@@ -280,9 +288,55 @@ async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) 
     held, organisation = await _lock_and_check(tx, scope, verification_id)
     held.as_approved(tx.now)
     await checking.ensure_no_watchlist_match(tx, held)
+    return _fingerprint(held, organisation)
+
+
+def _fingerprint(held: MonetaryDonationVerification, organisation: Organisation) -> bytes:
     listed = (organisation.name, organisation.registry_name, organisation.registry_number)
     seen = (held.id, held.organisation_id, held.checks, held.created_at, held.expires_at, *listed)
     return sha256_digest(msgspec.json.encode(seen))
+
+
+async def find_fingerprints_for_approval(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, bytes]:
+    """The fingerprints of what would be approved now, by ID. Locks nothing, and stores no finding.
+
+    Without verifications whose status or register does not allow approval.
+    """
+    found = await store.list_by_ids(tx, verification_ids) if verification_ids else []
+    by_partner: dict[UUID, list[MonetaryDonationVerification]] = {}
+    for one in found:
+        by_partner.setdefault(one.partner_id, []).append(one.with_expiry_applied(tx.now))
+    fingerprints: dict[UUID, bytes] = {}
+    for partner_id, own in by_partner.items():
+        ids = {one.organisation_id for one in own}
+        known = await organisations.find_principal_records(tx, Partner(partner_id), ids)
+        for one in own:
+            with suppress(InvalidState):
+                checked = _with_registration_check(tx, one, known[one.organisation_id])
+                checked.as_approved(tx.now)
+                fingerprints[one.id] = _fingerprint(checked, known[one.organisation_id])
+    return fingerprints
+
+
+def _with_registration_check(
+    tx: Tx, verification: MonetaryDonationVerification, organisation: Organisation
+) -> MonetaryDonationVerification:
+    """The verification as ``_lock_and_check`` would return it."""
+    if verification.status != "pending" or verification.checks["registration"] != "pending":
+        return verification
+    seen = findings.registration_finding(organisation, tx.now, tx.deployment.max_data_age)
+    if seen.outcome != "unclear":
+        return verification.with_check_outcome("registration", seen.outcome, tx.now)
+    return _with_accepted_registration(verification, seen)
+
+
+def _with_accepted_registration(
+    verification: MonetaryDonationVerification, seen: CheckFinding
+) -> MonetaryDonationVerification:
+    """The verification as an operator may approve it, although its register alone does not suffice."""
+    if not seen.facts["active"]:
+        return verification
+    return replace(verification, checks={**verification.checks, "registration": "succeeded"})
 
 
 async def _lock_and_check(
@@ -299,9 +353,7 @@ async def _lock_and_check(
     organisation, seen = await checking.record_registration_finding(tx, locked)
     if seen.outcome != "unclear":
         return await transitions.record_check_outcomes(tx, locked, [("registration", seen.outcome)]), organisation
-    if not seen.facts["active"]:
-        return locked, organisation
-    return replace(locked, checks={**locked.checks, "registration": "succeeded"}), organisation
+    return _with_accepted_registration(locked, seen), organisation
 
 
 async def approve(

@@ -86,6 +86,13 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> M
     return _verification(row) if row else None
 
 
+@across_partners("operators")
+async def list_by_ids(tx: Tx, verification_ids: Sequence[UUID]) -> list[MonetaryDonationVerification]:
+    """These verifications."""
+    rows = await tx.fetch(f"{_FROM} where v.id = any($1::uuid[])", verification_ids)
+    return [_verification(row) for row in rows]
+
+
 async def get_for_update(
     tx: Tx, scope: Partner | AllPartners, verification_id: UUID
 ) -> MonetaryDonationVerification | None:
