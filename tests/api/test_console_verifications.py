@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from almoner.giving.disbursing.organisation_confirmations import service as orga
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS
-from tests.support import bank, factories
+from tests.support import bank, factories, watchlists
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import act, closed, entries, refused, words
@@ -234,6 +235,34 @@ async def test_a_first_approval_of_evidence_that_has_changed_since_counts_no_mor
     assert (await first.post(f"{HOME}/next")).headers["location"] == f"{HOME}/verifications/{changed['id']}"
     for browser in (first, second, third):
         await browser.close()
+    await api.close()
+
+
+async def test_the_next_case_is_none_that_waits_only_for_the_nonprofits_answer(alone: Service, tmp_path: Path) -> None:
+    """One whose name a reviewer has to look up in the watchlists does not only wait for the nonprofit."""
+    await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
+    api = alone.client((await alone.tenant()).secret)
+    unread = await factories.nonprofit(alone, name="የኢትዮጵያ ቀይ መስቀል")
+    made = [await factories.verification(alone, api, organisation=one) for one in (None, unread, None)]
+    await alone.drain()
+    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    asked, unscreened, unasked = [f"{HOME}/verifications/{one['id']}" for one in made]
+    await browser.get(asked)
+    assert (await browser.post(f"{HOME}/next")).headers["location"] == asked
+    for number, page in enumerate((asked, unscreened)):
+        contact = {"email": f"office@nonprofit{number}.example.org", "source": "https://register.example/12"}
+        await act(browser, f"{page}/request-confirmation", language="de", **contact)
+    assert (await browser.post(f"{HOME}/next")).headers["location"] == unscreened
+    assert await next_from(browser, unscreened) == unasked
+    assert made[0]["id"] in (await browser.get(f"{HOME}.csv")).text, "it stays in the list"
+    async with alone.db.write() as tx:
+        verification_id = uuid_of(alone, "monetarydonationverification", made[0]["id"])
+        await verifications.record_check_outcome(
+            tx, ALL_PARTNERS, verification_id, "organisation_confirmation", "succeeded", decided_by="operator_1"
+        )
+    await browser.get(unscreened)
+    assert (await browser.post(f"{HOME}/next")).headers["location"] == asked, "its account is missing"
+    await browser.close()
     await api.close()
 
 

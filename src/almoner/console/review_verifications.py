@@ -36,6 +36,7 @@ from almoner.console.review_confirmations import (
 )
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import REVIEWS
+from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
@@ -149,12 +150,13 @@ async def find_next_waiting_item(
     while found := await verifications.list_waiting_review_items(tx, _PAGE, after_position=after):
         ids = [one.id for one in found if one.kind == "monetary_donation_verification"]
         approvers = await find_first_approvers(tx, ids)
+        asked = await organisation_confirmations.list_ids_only_awaiting_answer(tx, ids)
         for one in found:
             if one.has_first_review:
                 first = (await verifications.get_flag(tx, one.id)).first
                 if first is not None and first.by != operator_id:
                     return one
-            elif not _is_operator(tx, approvers.get(one.id), operator_id):
+            elif one.id not in asked and not _is_operator(tx, approvers.get(one.id), operator_id):
                 return one
         after = found[-1].since, found[-1].id
     return None

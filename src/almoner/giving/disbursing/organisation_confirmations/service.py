@@ -18,6 +18,9 @@ from almoner.giving.disbursing.organisation_confirmations.domain import (
     OrganisationConfirmation,
 )
 from almoner.giving.disbursing.organisation_confirmations.store import list_confirmations as list_confirmations
+from almoner.giving.disbursing.organisation_confirmations.store import (
+    list_ids_only_awaiting_answer as list_ids_only_awaiting_answer,
+)
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState, MonetaryDonationVerification, Outcome

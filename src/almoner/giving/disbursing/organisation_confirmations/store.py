@@ -1,5 +1,6 @@
 """SQL for confirmation requests and their emails."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationAnswer, OrganisationConfirmation
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
@@ -56,6 +58,33 @@ async def list_confirmations(tx: Tx, verification_id: UUID) -> list[Organisation
         verification_id,
     )
     return [_confirmation(row) for row in rows]
+
+
+_ONLY_AWAITING_ANSWER: Final = """
+select v.id from monetary_donation_verification v
+join monetary_donation_confirmation c on c.verification_id = v.id and c.answer is null and not c.withdrawn
+where v.id = any($1::uuid[]) and v.status = 'pending' and c.expires_at = v.expires_at and exists (
+    select from monetary_donation_check k
+    where k.verification_id = v.id and k.type = 'organisation_confirmation' and k.status = 'pending'
+) and not exists (
+    select from monetary_donation_check k
+    where k.verification_id = v.id and k.status = 'pending' and (k.type = 'registration' or k.type = 'compliance'
+        and 'pass' is distinct from (
+            select e.steps -> 0 ->> 'verdict' from evidence e
+            where e.record_id = v.id and e.steps @> '[{"name": "compliance"}]' order by e.id desc limit 1
+        ))
+)
+"""
+
+
+@across_partners("operators")
+async def list_ids_only_awaiting_answer(tx: Tx, verification_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of the verifications whose nonprofit was asked and can still answer, if reviewers can add nothing.
+
+    Registers and watchlists have decided nothing against them, and their check of the watchlists ends with the last
+    other one.
+    """
+    return {row["id"] for row in await tx.fetch(_ONLY_AWAITING_ANSWER, verification_ids)}
 
 
 async def record_answer(
