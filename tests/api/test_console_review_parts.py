@@ -18,6 +18,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews.domain import ReviewEvidence, ValueComparison
 from almoner.validation.ongoing.matches import service as matches
 from tests.support import factories, watchlists
+from tests.support.browsing import Browser
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
@@ -142,7 +143,7 @@ async def test_a_name_to_look_up_shows_the_entries_with_its_number(alone: Servic
 async def test_a_name_to_look_up_says_that_nothing_was_found(alone: Service, tmp_path: Path) -> None:
     await watchlists.Lists(alone.db, tmp_path).load(watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA"))
     own = await waiting_to_be_looked_up(alone, "745-00000")
-    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    browser = await claimed(alone, own)
     page = (await browser.get(own)).text
     assert "<bdi>ᏣᎳᎩ</bdi>; <bdi>745-00000</bdi>; <bdi>TsaLaGi</bdi>." in page
     assert "Nothing found." in page
@@ -153,7 +154,7 @@ async def test_a_name_to_look_up_says_that_nothing_was_found(alone: Service, tmp
 async def test_a_name_to_look_up_says_what_was_not_searched(alone: Service, tmp_path: Path) -> None:
     """A search that could not find an entry is no reason to call the record clear."""
     own = await waiting_to_be_looked_up(alone, name="ᏣᎳ")
-    browser = await signed_in(alone, await operator(alone, "reviewer"))
+    browser = await claimed(alone, own)
     not_obvious = f'class="button quiet" href="{own}/accept"'
     page = (await browser.get(own)).text
     assert "No watchlists have been loaded" in page
@@ -165,6 +166,43 @@ async def test_a_name_to_look_up_says_what_was_not_searched(alone: Service, tmp_
     assert "three or more letters or digits: <bdi>ᏣᎳ</bdi>." in page
     assert not_obvious in page
     await browser.close()
+
+
+async def test_a_name_to_look_up_is_searched_only_for_who_has_claimed_the_case(alone: Service, tmp_path: Path) -> None:
+    """Each search is in the audit log, as on the page for searching, and shows the most similar entries first."""
+    close = [watchlists.listing(50 + one, f"TSALAGI 745-95812 {one}") for one in range(12)]
+    same = watchlists.listing(99, "HARAKAT FUND", remarks="Tax ID No. 745-95812 (Iran).")
+    await watchlists.Lists(alone.db, tmp_path).load(*close, same)
+    own = await waiting_to_be_looked_up(alone, "745-95812")
+    other = await signed_in(alone, await operator(alone, "reviewer"))
+    page = (await other.get(own)).text
+    assert "Claim this case to search the watchlists" in page
+    assert "HARAKAT FUND" not in page
+    assert f'class="button quiet" href="{own}/accept"' in page
+    case = own.rpartition("/")[2]
+    assert await searches(alone, case) == []
+    browser = await claimed(alone, own)
+    page = (await browser.get(own)).text
+    assert page.index("HARAKAT FUND") < page.index("TSALAGI 745-95812 ")
+    assert "There are more entries." in page
+    assert await searches(alone, case) == [{"case": case, "texts": 3, "found": 13}]
+    await browser.close()
+    await other.close()
+
+
+async def claimed(service: Service, case: str) -> Browser:
+    """The browser of a reviewer who has claimed the case."""
+    browser = await signed_in(service, await operator(service, "reviewer"))
+    await browser.get(case)
+    await browser.post(case, do="claim")
+    return browser
+
+
+async def searches(service: Service, case: str) -> list[dict[str, object]]:
+    """The details of the audit entries about searches of the watchlists for a case."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select details from audit_entry where action = 'watchlist.searched' order by id")
+    return [row["details"] for row in rows if row["details"]["case"] == case]
 
 
 async def test_a_case_with_many_names_folds_most_of_them(alone: Service) -> None:

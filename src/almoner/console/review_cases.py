@@ -17,7 +17,7 @@ from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.lists import parse_time_cursor
 from almoner.console.review_dossiers import dossier_links
-from almoner.console.review_lookups import search_for_case
+from almoner.console.review_lookups import CaseSearch, search_for_case
 from almoner.console.review_parts import document_parts, evidence_parts
 from almoner.console.review_verifications import find_next_waiting_item, waiting_item_path
 from almoner.console.review_words import (
@@ -30,6 +30,7 @@ from almoner.console.review_words import (
     review_reason_text,
 )
 from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.screening.screenings import service as screenings
 from almoner.validation.applications.documents.domain import Document
@@ -145,12 +146,23 @@ class CasePages:
                 tx, visitor, view.subject.partner_id, "review.viewed", name, held=held
             )
             facts = await self._facts(tx, visitor, handler, view)
-        facts["search"] = None
-        if view.subject.kind == "screening" and facts["asked_at"]:
-            facts["search"] = await search_for_case(self._context, subject_id)
+        searchable = view.subject.kind == "screening" and view.history.current_open_review is not None
+        search = await self._search(visitor, subject_id, name) if searchable and held else None
+        facts |= {"search": search, "searchable": searchable}
         return await self._context.render_console_page(
             visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view
         )
+
+    async def _search(self, visitor: SignedInRequest, subject_id: UUID, name: str) -> CaseSearch | None:
+        """Search the watchlists for the case. Like on the search page, each search is recorded in the audit log."""
+        found = await search_for_case(self._context, subject_id)
+        if found is not None:
+            async with self._context.db.write() as tx:
+                counts = {"texts": len(found.texts), "found": found.entry_count}
+                await self._context.record_audit_entry(
+                    tx, visitor, DEPLOYMENT, "watchlist.searched", found.kind, case=name, **counts
+                )
+        return found
 
     async def _facts(
         self, tx: Tx, visitor: SignedInRequest, handler: ReviewHandler, view: ReviewDetails

@@ -1,7 +1,7 @@
 """What the watchlist search finds for the names and numbers of a case about a name to look up."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from almoner.console.data_watchlist_search import PLACE_WORDS
 from almoner.console.readings import romanise_text
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import SubjectDetails, WatchlistSearchResult
-from almoner.screening.watchlists.domain import WatchlistEntry
+from almoner.screening.watchlists.domain import SubjectKind, WatchlistEntry
 
 _MOST_TEXTS: Final = 5
 """The maximum number of searches for one view of a case."""
@@ -22,11 +22,13 @@ _MOST_FOUND: Final = 10
 class FoundEntry:
     """An entry, by which texts it was found and where.
 
-    ``choice``: the initial values of the page that records that the record is this entry.
+    ``score``: how likely it is the record, from 0 to 1. ``choice``: the initial values of the page that records that
+    the record is this entry.
     """
 
     entry: WatchlistEntry
     title: str
+    score: float
     reasons: Sequence[tuple[str, str]]
 
     @property
@@ -41,14 +43,17 @@ class FoundEntry:
 class CaseSearch:
     """The results of all searches for a case.
 
-    ``too_short``: the texts that were only compared with names. ``unsearched``: how many of the case's names and
-    numbers were left out.
+    ``kind``: of the record. ``too_short``: the texts that were only compared with names. ``unsearched``: how many of
+    the case's names and numbers were left out. ``found``: the likeliest entries first; ``entry_count``: of all that
+    were found.
     """
 
+    kind: SubjectKind
     texts: Sequence[str]
     too_short: Sequence[str]
     unsearched: int
     found: Sequence[FoundEntry]
+    entry_count: int
     more: bool
     has_lists: bool
 
@@ -75,14 +80,15 @@ async def search_for_case(context: ConsoleContext, subject_id: UUID) -> CaseSear
         more |= result.containing.more
         has_lists |= bool(result.lists)
         too_short += [text] if result.containing.too_short else []
-        for entry, title, place in _entries_of(result):
-            key = entry.list, entry.listed.key
-            earlier = entries[key].reasons if key in entries else ()
-            entries[key] = FoundEntry(entry, title, [*earlier, (text, place)])
-    found = list(entries.values())
+        for one in _entries_of(result, text):
+            key = one.entry.list, one.entry.listed.key
+            earlier = entries.get(key, one)
+            reasons = [*earlier.reasons, *one.reasons] if earlier is not one else one.reasons
+            entries[key] = replace(one, score=max(one.score, earlier.score), reasons=reasons)
+    found = sorted(entries.values(), key=lambda one: -one.score)
     more |= len(found) > _MOST_FOUND
     searched, unsearched = wanted[:_MOST_TEXTS], len(wanted[_MOST_TEXTS:])
-    return CaseSearch(searched, too_short, unsearched, found[:_MOST_FOUND], more, has_lists)
+    return CaseSearch(details.kind, searched, too_short, unsearched, found[:_MOST_FOUND], len(found), more, has_lists)
 
 
 def _texts_of(details: SubjectDetails) -> list[str]:
@@ -92,14 +98,18 @@ def _texts_of(details: SubjectDetails) -> list[str]:
     return list(dict.fromkeys([*first, *details.names, *details.identifiers]))
 
 
-def _entries_of(result: WatchlistSearchResult) -> Iterator[tuple[WatchlistEntry, str, str]]:
-    """The entries that screening would flag, and others that contain the text, each with its list and the place."""
+def _entries_of(result: WatchlistSearchResult, text: str) -> Iterator[FoundEntry]:
+    """The entries that screening would flag, and others that contain the text, each with its list and the place.
+
+    A number that is the same identifies an entry as well as the same name does.
+    """
     titles = {one.code: one.title for one in result.lists}
-    flagged = {(hit.list, hit.entry_key) for hit in result.flagged}
-    for key in [key for key in result.entries if key in flagged]:
-        yield result.entries[key], titles.get(key[0], key[0]), "a similar name"
+    scores = {(hit.list, hit.entry_key): hit.score for hit in result.flagged}
+    for key in [key for key in result.entries if key in scores]:
+        yield FoundEntry(result.entries[key], titles.get(key[0], key[0]), scores[key], [(text, "a similar name")])
     for hit in result.containing.hits:
         entry = hit.entry
-        if (entry.list, entry.listed.key) not in flagged:
+        if (entry.list, entry.listed.key) not in scores:
             places = ", ".join(PLACE_WORDS[place] for place in hit.places) or "its text"
-            yield entry, titles.get(entry.list, entry.list), places
+            score = 1.0 if "number" in hit.places else 0.0
+            yield FoundEntry(entry, titles.get(entry.list, entry.list), score, [(text, places)])
