@@ -212,3 +212,37 @@ async def test_a_letter_of_authority_is_asked_for(service: Service, api: Client,
     data(await api.request("POST", "/v1/validation-submission-documents", data=fields, files=letter))
     await service.drain()
     assert await listed(reviewer, case) == ["answered"]
+
+
+async def test_many_applications_of_one_request_are_asked_and_previewed_in_parts(
+    service: Service, api: Client, reviewer: Browser
+) -> None:
+    configuration = await submissions.configured(api, "validation_request")
+    first = await submissions.applied(api, configurationId=configuration, **UNHEARD_OF)
+    await service.drain()
+    request = first["validationRequestId"]
+    others = [
+        await submissions.applied(
+            api, configurationId=configuration, validationRequestId=request, email=f"ada{number}@example.net"
+        )
+        for number in range(22)
+    ]
+    await service.drain()
+    case = f"/operator/reviews/{request}"
+    await reviewer.get(case)
+    await reviewer.post(case, do="claim")
+    page = (await reviewer.get(f"{case}/accept")).text
+    assert page.count("Email to the applicant") == 10
+    assert "13 more applications are affected. Emails about them are not shown here." in page
+    asked = []
+    for count in (20, 3):
+        page = (await reviewer.get(f"{case}/request")).text
+        assert f"23 applicants wait for this case. This request asks {count} of them" in page
+        assert ("10 more applications are affected" in page) == (count == 20)
+        assert (await reviewer.post(f"{case}/request", evidence="governing_document")).status_code == 303
+        service.clock.advance(timedelta(seconds=1))
+        awaited = [(await submissions.shown(api, one))["requirements"][0] for one in (first, *others)]
+        asked.append([one["accepted"] == ["governing_document"] for one in awaited].count(True))
+        await reviewer.get(case)
+        await reviewer.post(case, do="claim")
+    assert asked == [20, 23]

@@ -225,8 +225,11 @@ async def request_evidence(
             offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
             await reviews.load_review_details(tx, handler, subject_id)  # raises if there is no such case
             return Table(("evidence",), [[one] for one in offered])
+        count, waiting = await evidence_requests.count_applicants_to_ask(tx, kind, subject_id)
         asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, caller.id)
     await caller.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
+    if count < waiting:
+        return f"{count} of {waiting:,} applicants of {subject} have been asked. To ask the others, run this again."
     return f"The applicant of {subject} has been asked for the evidence."
 
 

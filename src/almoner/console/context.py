@@ -13,7 +13,6 @@ from almoner.access.accounts.domain import FORM_LIMITS, OPERATORS_HOME, FormLimi
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, VisitorHandler
 from almoner.access.accounts.page_texts import PageTexts, parse_time_zone
 from almoner.access.guard import RateLimits
-from almoner.access.notifications.service import EmailPreview
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Role
 from almoner.console.links import RECORD_PAGES
@@ -30,6 +29,7 @@ from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.record_tables import humanise_field_name, status_tone
 from almoner.screening.screenings.service import Screener
 from almoner.validation.applications.documents.ports import MalwareScanner
+from almoner.validation.applications.form.outcome_previews import DecisionEmailPreviews
 from almoner.validation.decisions.reviews.domain import Kind
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
@@ -76,7 +76,7 @@ class ConsoleServices:
     own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
     dossiers: Mapping[str, DossierLoader]
-    preview_emails: Callable[..., Awaitable[Sequence[EmailPreview]]]
+    preview_emails: Callable[..., Awaitable[DecisionEmailPreviews]]
     register_sources: Sequence[str]
     watchlist_sources: Sequence[str]
     rate_limits: RateLimits

@@ -116,9 +116,10 @@ class DecisionPages:
             mails = await self._context.services.preview_emails(tx, subject, decide)
         except (ReviewRefused, Problem):
             return page  # the page says why; a decision is still possible
-        sentences = [*page.sentences, *describe_recipients(mails)]
-        page = replace(page, sentences=sentences, preview=page.preview if mails else "")
-        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails]) if shown else page
+        sentences = [*page.sentences, *describe_recipients(mails.emails, mails.more)]
+        page = replace(page, sentences=sentences, preview=page.preview if mails.emails else "")
+        shown_emails = [(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails.emails]
+        return replace(page, mails=shown_emails) if shown else page
 
     def _reopen(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:

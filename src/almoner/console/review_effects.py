@@ -118,8 +118,11 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
     ]
 
 
-def describe_recipients(previews: Sequence[EmailPreview]) -> list[str]:
-    """Who is emailed about the decision, in which language, and why in this one."""
+def describe_recipients(previews: Sequence[EmailPreview], more: int = 0) -> list[str]:
+    """Who is emailed about the decision, in which language, and why in this one. ``more``: applications not shown."""
+    if more:
+        words = "1 more application is" if more == 1 else f"{more:,} more applications are"
+        return [*describe_recipients(previews), f"{words} affected. Emails about them are not shown here."]
     if not previews:
         return ["We do not send an email about this decision now."]
     recipients = [f"{one.mail.to} in {_language_name(one.mail.language)}" for one in previews]

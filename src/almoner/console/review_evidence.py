@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from uuid import UUID
 
 from starlette.routing import Route
 
@@ -17,7 +18,7 @@ from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Tx
 from almoner.validation.applications.form import evidence_requests
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import ReviewRefused
+from almoner.validation.decisions.reviews.domain import Kind, ReviewRefused
 
 
 class EvidenceRequestPages:
@@ -42,6 +43,7 @@ class EvidenceRequestPages:
             view.shown.title,
             ("The email has a link to upload the evidence. API responses tell the partner which evidence is missing."),
             "The case stays open. You can decide the case at any time.",
+            *await _some_applicants(tx, kind, subject_id),
         ]
         page = ActionPage(
             "Ask the applicant",
@@ -69,8 +71,9 @@ class EvidenceRequestPages:
             mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
         except (ReviewRefused, Problem):
             return page  # the page says why; sending is still possible
-        page = replace(page, sentences=[*page.sentences, *describe_recipients(mails)])
-        return replace(page, mails=[(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails]) if shown else page
+        page = replace(page, sentences=[*page.sentences, *describe_recipients(mails.emails, mails.more)])
+        shown_emails = [(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails.emails]
+        return replace(page, mails=shown_emails) if shown else page
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
         handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
@@ -80,3 +83,16 @@ class EvidenceRequestPages:
             tx, visitor, subject.partner_id, "review.evidence_requested", name, evidence=evidence
         )
         return f"{REVIEWS}/{name}?done=requested"
+
+
+async def _some_applicants(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
+    """That the request asks only some applicants, if the case has many applications."""
+    asked, waiting = await evidence_requests.count_applicants_to_ask(tx, kind, subject_id)
+    if asked == waiting:
+        return []
+    return [
+        (
+            f"{waiting:,} applicants wait for this case. This request asks {asked} of them, first those who were never "
+            "asked. To ask the others, send another request."
+        )
+    ]

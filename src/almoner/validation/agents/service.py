@@ -4,7 +4,7 @@ Every change locks the row first. Each new state sends the partner one event (sp
 returns it (settled 6).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -268,9 +268,13 @@ async def enqueue_reviews_after_request_decisions(tx: Tx, validation_request_ids
         await agent_review.enqueue_review(tx, verification_id)
 
 
-async def apply_validation_request_decisions(tx: Tx, validation_request_ids: Sequence[UUID]) -> None:
-    """Apply the decisions of validation requests to their agents."""
+async def apply_validation_request_decisions(
+    tx: Tx, validation_request_ids: Sequence[UUID], verification_ids: Collection[UUID] | None = None
+) -> None:
+    """Apply the decisions of validation requests to their agents. ``verification_ids``: only to these, if given."""
     for verification_id in await store.list_open_verification_ids(tx, validation_request_ids):
+        if verification_ids is not None and verification_id not in verification_ids:
+            continue
         locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         await agent_review.apply_validation_request_decision(tx, locked)
 

@@ -28,6 +28,15 @@ async def can_request_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> bool:
     return check is not None and await submissions.has_submission_to_ask(tx, check, subject_id)
 
 
+async def count_applicants_to_ask(tx: Tx, kind: Kind, subject_id: UUID) -> tuple[int, int]:
+    """How many applicants the next request for this case asks, and how many wait for the case."""
+    check = _CHECKS.get(kind)
+    if check is None:
+        return 0, 0
+    ids, waiting = await submissions.list_submission_ids_to_ask(tx, check, subject_id, submissions.MAX_ASKED)
+    return len(ids), waiting
+
+
 async def list_requestable_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
     """The evidence that can be requested for this case; empty if none."""
     check = _CHECKS.get(kind)
@@ -41,7 +50,8 @@ async def request_evidence(
 ) -> ReviewSubject:
     """Request evidence from applicants; the operator must have claimed the review.
 
-    Applications are locked before the case. Raises NotFound, ReviewRefused.
+    One request asks a limited number of applicants, first those who were never asked. Applications are locked before
+    the case. Raises NotFound, ReviewRefused.
     """
     check = _CHECKS.get(kind)
     locked = await submissions.lock_submissions_for_evidence_request(tx, check, subject_id) if check else []

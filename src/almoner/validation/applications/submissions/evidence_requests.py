@@ -1,6 +1,7 @@
 """Evidence that reviewers request from applicants instead of rejecting a check: a requirement until it arrives."""
 
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -14,6 +15,9 @@ from almoner.validation.applications.submissions.requirements import (
     requirements_of,
 )
 
+MAX_ASKED: Final = 20
+"""The maximum number of applicants that one request asks. Further requests ask the others."""
+
 
 def requestable_evidence(submission: Submission, check: Check) -> list[str]:
     """The evidence that may be requested from its applicant."""
@@ -22,11 +26,9 @@ def requestable_evidence(submission: Submission, check: Check) -> list[str]:
 
 
 async def lock_submissions_for_evidence_request(tx: Tx, check: Check, check_record_id: UUID) -> list[Submission]:
-    """Lock the undecided submissions whose applicant can be asked about this check."""
-    found = [
-        await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
-        for one in await store.list_open_submission_ids(tx, check, [check_record_id])
-    ]
+    """Lock the undecided submissions whose applicants are asked next about this check, at most ``MAX_ASKED``."""
+    ids, _ = await store.list_submission_ids_to_ask(tx, check, check_record_id, MAX_ASKED)
+    found = [await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one) for one in sorted(ids)]
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
 

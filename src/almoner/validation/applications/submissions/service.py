@@ -47,6 +47,7 @@ from almoner.validation.applications.submissions.domain import (
     SubmissionInput,
     SubmissionStatus,
 )
+from almoner.validation.applications.submissions.evidence_requests import MAX_ASKED as MAX_ASKED
 from almoner.validation.applications.submissions.evidence_requests import list_awaited_evidence as list_awaited_evidence
 from almoner.validation.applications.submissions.evidence_requests import (
     lock_submissions_for_evidence_request as lock_submissions_for_evidence_request,
@@ -64,6 +65,7 @@ from almoner.validation.applications.submissions.start_checks import CheckSubjec
 from almoner.validation.applications.submissions.store import find_email_correction_time as find_email_correction_time
 from almoner.validation.applications.submissions.store import has_submission_to_ask as has_submission_to_ask
 from almoner.validation.applications.submissions.store import list_open_submission_ids as list_open_submission_ids
+from almoner.validation.applications.submissions.store import list_submission_ids_to_ask as list_submission_ids_to_ask
 from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import domain as validation_requests_domain

@@ -402,6 +402,31 @@ async def has_submission_to_ask(tx: Tx, check: str, check_record_id: UUID) -> bo
     return found
 
 
+@across_partners("operators")
+async def list_submission_ids_to_ask(tx: Tx, check: str, check_record_id: UUID, limit: int) -> tuple[list[UUID], int]:
+    """The submissions to ask next of those of ``has_submission_to_ask``, and how many there are.
+
+    If there are more than ``limit``: those that were never asked about this check, or else those asked longest ago.
+    """
+    rows = await tx.fetch(
+        f"""
+        with waiting as (
+            select s.id, e.requested_at, count(*) over () as total,
+                count(*) filter (where e.requested_at is null) over () as unasked
+            from validation_submission s left join agent_verification a on a.id = s.agent_verification_id
+            left join requested_evidence e on e.validation_submission_id = s.id and e.type = $2
+            where s.{_OF_CHECK[check]} = $1 and s.status = 'pending' and coalesce(a.email, s.email) is not null
+        )
+        select id, total from waiting where total <= $3 or unasked = 0 or requested_at is null
+        order by requested_at nulls first, id limit $3
+        """,
+        check_record_id,
+        check,
+        limit,
+    )
+    return [row["id"] for row in rows], rows[0]["total"] if rows else 0
+
+
 async def list_undecided_submission_ids(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
     """The undecided submissions of a configuration."""
     rows = await tx.fetch(
