@@ -10,10 +10,12 @@ import pytest
 from PIL import Image
 
 from almoner.access.people.domain import Person
+from almoner.console.money_gift_aid import excluded_table
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.dispute_evidence.domain import MAX_TEXT
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from tests.support import bank, camt, clamd, factories, hostile_pdfs, transfers
 from tests.support import giving as support
 from tests.support.browsing import Browser
@@ -340,6 +342,25 @@ async def test_gift_aid_is_drafted_exported_and_sent(
     assert await audited(service, person) == [
         "gift_aid_claim.drafted", "gift_aid_claim.downloaded", "gift_aid_claim.submitted", "gift_aid_claim.paid",
     ]  # fmt: skip
+
+
+async def test_gift_aid_left_out_says_what_was_not_checked(service: Service, api: Client, olive: Browser) -> None:
+    charity = await cause(service, api)
+    for first_name in ("Ada", None, None):
+        await charity.unclaimable_gift(2000, first_name=first_name)
+    service.clock.advance(seconds=1)
+    claim = await act(olive, f"{HOME}/gift-aid-claims/draft", charity=charity.organisation, year_end="04-05")
+    assert "unclaimed donations of the charity were checked" not in words(olive)
+    async with service.db.read() as tx:
+        drafted = await gift_aid_claims.get(tx, uuid_of(service, "giftaidclaim", claim.rpartition("/")[2]))
+        tables = [await excluded_table(tx, drafted, limit) for limit in (2, 1, 0)]
+    unchecked = "Only the oldest {} unclaimed donations of the charity were checked."
+    assert [(len(one.rows), one.more) for one in tables] == [
+        (2, ""),
+        (1, unchecked.format(1)),
+        (0, unchecked.format(0)),
+    ]
+    assert tables[-1].empty == f"None. {unchecked.format(0)}"
 
 
 async def test_an_upload_that_is_no_statement_is_said_to_be_none(

@@ -316,7 +316,7 @@ class GiftAidClaimPages:
                 f"The first {_SHOWN} of {len(over):,} are shown." if len(over) > _SHOWN else "",
             )
             here = _KIND.page_path(tx, claim)
-            tables = [changed, *([await _excluded_table(tx, claim)] if claim.status == "drafted" else [])]
+            tables = [changed, *([await excluded_table(tx, claim)] if claim.status == "drafted" else [])]
             page = RecordPage(
                 title=f"Gift Aid claim of {format_pounds(claim.hmrc_payment_minor)}",
                 id=tx.ids.encode(_TYPE, claim.id),
@@ -436,15 +436,20 @@ class GiftAidClaimPages:
         return DownloadedFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
 
-async def _excluded_table(tx: Tx, claim: GiftAidClaim) -> RecordTable:
-    """A table of the donations that a draft leaves out because HMRC would reject them, with the reasons."""
-    found = await gift_aid_claims.list_excluded_donations(tx, claim)
+async def excluded_table(tx: Tx, claim: GiftAidClaim, limit: int = gift_aid_claims.BATCH) -> RecordTable:
+    """A table of the donations that a draft leaves out because HMRC would reject them, with the reasons.
+
+    ``limit``: how many of the charity's unclaimed donations are checked.
+    """
+    found, has_others = await gift_aid_claims.list_excluded_donations(tx, claim, limit)
     rows = [
         ListRow("", (tx.ids.encode("donation", one.donation_id), capitalise(one.problems_text)))
         for one in found[:_SHOWN]
     ]
-    more = f"The first {_SHOWN} are shown." if len(found) > _SHOWN else ""
-    return RecordTable("Left out", (Column("Donation", "id"), Column("Why HMRC would reject it")), rows, "None.", more)
+    unchecked = f"Only the oldest {limit:,} unclaimed donations of the charity were checked." if has_others else ""
+    more = f"The first {_SHOWN} of {len(found):,} are shown." if len(found) > _SHOWN else ""
+    columns = (Column("Donation", "id"), Column("Why HMRC would reject it"))
+    return RecordTable("Left out", columns, rows, f"None. {unchecked}".strip(), f"{more} {unchecked}".strip())
 
 
 def _before(entered: str) -> datetime | None:

@@ -133,15 +133,19 @@ async def _select_donations(
     return found, 0
 
 
-async def list_excluded_donations(tx: Tx, claim: GiftAidClaim) -> list[ExcludedDonation]:
+async def list_excluded_donations(
+    tx: Tx, claim: GiftAidClaim, limit: int = BATCH
+) -> tuple[list[ExcludedDonation], bool]:
     """The donations that a draft leaves out because HMRC would not accept them now, oldest first.
 
-    Of the charity's unclaimed donations, only the oldest ``BATCH`` are checked.
+    Of the charity's unclaimed donations, only the oldest ``limit`` are checked; the flag says whether there are others.
     """
     start = (claim.cutoff_at - _CLAIMABLE_FOR, UUID(int=0))
-    found = await store.list_claimable_donations(tx, claim.organisation_id, start, claim.cutoff_at, BATCH)
-    checked = [(one.donation_id, hmrc_schedule.schedule_donor_or_problems(one.declarer)[1]) for one in found]
-    return [ExcludedDonation(donation_id, problems) for donation_id, problems in checked if problems]
+    found = await store.list_claimable_donations(tx, claim.organisation_id, start, claim.cutoff_at, limit + 1)
+    checked = [(one.donation_id, hmrc_schedule.schedule_donor_or_problems(one.declarer)[1]) for one in found[:limit]]
+    return [ExcludedDonation(donation_id, problems) for donation_id, problems in checked if problems], len(
+        found
+    ) > limit
 
 
 async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
