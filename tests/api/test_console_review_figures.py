@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
 
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
@@ -58,3 +59,23 @@ async def test_agreement_is_shown_by_reviewer_and_reason(alone: Service) -> None
     assert 'class="target"' in pictures[1]
     await api.close()
     await lead.close()
+
+
+async def test_the_figures_are_those_of_thirty_whole_days(alone: Service) -> None:
+    """A case of the evening before the first day is in no bar, so it is in no total either."""
+    api = alone.client((await alone.tenant()).secret)
+    before, within = [await decided(alone, api, **{**UNHEARD_OF, "registryId": f"X{6400 + n}"}) for n in range(2)]
+    midnight = datetime.combine(alone.clock.now().date() + timedelta(days=1), time(), UTC)
+    alone.clock.advance_to(midnight - timedelta(minutes=1))
+    await decide(alone, before["id"], "accepted", "accepted")
+    alone.clock.advance_to(midnight + timedelta(minutes=1))
+    await decide(alone, within["id"], "accepted", "accepted")
+    alone.clock.advance_to(midnight + timedelta(days=29, hours=12))
+    lead = await signed_in(alone, await operator(alone, "administrator"))
+    await lead.open("/operator/reviews/figures")
+    told = words(lead)
+    assert "1 of 1 cases were decided on time" in told
+    assert "operator_first Validation requests 1 1.0" in told
+    assert "Only hours in which the reviewer decided at least one case of the kind count" in told
+    await lead.close()
+    await api.close()

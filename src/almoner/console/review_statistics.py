@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from starlette.responses import Response
@@ -66,7 +66,8 @@ class ReviewStatisticsPage:
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show the figures of the last days as charts and tables."""
         async with self._context.db.read() as tx:
-            today, since = tx.now.date(), tx.now - timedelta(charts.DAYS)
+            today = tx.now.date()
+            since = datetime.combine(today - timedelta(days=charts.DAYS - 1), time(), UTC)
             daily = await reviews.list_daily_statistics(tx, since)
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
             agreed = await reviews.list_second_look_agreement(tx, since)
