@@ -159,6 +159,29 @@ async def test_u5_what_a_scanner_cannot_look_into_or_is_gone_is_unreadable(empty
             assert await tx.fetchval("select count(*) from job where dead_at is not null") == 0
 
 
+async def test_u5_documents_wait_while_the_storage_as_a_whole_is_not_there(empty_database: TestDatabase) -> None:
+    """As when the folder is not mounted: what is stored there is scanned once it is back."""
+    async with clamd.running() as scanner, scanned(empty_database, scanner.url) as here:
+        earlier = await here.hand_in()
+        await here.service.drain()
+        waiting = await here.hand_in(HONEST[JPEG], JPEG)
+        mounted = {file: file.read_bytes() for file in here.files()}
+        for file in mounted:
+            file.unlink()
+        await here.service.drain()
+        assert await here.statuses() == ["clean", "pending"]
+        for file, content in mounted.items():
+            file.write_bytes(content)
+        await here.later(minutes=1)
+        assert await here.statuses() == ["clean", "clean"]
+        lost = await here.hand_in(HONEST[JPEG], JPEG)
+        for file in here.files() - mounted.keys():
+            file.unlink()
+        await here.service.drain()
+        assert await here.statuses() == ["clean", "clean", "unreadable"], "only this one is missing"
+        assert [await here.download(one) for one in (earlier, waiting, lost)] == [200, 200, 404]
+
+
 async def test_u5_a_scanner_that_is_down_keeps_documents_waiting(empty_database: TestDatabase) -> None:
     async with clamd.running() as scanner:
         url = scanner.url

@@ -6,7 +6,7 @@ reading may use the network: never while a transaction is open (architecture 5).
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import BinaryIO, Final, Protocol
@@ -131,7 +131,7 @@ class BlobStore:
         await self._storage.put(key, self._sealed(key, content))
         return key
 
-    async def read(self, key: str) -> AsyncIterator[bytes]:
+    async def read(self, key: str) -> AsyncGenerator[bytes, None]:
         """The decrypted bytes in segments. Raises BlobMissing, DecryptionFailed, StorageUnavailable."""
         _ensure_outside_transaction()
         waiting, place, last = bytearray(), 0, False

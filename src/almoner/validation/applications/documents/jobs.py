@@ -4,6 +4,7 @@ None of it reads or writes the storage while a transaction is open.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -30,6 +31,8 @@ _TRASH_DAYS: Final = 30
 
 _BATCH: Final = 500
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIER: Final = 10
+"""How many documents before a missing one are looked up, to know whether the whole storage is missing."""
 _FIRST_WAIT: Final = timedelta(seconds=15)
 _LONGEST_WAIT: Final = timedelta(minutes=15)
 _log: Final = get_logger("almoner.validation")
@@ -68,7 +71,7 @@ async def scan_document(
     if dependencies.scanner is None:
         return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
-        threat = await dependencies.scanner.find_malware(dependencies.blobs.read(document.storage_key))
+        threat = await _find_malware(dependencies.scanner, dependencies.blobs, context, document)
         if context.db.deployment.sandbox:
             threat = test_values.simulated_threat_of(document.file_name) or threat
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
@@ -81,6 +84,39 @@ async def scan_document(
     async with context.db.write() as tx:
         await service.record_scan_result(tx, document_id, threat)
     return JobDone()
+
+
+async def _find_malware(
+    scanner: MalwareScanner, blobs: BlobStore, context: JobContext, document: Document
+) -> str | None:
+    """Scan the stored bytes.
+
+    Raises MalwareScannerUnavailable, DecryptionFailed; BlobMissing if only this document is missing,
+    StorageUnavailable if none of the documents before it is there either, such as in a folder that is not mounted.
+    """
+    try:
+        return await scanner.find_malware(blobs.read(document.storage_key))
+    except BlobMissing:
+        async with context.db.read() as tx:
+            earlier = await service.list_earlier_storage_keys(tx, document.id, _EARLIER)
+        if earlier and not await _holds_any(blobs, earlier):
+            _log.error("document_storage_empty", document=str(document.id), advice="docs/runbooks/documents.md")
+            raise StorageUnavailable("none of the documents before this one is in the document storage") from None
+        raise
+
+
+async def _holds_any(blobs: BlobStore, keys: Sequence[str]) -> bool:
+    """Whether the storage holds one of these blobs."""
+    for key in keys:
+        async with aclosing(blobs.read(key)) as pieces:
+            try:
+                await anext(pieces, None)
+            except BlobMissing:
+                continue
+            except DecryptionFailed:
+                return True  # damaged, but there
+            return True
+    return False
 
 
 @tasks.job(service.REMOVE)

@@ -32,6 +32,7 @@ from almoner.validation.applications.documents import domain, store, test_values
 from almoner.validation.applications.documents.domain import Document, DocumentNotScannedYet, InvalidDownloadLink
 from almoner.validation.applications.documents.store import delete_trash_record as delete_trash_record
 from almoner.validation.applications.documents.store import filter_referenced_blob_keys as filter_referenced_blob_keys
+from almoner.validation.applications.documents.store import list_earlier_storage_keys as list_earlier_storage_keys
 from almoner.validation.applications.documents.store import (
     list_least_recently_verified_documents as list_least_recently_verified_documents,
 )

@@ -81,6 +81,20 @@ async def find_many(tx: Tx, scope: Partner | AllPartners, document_ids: Sequence
     return [_document(row) for row in rows]
 
 
+@across_partners("sweep")
+async def list_earlier_storage_keys(tx: Tx, document_id: UUID, limit: int) -> list[str]:
+    """The storage keys of the newest scanned documents before this one whose bytes are stored."""
+    rows = await tx.fetch(
+        """
+        select storage_key from document
+        where id < $1 and status = 'clean' and deleted_at is null and removed_at is null order by id desc limit $2
+        """,
+        document_id,
+        limit,
+    )
+    return [row["storage_key"] for row in rows]
+
+
 async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document | None:
     """Mark a document as deleted; None if it does not exist or already is."""
     partner_id = scope.id if isinstance(scope, Partner) else None
