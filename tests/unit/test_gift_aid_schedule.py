@@ -24,7 +24,7 @@ AGGREGATED = "Gifts of at most 20 pounds"
 
 def gift(number: int, minor: int = 2500, made_at: datetime = NOW, declarer: Declarer = ADA) -> ClaimableDonation:
     """A gift of ten o'clock in the morning."""
-    return ClaimableDonation(UUID(int=number), UUID(int=number), made_at, minor, declarer)
+    return ClaimableDonation(UUID(int=number), UUID(int=number), made_at, made_at, minor, declarer)
 
 
 def rows(made: hmrc_schedule.ClaimSchedule) -> list[list[str]]:
@@ -130,8 +130,10 @@ def test_people_who_only_look_like_something_else_may_declare(told: dict[str, st
     assert claimable.find_declarer_problems(replace(ADA, **told)) == {}
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%"])
+@pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%", "\uff1d", "\uff0b", "\uff20", "\uff0d", "\u3000="])
 def test_no_cell_is_a_formula(begin: str) -> None:
+    titled, _ = hmrc_schedule.schedule_donor_or_problems(replace(ADA, title=f"{begin.strip()}a"))
+    assert titled is None or titled.title == ""
     for name in ("first_name", "last_name", "building_name_number"):
         person, problems = hmrc_schedule.schedule_donor_or_problems(replace(ADA, **{name: f"{begin}cmd"}))
         assert person is None
@@ -195,6 +197,20 @@ def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
 )
 def test_days_are_those_of_london(moment: datetime, day: date) -> None:
     assert gift_aid_claims_domain.london_day(moment) == day
+
+
+@pytest.mark.parametrize(
+    ("typed", "moment"),
+    [
+        ("2026-04-06", datetime(2026, 4, 5, 23, tzinfo=UTC)),
+        ("2026-01-01", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-04-06T00:00:00Z", datetime(2026, 4, 6, tzinfo=UTC)),
+    ],
+)
+def test_days_that_officers_type_begin_in_london(typed: str, moment: datetime) -> None:
+    assert gift_aid_claims_domain.parse_london_day_or_timestamp(typed) == moment
+    with pytest.raises(ValueError, match="must be a day"):
+        gift_aid_claims_domain.parse_london_day_or_timestamp("2026-02-30")
 
 
 def test_small_gifts_share_lines_without_names() -> None:

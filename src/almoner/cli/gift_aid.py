@@ -9,10 +9,11 @@ from almoner.cli.access import parse_id
 from almoner.cli.caller import CommandCaller, operator_command
 from almoner.cli.gift_aid_claims import claims
 from almoner.cli.tables import Output
+from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.declarations.domain import DeclarationError
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso_timestamp, parse_day_or_timestamp
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 
 commands = typer.Typer(help="Manage Gift Aid declarations and claims.", no_args_is_help=True)
@@ -47,6 +48,6 @@ def _moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return parse_day_or_timestamp(text)
+        return gift_aid_claims_domain.parse_london_day_or_timestamp(text)
     except ValueError as error:
         raise typer.BadParameter(f"--from {text!r}: {error}") from None

@@ -23,7 +23,7 @@ from almoner.giving.gift_aid.claims.domain import (
 )
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso_timestamp, parse_day_or_timestamp
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
@@ -49,7 +49,7 @@ async def draft_claim(
     caller: CommandCaller,
     organisation: Annotated[str, typer.Option(help="Organisation ID of the charity.")],
     before: Annotated[
-        str | None, typer.Option(help="Include only donations made before this date or time (UTC). Default: now.")
+        str | None, typer.Option(help="Include only donations made before this date or time. Default: now.")
     ] = None,
     year_end: Annotated[
         str, typer.Option(help="Last day of the charity's financial year, as MM-DD. Use 04-05 for a trust.")
@@ -270,6 +270,6 @@ def _year_end(text: str) -> AccountingYearEnd:
 
 def _moment(text: str) -> datetime:
     try:
-        return parse_day_or_timestamp(text)
+        return gift_aid_claims_domain.parse_london_day_or_timestamp(text)
     except ValueError as error:
         raise typer.BadParameter(f"--before {text!r} {error}") from None

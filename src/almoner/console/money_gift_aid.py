@@ -52,7 +52,7 @@ from almoner.giving.gift_aid.claims.domain import (
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.money import Money
-from almoner.kit.time import iso_timestamp, parse_day_or_timestamp
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue, TimelineStep
@@ -456,7 +456,7 @@ def _before(entered: str) -> datetime | None:
     if not entered:
         return None
     try:
-        return parse_day_or_timestamp(entered)
+        return gift_aid_claims_domain.parse_london_day_or_timestamp(entered)
     except ValueError:
         raise IncorrectParams("before: enter a date such as 2026-11-01") from None
 

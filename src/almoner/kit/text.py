@@ -270,12 +270,17 @@ def sanitise_for_terminal(text: str) -> str:
 _FORMULA: Final = re.compile(r"\s*[=+@|%\uff1d\uff0b\uff20\uff0d-]|[\t\r\n]")
 
 
-def escape_formula(cell: str) -> str:
-    """The cell of a CSV file, with an apostrophe before it if a spreadsheet would run it as a formula.
+def is_formula(cell: str) -> bool:
+    """Whether a spreadsheet would run the cell of a CSV file as a formula.
 
     Spreadsheets pass over blanks before a formula, and take wide signs for their ASCII ones.
     """
-    return f"'{cell}" if _FORMULA.match(cell) else cell
+    return _FORMULA.match(cell) is not None
+
+
+def escape_formula(cell: str) -> str:
+    """The cell of a CSV file, with an apostrophe before it if a spreadsheet would run it as a formula."""
+    return f"'{cell}" if is_formula(cell) else cell
 
 
 _PICTURES: Final = re.compile(

@@ -67,8 +67,8 @@ def parse_timestamp(text: str) -> datetime:
         raise ValueError("must be a date and time such as 2026-11-21T09:30:00.000Z") from error
 
 
-def parse_day_or_timestamp(text: str) -> datetime:
-    """Like ``parse_timestamp``; also accepts ``YYYY-MM-DD`` as the start of that day in UTC (settled 1).
+def parse_day_or_timestamp(text: str, zone: tzinfo = UTC) -> datetime:
+    """Like ``parse_timestamp``; also accepts ``YYYY-MM-DD`` as the start of that day in the zone (settled 1: UTC).
 
     A blank before the offset is the ``+`` of a query string that was not percent-encoded. Raises ValueError.
     """
@@ -78,10 +78,9 @@ def parse_day_or_timestamp(text: str) -> datetime:
         except ValueError as error:
             raise ValueError("must be a day such as 2026-11-21, or a date and time with its offset") from error
     try:
-        day = date.fromisoformat(text)
-    except ValueError as error:
+        return datetime.combine(date.fromisoformat(text), time(), zone).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise ValueError("must be a day of the calendar, such as 2026-11-21") from error
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def day_text_to_start_timestamp(text: str, zone: tzinfo, *, days_later: int = 0) -> str:

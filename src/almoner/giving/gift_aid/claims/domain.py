@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.states import Lifecycle
+from almoner.kit.time import parse_day_or_timestamp
 
 GIFT_AID_CLAIM: Final = Lifecycle(
     "gift_aid_claim",
@@ -81,18 +83,19 @@ def parse_year_end(text: str) -> AccountingYearEnd:
 
 @dataclass(frozen=True, slots=True)
 class ClaimableDonation:
-    """A donation that may be claimed: its remaining amount and declaration."""
+    """A donation that may be claimed: its remaining amount and declaration. ``received_at``: when it was paid."""
 
     donation_id: UUID
     declaration_id: UUID
     created_at: datetime
+    received_at: datetime
     minor: int
     declarer: Declarer
 
     @property
     def donation_date(self) -> date:
-        """The day of the donation in London, as HMRC counts."""
-        return london_day(self.created_at)
+        """The day on which the donation was received, in London, as HMRC counts."""
+        return london_day(self.received_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +236,11 @@ def london_day(moment: datetime) -> date:
     """The calendar day of a timestamp in London."""
     begins, ends = _last_sunday(moment, 3), _last_sunday(moment, 10)
     return (moment + _SUMMER if begins <= moment < ends else moment).date()
+
+
+def parse_london_day_or_timestamp(text: str) -> datetime:
+    """Parse a timestamp, or ``YYYY-MM-DD`` as the start of that day in London. Raises ValueError."""
+    return parse_day_or_timestamp(text, ZoneInfo("Europe/London"))
 
 
 def _last_sunday(moment: datetime, month: int) -> datetime:

@@ -23,6 +23,7 @@ from almoner.giving.gift_aid.claims.domain import (
 from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.claimable import DeclarerProblem
 from almoner.giving.gift_aid.declarations.domain import Declarer
+from almoner.kit.text import is_formula
 
 COLUMNS: Final = (
     "Title",
@@ -169,7 +170,7 @@ def _title(text: str) -> str:
     """The title; "" if it is too long."""
     cleaned = " ".join(text.split()).rstrip(".")
     short = _TITLES.get(cleaned.casefold(), cleaned)
-    return short if len(short) <= _TITLE and not short.startswith(claimable.FORMULA) else ""
+    return short if len(short) <= _TITLE and not is_formula(short) else ""
 
 
 def _overseas_house(declarer: Declarer, house: str) -> str:

@@ -30,6 +30,14 @@ _DECLARER: Final = (
     "g.title, g.first_name, g.last_name, g.building_name_number, g.road_name, g.city, g.country, g.postcode"
 )
 
+_CLAIMABLE_COLUMNS: Final = 13
+"""The columns of a donation and its declaration, which come first."""
+
+
+def _claimable(row: Record) -> ClaimableDonation:
+    donation_id, declaration_id, created_at, received_at, minor, *declarer = list(row)[:_CLAIMABLE_COLUMNS]
+    return ClaimableDonation(donation_id, declaration_id, created_at, received_at, minor, Declarer(*declarer))
+
 
 def _claim(row: Record) -> GiftAidClaim:
     return GiftAidClaim(*row)
@@ -89,8 +97,13 @@ _HOLDS: Final = (
     "and (g.cancelled_from is null or d.created_at < g.cancelled_from))"
 )
 
+_RECEIVED_AT: Final = (
+    "coalesce((select received_at from receipt where donation_id = d.id), d.created_at) as received_at"
+)
+"""A donation without a receipt was received by the partner, when it was created."""
+
 _CLAIMABLE_DONATIONS: Final = f"""
-select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}
+select d.id, d.gift_aid_id, d.created_at, {_RECEIVED_AT}, {_LEFT} as minor, {_DECLARER}
 from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
   and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and {_RESTS} and {_HOLDS}
@@ -105,7 +118,7 @@ async def list_claimable_donations(
 ) -> list[ClaimableDonation]:
     """A charity's unclaimed donations after the given one, oldest first, without those being refunded."""
     rows = await tx.fetch(_CLAIMABLE_DONATIONS, organisation_id, *after_position, cutoff_at, limit)
-    return [ClaimableDonation(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
+    return [_claimable(row) for row in rows]
 
 
 EXPIRED: Final = f"""
@@ -206,7 +219,7 @@ async def detach_donations(tx: Tx, claim: GiftAidClaim) -> None:
 
 
 _SCHEDULE_ENTRIES: Final = f"""
-select c.line, d.id, c.declaration_id, d.created_at, c.amount_minor as minor, {_DECLARER}
+select d.id, c.declaration_id, d.created_at, {_RECEIVED_AT}, c.amount_minor as minor, {_DECLARER}, c.line
 from gift_aid_claim_donation c join donation d on d.id = c.donation_id
 join gift_aid_declaration g on g.id = c.declaration_id
 where c.claim_id = $1 order by c.line, d.created_at, d.id
@@ -217,10 +230,7 @@ where c.claim_id = $1 order by c.line, d.created_at, d.id
 async def schedule_entries(tx: Tx, claim_id: UUID) -> list[ClaimScheduleEntry]:
     """The donations of a claim, by the lines of its schedule."""
     rows = await tx.fetch(_SCHEDULE_ENTRIES, claim_id)
-    return [
-        ClaimScheduleEntry(row[0], ClaimableDonation(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:])))
-        for row in rows
-    ]
+    return [ClaimScheduleEntry(row["line"], _claimable(row)) for row in rows]
 
 
 STANDING: Final = f"""
