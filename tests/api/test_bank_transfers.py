@@ -1,7 +1,7 @@
 """Donors' bank transfers: details, confirmation, 30 days, and what our bank's lines do (settled 5; M6, M7)."""
 
 import random
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.kit import iso11649
 from tests.support import factories
 from tests.support import giving as support
+from tests.support.claims import cause
 from tests.support.client import Client, data
 from tests.support.gift_aid_world import HOME
 from tests.support.giving import DAY, PAID, Giving, gift
@@ -92,6 +93,42 @@ async def test_a_confirmed_transfer_waits_30_days_and_no_longer(giving: Giving) 
     assert await giving.status() == "completed"
 
 
+async def arrived_late(giving: Giving, currency: str = "USD") -> date:
+    """Import a confirmed transfer five days after the bank has booked it; the day on which it did."""
+    await confirmed(giving)
+    named = await reference(giving)
+    booked = giving.service.clock.now().date() + timedelta(days=1)
+    giving.service.clock.advance(timedelta(days=6))
+    await stated(
+        giving,
+        came(f"T9-{named}", 2500, named, currency, day=booked.isoformat()),
+        reference=f"S9-{named}",
+        currency=currency,
+    )
+    await giving.service.drain()
+    return booked
+
+
+async def test_a_receipt_has_the_day_on_which_the_bank_booked_the_transfer(giving: Giving) -> None:
+    await begun(giving)
+    booked = await arrived_late(giving)
+    async with giving.service.db.read() as tx:
+        received_at = await tx.fetchval(
+            "select r.received_at from receipt r join payment p on p.id = r.payment_id where p.provider_payment = $1",
+            await reference(giving),
+        )
+    assert received_at.date() == booked
+
+
+async def test_a_claim_has_the_day_on_which_the_bank_booked_the_transfer(service: Service, api: Client) -> None:
+    of = await cause(service, api)
+    giving = await support.open_session(service, api, organisationId=of.organisation)
+    await begun(giving, gift(2500, "GBP", declarer=HOME))
+    booked = await arrived_late(giving, "GBP")
+    [listed] = await of.written(await of.drafted())
+    assert listed.split(",")[-2:] == [f"{booked:%d/%m/%y}", "25.00"]
+
+
 async def test_one_that_was_not_confirmed_is_cancelled_after_24_hours(giving: Giving) -> None:
     await begun(giving)
     giving.service.clock.advance(DAY)
@@ -119,9 +156,12 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     assert (now["status"], now["settledAmount"]["amount"], now["firstName"]) == ("RECEIVED_PAYMENT", 2500, "Ada")
     assert [one["status"] for one in found.values()] == ["CANCELLED"]
     session = data(await giving.api.get(f"/v1/donation-sessions/{giving.session['id']}"))
+    await giving.service.drain()
     async with giving.service.db.read() as tx:
         names = await tx.fetchval("select donation_id from donation_session where id = $1", giving.session_id)
+        received_at = await tx.fetchval("select received_at from receipt where donation_id = $1", made.id)
     assert (session["status"], names) == ("completed", made.id)
+    assert received_at.date() == date(2026, 3, 2)  # of the line
     with pytest.raises(UnallocatedPaymentError, match="already decided on"):
         async with giving.service.db.write() as tx:
             await bank_transfers.apply_to_donation(tx, late.id, "again", "officer")

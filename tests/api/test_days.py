@@ -14,7 +14,9 @@ from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import data
 from tests.support.database import TestDatabase
+from tests.support.giving import open_session
 from tests.support.service import Service, serving
+from tests.support.transfers import begun, came, reference, stated
 
 NEW_YEARS_EVE = datetime(2027, 1, 1, 4, 30, tzinfo=UTC)
 """Half past eleven in New York."""
@@ -54,6 +56,22 @@ async def test_gifts_and_payments_of_new_years_eve_are_of_the_old_year_and_forms
         ).file is None  # still today
         with pytest.raises(PaymentFileError, match="must be today"):
             await payment_files.create_file(tx, own, date(2026, 12, 30), created_by="officer")
+
+
+async def test_a_transfer_of_the_first_morning_of_a_tax_year_is_of_that_year(empty_database: TestDatabase) -> None:
+    async with serving(empty_database, time_zone="Australia/Sydney") as service:
+        service.clock.advance_to(datetime(2027, 6, 30, 22, 0, tzinfo=UTC))
+        giving = await open_session(service, service.client((await service.tenant()).secret))
+        await begun(giving)
+        named = await reference(giving)
+        await stated(giving, came("T1", 2500, named, day="2027-07-01"), reference="S1")
+        await service.drain()
+        async with service.db.read() as tx:
+            days = await tx.fetchrow(
+                "select settled_on, (received_at at time zone 'Australia/Sydney')::date from settlement, receipt"
+            )
+    assert days is not None
+    assert set(days) == {date(2027, 7, 1)}
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "America", "europe", "../UTC", "/etc/localtime", "right/UTC"])

@@ -3,16 +3,19 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, time
 from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.hosted_page.service import NonprofitProfile
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -28,6 +31,7 @@ from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
 _EIN_REGISTRY: Final = "IRS"
+_NOON: Final = time(12)
 _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
 
@@ -61,9 +65,25 @@ async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at
     issuer = await store.lock_issuer(tx, partner)
     if (issued := await store.find(tx, partner, donation_id)) is not None:
         return issued  # issued by another transaction while we waited for the lock
-    receipt = await _new_receipt(tx, partner, donation, issuer, received_at)
+    receipt = await _new_receipt(
+        tx, partner, donation, issuer, await _received_at(tx, donation.payment_id, received_at)
+    )
     await store.insert(tx, partner, receipt)
     return receipt
+
+
+async def _received_at(tx: Tx, payment_id: UUID, recorded_at: datetime) -> datetime:
+    """When a payment was received: for a bank transfer, on the day that the bank states, however late it was imported.
+
+    ``recorded_at``: when we recorded it. The bank states no time: noon of its day.
+    """
+    payment = await payments.find(tx, payment_id)
+    if payment is None or payment.provider != BANK_TRANSFER:
+        return recorded_at
+    day = await settlements.find_payment_settled_on(tx, payment_id)
+    if day is None or day >= tx.deployment.date_in_issuer_time_zone(recorded_at):
+        return recorded_at
+    return datetime.combine(day, _NOON, tx.deployment.time_zone).astimezone(UTC)
 
 
 async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Issuer, received_at: datetime) -> Receipt:

@@ -30,6 +30,7 @@ from almoner.giving.accounting.settlements.domain import (
     SettlementReportError,
     StoredSettlementLine,
 )
+from almoner.giving.accounting.settlements.store import find_payment_settled_on as find_payment_settled_on
 from almoner.giving.accounting.settlements.store import find_unmatched_line as find_unmatched_line
 from almoner.giving.accounting.settlements.store import list_newest as list_newest
 from almoner.giving.accounting.settlements.store import list_providers as list_providers
@@ -257,7 +258,7 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
         payment.provider,
         f"simulated-{encode_uuid(donation.id)}",
         payment.money.currency,
-        tx.now.date(),
+        tx.deployment.date_in_issuer_time_zone(tx.now),
         tx.vault.keyed_hash("settlement", donation.id.bytes),
         (line,),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
@@ -223,6 +223,24 @@ async def find_booked_line_kinds(
     return {
         (row[0], SettlementLineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, provider_payment_ids)
     }
+
+
+async def find_payment_settled_on(tx: Tx, payment_id: UUID) -> date | None:
+    """The day of the report that settled a payment, or the unallocated payment that was applied as it; None if none."""
+    found: date | None = await tx.fetchval(
+        """
+        with settled as (
+            select settlement_id from settlement_line where payment_id = $1
+            union all
+            select l.settlement_id from unallocated_payment u
+            join settlement_line l on l.unallocated_payment_id = u.id and l.kind = 'payment'
+            where u.applied_payment_id = $1
+        )
+        select s.settled_on from settled join settlement s on s.id = settled.settlement_id
+        """,
+        payment_id,
+    )
+    return found
 
 
 async def insert_lines(

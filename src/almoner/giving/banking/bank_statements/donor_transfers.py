@@ -153,7 +153,7 @@ async def _book_settlement(tx: Tx, line: BankLine, kind: SettlementLineKind, pay
         BANK_TRANSFER,
         encode_uuid(line.id),
         moved.currency,
-        min(moved.booked_on, tx.now.date()),
+        min(moved.booked_on, tx.deployment.date_in_issuer_time_zone(tx.now)),
         tx.vault.keyed_hash(_CONTEXT, line.id.bytes),
         (SettlementLine(kind, payment, moved.money, Money(0, moved.currency)),),
     )

@@ -293,7 +293,8 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: str, *, booked_by: str) -> None:
     """Book an incoming transfer as a statement with this one line would."""
     name = f"simulated-{encode_uuid(tx.new_id())}"
-    moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, remittance_information, None)
+    today = tx.deployment.date_in_issuer_time_zone(tx.now)
+    moved = BankMovement(today, money.minor, money.currency, name, None, None, remittance_information, None)
     digest = tx.vault.keyed_hash("bank_statement", name.encode())
     await store_statement(
         tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), imported_by=booked_by
