@@ -189,6 +189,17 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
         assert ("The UK tax year begins and ends at midnight UK time." in " ".join(shown.split())) == reported
 
 
+async def test_the_lines_of_a_tax_year_of_the_united_kingdom_have_days_of_london() -> None:
+    """In UTC, where the receipts are issued, it was still the day before."""
+    made = statement(line(1000, received_at=datetime(2025, 4, 5, 23, 30, tzinfo=UTC)))
+    for period, day in (
+        (donor_statements_domain.uk_tax_year_period(2025), "6 April 2025"),
+        (donor_statements_domain.calendar_year_period(2025, UTC), "5 April 2025"),
+    ):
+        shown = " ".join(text(await read(replace(made, period=period))).split())
+        assert f"{day} ACME-000042" in shown
+
+
 @pytest.mark.soak
 async def test_many_gifts_and_hostile_names_are_printed(figures: Figures) -> None:
     many = figures.count(150, 1000)

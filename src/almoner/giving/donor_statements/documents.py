@@ -110,7 +110,9 @@ class StatementRenderer:
             value = bidi_isolated_plain_text(back, language.direction)
             stated.append(language.text("page.fact", label=language.text("statement.back"), value=value))
         return {
-            "date": text_with_direction(self._pages.format_day(receipt.received_at, language), document_is_rtl=rtl),
+            "date": text_with_direction(
+                formats.format_day(statement.period.day_of(receipt.received_at), locale), document_is_rtl=rtl
+            ),
             "number": text_with_direction(receipt.display_number, document_is_rtl=rtl),
             "organisation": text_with_direction(receipt.organisation, document_is_rtl=rtl),
             "amount": text_with_direction(

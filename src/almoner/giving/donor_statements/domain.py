@@ -45,6 +45,10 @@ class StatementPeriod:
         """The end of the period (exclusive)."""
         return datetime.combine(self.last + _DAY, time(), self._zone).astimezone(UTC)
 
+    def day_of(self, moment: datetime) -> date:
+        """The day of a moment, in the time zone of the period."""
+        return moment.astimezone(self._zone).date()
+
     @property
     def uses_london_time(self) -> bool:
         """Whether its days are those of London."""
