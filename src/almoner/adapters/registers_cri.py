@@ -4,6 +4,7 @@ Written from the documented layout only. The column of trustees names persons an
 annual reports.
 """
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -48,7 +49,7 @@ _MOST_MEMBERS: Final = 1_000
 _COPIED_IN_MEMORY: Final = 8 << 20
 _BROKEN: Final = (
     ArithmeticError, AttributeError, DefusedXmlException, EOFError, LookupError, OSError,
-    SyntaxError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
+    SyntaxError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 """The exceptions that openpyxl raises for invalid Excel files."""
 

@@ -1,7 +1,6 @@
 """Register files on disk: plain, gzip, zip or a folder."""
 
 import io
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from gzip import GzipFile
 from hashlib import file_digest
 from pathlib import Path
 from typing import BinaryIO, Final, cast
-from zipfile import BadZipFile, ZipExtFile, ZipFile
+from zipfile import ZipExtFile, ZipFile
 
 from almoner.nonprofits.registers.domain import ImportedFile, ImportRefused
 from almoner.platform.outbound import remote_files
@@ -94,7 +93,7 @@ def _files_at(path: Path) -> Iterator[ImportFile]:
                 yield ImportFile(path, name, _describe_file(path, name))
         else:
             yield ImportFile(path, None, _describe_file(path, None))
-    except (OSError, EOFError, zlib.error, BadZipFile, NotImplementedError, RuntimeError) as error:
+    except remote_files.UNREADABLE_ARCHIVE_ERRORS as error:
         raise ImportRefused(f"{path} cannot be read ({error}): download it again") from error
 
 

@@ -1,6 +1,8 @@
 """The file name, size and plausibility of a downloaded file."""
 
+import lzma
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +19,11 @@ _PAGE: Final = re.compile(
 _DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _LONGEST_NAME: Final = 100
 _HEAD_BYTES: Final = 4096
+UNREADABLE_ARCHIVE_ERRORS: Final = (
+    *(BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, OSError, ValueError, NotImplementedError, RuntimeError),
+)
+"""What the standard library raises for archives that are damaged, truncated, encrypted, or packed in unknown ways."""
 
 
 class FetchRefused(Exception):
@@ -69,7 +76,7 @@ def _is_workbook(file: Path) -> bool:
     try:
         with ZipFile(file) as archive:
             return "xl/workbook.xml" in archive.namelist()
-    except BadZipFile:
+    except UNREADABLE_ARCHIVE_ERRORS:
         return False
 
 

@@ -9,7 +9,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from almoner.platform.outbound import remote_files
 from almoner.screening.watchlists.domain import ImportedFile, WatchlistImportRefused
@@ -46,7 +46,7 @@ def open_import_files(source_paths: Sequence[Path]) -> Iterator[ImportFiles]:
                 )
             facts = sorted((_describe_file(path) for path in paths), key=lambda one: one.sha256)
             written = max(place.stat().st_mtime for place in (*source_paths, *paths))
-        except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
+        except remote_files.UNREADABLE_ARCHIVE_ERRORS as error:
             raise WatchlistImportRefused(f"a file cannot be read ({error}): download it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
         days = [day for path in (*source_paths, *paths) if (day := remote_files.date_in_file_name(path.name))]
