@@ -268,6 +268,36 @@ def test_a_row_that_hides_others_is_told_and_is_nobody(tmp_path: Path) -> None:
     assert [one.key for one in bad("own", file)] == [None]
 
 
+@pytest.mark.parametrize("end", ["", ",", ",,"])
+@pytest.mark.parametrize("shifted", ["BETA, LTD,Moscow,BETA-RU,,", "BETA, LTD,Moscow,BETA-RU,RU,7"])
+def test_a_row_with_more_values_than_columns_is_told_and_is_nobody(shifted: str, end: str, tmp_path: Path) -> None:
+    """An unquoted comma moves everything behind it into other columns; one at the end of every row moves nothing."""
+    file = tmp_path / "csl.csv"
+    columns = "_id,source,type,programs,name,addresses,alt_names,nationalities,ids"
+    names = ("ALPHA,,,,", shifted, "GAMMA,Minsk,,,")
+    rows = [f"{number},Capta List (CAP),Entity,X,{name}{end}" for number, name in enumerate(names, 1)]
+    file.write_text("\n".join((columns, *rows)))
+    assert entries("us-csl", file).keys() == {"1", "3"}
+    assert [one.key for one in bad("us-csl", file)] == [None]
+
+
+@pytest.mark.parametrize(
+    ("stated", "published_at"),
+    [
+        ("2026-02-27T12:00:00.000-05:00", datetime(2026, 2, 27, 17, tzinfo=UTC)),
+        ("2026-02-27T12:00:00", datetime(2026, 2, 27, 12, tzinfo=UTC)),
+        ("27/02/2026", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("", None),
+    ],
+)
+def test_the_time_that_the_un_states_is_read_or_left_out(
+    stated: str, published_at: datetime | None, tmp_path: Path
+) -> None:
+    (file := tmp_path / "un.xml").write_text(UN.replace("2026-02-27T12:00:00.000-05:00", stated))
+    assert said("un-consolidated", file) == published_at
+
+
 OWN_COLUMNS = "key,kind,name,aliases,countries,addresses,identifiers,category,note,source".split(",")
 
 

@@ -44,11 +44,10 @@ class UnSanctionsReader:
     min_entries = 500
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:
-        """When the list was generated. Raises WatchlistImportRefused."""
+        """When the list was generated; None if it does not say so. Raises WatchlistImportRefused."""
         for file in files:
             for element in _read_elements(file, "start"):
-                stated = element.get("dateGenerated")
-                return datetime.fromisoformat(stated).astimezone(UTC) if stated else None
+                return _moment(element.get("dateGenerated", ""))
         return None
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
@@ -126,6 +125,14 @@ def _birth_years(element: Element) -> Iterator[int]:
 
 def _text(element: Element, name: str) -> str:
     return clean_line(element.findtext(name) or "")
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _day(text: str) -> date | None:

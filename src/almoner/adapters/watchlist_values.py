@@ -125,7 +125,9 @@ def read_rows(
     lines_before_header: int = 0,
     list_title: str = "",
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with a header, stripped, each with its line. A row that hides others is empty.
+    """The rows of a table with a header, stripped, each with its line.
+
+    A row is empty if it hides others, or has more values than columns: then it is unknown which are in their places.
 
     Raises WatchlistImportRefused without a required column.
 
@@ -142,20 +144,28 @@ def read_rows(
                 raise WatchlistImportRefused(
                     f"{file.name} is not a file of {list_title}: it has no column {', '.join(missing)}"
                 )
-            line = table.line_num
+            line, width = table.line_num, 0
             for cells in table:
                 lines_of_row, line = table.line_num - line, table.line_num
                 if any(cell.strip() for cell in cells):
-                    hides_rows = lines_of_row > 1 and _hides_rows(cells, header, required_columns)
-                    filled = [*([] if hides_rows else cells), *[""] * len(header)]
+                    width = width or max(len(cells), len(header))  # every row may end with a delimiter
+                    is_misread = _has_surplus(cells, len(header), width) or (
+                        lines_of_row > 1 and _hides_rows(cells, header, required_columns)
+                    )
+                    filled = [*([] if is_misread else cells), *[""] * len(header)]
                     yield table.line_num, dict(zip(header, (clean_line(cell) for cell in filled), strict=False))
         except csv.Error as error:
             raise WatchlistImportRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
 
 
 def rejected_row(place: str, reason: str, row: Mapping[str, str], key: str | None = None) -> RejectedEntry:
-    """A row of a table with several rows per entry that cannot be read. One that hides others may be of any entry."""
+    """A row of a table with several rows per entry that cannot be read. An empty one may be of any entry."""
     return RejectedEntry(place, reason, key, is_part=not any(row.values()))
+
+
+def _has_surplus(cells: Sequence[str], columns: int, width: int) -> bool:
+    """Whether a row has more values than columns, or more than the first row of the file."""
+    return len(cells) > width or any(cell.strip() for cell in cells[columns:])
 
 
 def _hides_rows(cells: Sequence[str], header: Sequence[str], required_columns: Sequence[str]) -> bool:
