@@ -1,13 +1,23 @@
 """What commands print: tables that fit the terminal, JSON for programs, and an exit status that tells of failures."""
 
+import errno
 import json
+import os
+import stat
+import subprocess
+import sys
 from datetime import date
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 import typer
 
+from almoner.cli import outputs
 from almoner.cli.amounts import format_decimal, parse_amount
 from almoner.cli.tables import ErrorOutput, FieldList, Table, print_output
+from almoner.cli.terminal import exit_with_reason
+from almoner.giving.banking.bank_statements.domain import StatementError
 
 DONATIONS = Table(
     ("donation", "given on", "note"),
@@ -66,6 +76,51 @@ def test_a_failure_is_told_and_ends_with_status_1(as_json: bool, capsys: pytest.
     out, err = capsys.readouterr()
     assert "One was paid." in out
     assert "One was not." in (out if as_json else err)
+
+
+def test_a_file_is_complete_or_not_there_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+
+    def fail(opened: BinaryIO) -> None:
+        opened.write(b"half of it")
+        raise OSError(errno.ENOSPC, "full")
+
+    with pytest.raises(OSError, match="full"), outputs.create_file(path) as opened:
+        fail(opened)
+    assert not path.exists()
+    outputs.write_file(path, b"all of it")
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"all of it", 0o600)
+    with pytest.raises(FileExistsError):
+        outputs.write_file(path, b"something else")
+    assert path.read_bytes() == b"all of it"
+
+
+def test_what_a_message_quotes_does_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_output("Line 1: \x1b]0;owned\x07 is no entry.\nLine 2: \u202eevil\u202c.\rDone.")
+    assert printed(capsys) == ["Line 1:  ]0;owned  is no entry.", "Line 2:  evil . Done."]
+
+
+def test_an_error_that_quotes_a_file_does_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), exit_with_reason():
+        raise StatementError("\x1b[2J is no entry\n\x9b31m is no day")
+    assert capsys.readouterr().err == " [2J is no entry\n 31m is no day\n"
+
+
+def test_letters_that_the_terminal_does_not_have_are_escaped() -> None:
+    program = (
+        "from almoner.cli import outputs, tables; outputs.escape_unencodable_characters(); "
+        "outputs.detect_full_disk_on_stdout(); "
+        "[tables.print_output('Caf\xe9 \u30c6', as_json=as_json) for as_json in (False, True)]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-c", program],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=True,
+    )
+    shown, _, as_json = done.stdout.decode("latin-1").partition("\n")
+    assert shown == "Caf\xe9 \\u30c6"
+    assert json.loads(as_json) == {"message": "Caf\xe9 \u30c6"}
 
 
 @pytest.mark.parametrize(("minor", "currency"), [(123456, "GBP"), (99, "GBP"), (123456789, "JPY"), (1234567, "KWD")])

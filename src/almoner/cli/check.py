@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from almoner import deployment_probes, migrations, providers, settings, sources
-from almoner.cli import failures, local
+from almoner.cli import failures, local, outputs
 from almoner.cli.database import run_with_copy_detection
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import checks as registers_checks
@@ -58,9 +58,9 @@ def check(
 
 
 def _print_result(one: CheckResult) -> None:
-    typer.echo(f"{one.status:<8} {one.name}: {one.found}")
+    outputs.echo(f"{one.status:<8} {one.name}: {one.found}")
     if one.advice and one.status in ("failed", "warning"):
-        typer.echo(f"         to do: {one.advice}")
+        outputs.echo(f"         to do: {one.advice}")
 
 
 async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:

@@ -1,5 +1,6 @@
 """``almoner disbursements``: paying donations out to nonprofits."""
 
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -149,7 +150,8 @@ async def show(
         Path | None,
         typer.Option(
             "--csv",
-            help="Write all donations of the disbursement to this CSV file, which you can send to the nonprofit.",
+            help="Write all donations of the disbursement to this CSV file, which you can send to the nonprofit. The "
+            "file must not exist yet.",
         ),
     ] = None,
 ) -> Output:
@@ -158,13 +160,18 @@ async def show(
     The list of donations includes donors' messages to the nonprofit, and the names of donors who did not donate
     anonymously.
     """
+    if csv_file is not None:
+        outputs.ensure_new_file(csv_file)
     async with database.read() as tx:
         with _explain_unknown_disbursement(disbursement):
             found = await disbursements.get(tx, ALL_PARTNERS, parse_id(tx, "disbursement", disbursement))
         fields = await _fields(tx, found)
     if csv_file is not None:
-        with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
-            written = await disbursements_flows.write_remittance_advice(database, found.id, opened)
+        with (
+            outputs.create_file(csv_file) as opened,
+            io.TextIOWrapper(opened, encoding="utf-8-sig", newline="") as text,
+        ):
+            written = await disbursements_flows.write_remittance_advice(database, found.id, text)
         return [fields, f"Wrote {_counted(written, 'donation')} to {csv_file}."]
     rows = await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN)
     parts: list[Part] = [fields, Table(disbursements_flows.COLUMN_TITLES, rows)]

@@ -1,13 +1,22 @@
 """Write command output to private files, and handle a standard output that is full or closed."""
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import typer
+
+from almoner.kit.text import sanitise_for_terminal
+
+
+def echo(text: str, *, error: bool = False) -> None:
+    """Print lines that may quote a file or another system: without characters that control the terminal."""
+    typer.echo("\n".join(map(sanitise_for_terminal, text.split("\n"))), err=error)
 
 
 def ensure_new_file(path: Path) -> None:
@@ -18,9 +27,21 @@ def ensure_new_file(path: Path) -> None:
         raise typer.BadParameter(f"there is no folder {path.parent}")
 
 
+@contextmanager
+def create_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that only its owner can read. If an error occurs, such as a full disk, it is removed again."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            yield opened
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write the complete file, or no file at all if an error occurs."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
+    with create_file(path) as opened:
         opened.write(content)
 
 
@@ -62,6 +83,17 @@ def _checked() -> Iterator[None]:
             f"The output could not be written ({error.strerror}): free some space on that disk, or write the output "
             "somewhere else."
         ) from None
+
+
+def is_utf_8() -> bool:
+    """Whether standard output is in UTF-8, so that every character can be printed."""
+    return codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+
+
+def escape_unencodable_characters() -> None:
+    """Print characters that the encoding of standard output lacks as escapes, instead of failing."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not is_utf_8():
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def detect_full_disk_on_stdout() -> None:

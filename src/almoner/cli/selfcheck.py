@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from almoner.cli import outputs
 from almoner.cli.database import run_with_database
 from almoner.platform.observability import selfcheck as platform
 from almoner.platform.observability.selfcheck import ConsistencyCheck, Finding
@@ -41,5 +42,5 @@ def _print_finding(finding: Finding) -> None:
     typer.echo(f"{check.name}: {finding.count:,} found")
     typer.echo(f"  expected  {check.invariant}.")
     more = f", and {finding.count - len(finding.examples):,} more" if finding.count > len(finding.examples) else ""
-    typer.echo(f"  found     {', '.join(finding.examples)}{more}")
+    outputs.echo(f"  found     {', '.join(finding.examples)}{more}")
     typer.echo(f"  to do     {check.advice}.")

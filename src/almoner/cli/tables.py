@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import typer
 
+from almoner.cli import outputs
 from almoner.kit.text import sanitise_for_terminal
 
 
@@ -78,13 +79,14 @@ def print_output(output: Output, *, as_json: bool = False) -> None:
     parts: Sequence[Part] = () if output is None else (output,) if isinstance(output, Part) else output
     if as_json:
         values = [{"message": part} if isinstance(part, str) else part.to_json() for part in parts]
-        typer.echo(json.dumps(values[0] if len(values) == 1 else values, default=str, ensure_ascii=False, indent=2))
+        value = values[0] if len(values) == 1 else values
+        typer.echo(json.dumps(value, default=str, ensure_ascii=not outputs.is_utf_8(), indent=2))
     else:
         for number, part in enumerate(parts):
             if number and isinstance(parts[number - 1], Table):
                 typer.echo()
             if isinstance(part, str):
-                typer.echo(part)
+                outputs.echo(part)
             else:
                 part.print()
     if any(isinstance(part, ErrorOutput) for part in parts):

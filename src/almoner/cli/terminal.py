@@ -172,8 +172,8 @@ def _refuse_unreadable_arguments() -> None:
     for number, argument in enumerate(sys.argv[1:], 1):
         if not _is_text(argument):
             shown = argument.encode(errors="surrogateescape").decode(errors="replace")
-            typer.echo(
-                f"Argument {number} ({shown}) is not UTF-8: type it again, in a terminal that uses UTF-8.", err=True
+            outputs.echo(
+                f"Argument {number} ({shown}) is not UTF-8: type it again, in a terminal that uses UTF-8.", error=True
             )
             sys.exit(2)
 
@@ -184,6 +184,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
     _refuse_unreadable_arguments()
+    outputs.escape_unencodable_characters()
     outputs.detect_full_disk_on_stdout()
     with exit_with_reason():
         commands()
@@ -207,7 +208,7 @@ def exit_with_reason() -> Iterator[None]:
         reported = import_module("almoner.cli.failures").explain_error(error)  # imported here: few commands fail
         if reported is None:
             raise
-        typer.echo(reported, err=True)
+        outputs.echo(reported, error=True)
         if isinstance(error, outputs.OutputDiskFull):
             _discard_output()
         sys.exit(1)

@@ -1,6 +1,7 @@
 """`almoner settlements`, `payouts` and `donations reassign` as a finance officer types them (settled 5)."""
 
 import csv
+import stat
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,8 @@ async def test_payouts_are_run_shown_returned_and_run_again(
         rows = list(csv.DictReader(opened))
     assert {row["donor"] for row in rows} == {"'=1+1 Byron", "anonymous"}
     assert {row["paid out"] for row in rows} == {"975.00", "24.37"}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "already exists" in (await almoner("disbursements", "show", payout["id"], "--csv", str(file)))[1]
     pdf = tmp_path / "remittance.pdf"
     write = ("disbursements", "remittance", payout["id"], "--pdf", str(pdf), "--language")
     assert "Available languages: ar, de" in (await almoner(*write, "xx"))[1]
