@@ -36,7 +36,8 @@ async def split_batch_booking(
     if unsplit_match_result not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
     moved = line.movement
-    ordered = await payment_files.transfers_of_released_files(tx, domain.find_end_to_end_ids(moved))
+    end_to_end_ids = domain.find_end_to_end_ids(moved)
+    ordered = await payment_files.transfers_of_released_files(tx, end_to_end_ids) if end_to_end_ids else []
     payments = _referenced_transfers(referenced_records) or find_batch_transfers_by_total(
         moved.reference_search_text, moved.money, ordered
     )

@@ -18,6 +18,7 @@ from almoner.giving.banking.bank_statements import service
 from almoner.giving.banking.bank_statements.csv_mapping import CsvStatementMapping
 from almoner.giving.banking.bank_statements.domain import (
     BankStatement,
+    LineDetails,
     PreviewedLine,
     StatementError,
     StatementPreview,
@@ -123,7 +124,7 @@ async def preview_statements(
         async with db.write() as tx:
             left = max_lines
             for statement in sorted(statements, key=_oldest_first):
-                preview = await _preview(tx, statement, left)
+                preview = await preview_statement(tx, statement, left)
                 left -= len(preview.lines)
                 previews.append(preview)
             raise _RolledBack
@@ -134,28 +135,34 @@ class _RolledBack(Exception):
     """Rolls back the preview."""
 
 
-async def _preview(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
+async def preview_statement(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
+    """What importing a statement would change, in a transaction that the caller rolls back."""
     before = set(await service.line_ids_of_statement(tx, statement))
     try:
         await service.store_statement(tx, statement, imported_by="preview")
     except StatementError as refused:
         return StatementPreview(statement, refused=str(refused))
     new = [one for one in await service.line_ids_of_statement(tx, statement) if one not in before]
-    lines = [await _preview_line(tx, line_id) for line_id in new[:max_count]]
+    refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[:max_count]}
+    details = await service.list_details(tx, list(refusals))
+    lines = [await _previewed_line(tx, details[line_id], refusal) for line_id, refusal in refusals.items()]
     return StatementPreview(statement, len(new), len(statement.movements) - len(new), lines)
 
 
-async def _preview_line(tx: Tx, line_id: UUID) -> PreviewedLine:
-    refusal = None
+async def _match_previewed_line(tx: Tx, line_id: UUID) -> str | None:
+    """Match a line; why it was refused, if so."""
     try:
         async with tx.savepoint():
             await service.match_open_line(tx, line_id)
     except service.REFUSALS as error:
-        refusal = service.booking_error_text(error)
-    found = await service.get_details(tx, line_id)
+        return service.booking_error_text(error)
+    return None
+
+
+async def _previewed_line(tx: Tx, found: LineDetails, refusal: str | None) -> PreviewedLine:
     line, reason = found.line, found.line.reason
     why = refusal or (reason.description if reason else found.note if line.status == "dismissed" else None)
-    unallocated = await service.find_unallocated_reason(tx, line_id) if line.matched_as == "donation" else None
+    unallocated = await service.find_unallocated_reason(tx, line.id) if line.matched_as == "donation" else None
     return PreviewedLine(line.movement, line.matched_as, found.target, why, unallocated)
 
 

@@ -52,6 +52,7 @@ from almoner.giving.banking.bank_statements.store import find_unallocated_reason
 from almoner.giving.banking.bank_statements.store import (
     last_covered_day_by_account_and_currency as last_covered_day_by_account_and_currency,
 )
+from almoner.giving.banking.bank_statements.store import list_details as list_details
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
@@ -377,21 +378,24 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
         await donation_requests.find_id_by_payment_reference(tx, one)
         for one in domain.find_donation_request_references(moved)
     ]
-    found = await store.find_disbursement_ids_by_end_to_end_ids(tx, domain.find_end_to_end_ids(moved))
+    end_to_end_ids, donation_references = domain.find_end_to_end_ids(moved), domain.find_donation_references(moved)
+    found = await store.find_disbursement_ids_by_end_to_end_ids(tx, end_to_end_ids) if end_to_end_ids else []
+    gifts = (
+        await payments.find_by_provider_payment_ids(tx, BANK_TRANSFER, donation_references)
+        if donation_references
+        else {}
+    )
     similar = await store.find_possible_duplicates_with_certainty(tx, line)
     duplicate = domain.possible_duplicate_reason(moved, similar)
     reports = await store.referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
+    matchable = [*found, *(one.id for one in reports)]
     named = ReferencedRecords(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
-        gifts=list(
-            (
-                await payments.find_by_provider_payment_ids(tx, BANK_TRANSFER, domain.find_donation_references(moved))
-            ).values()
-        ),
+        gifts=list(gifts.values()),
         reports=reports,
         disbursements=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
         duplicate_reason=duplicate,
-        matched_records=await store.find_matched_records(tx, [*found, *(one.id for one in reports)]),
+        matched_records=await store.find_matched_records(tx, matchable) if matchable else set(),
         released={one for one in found if await payment_files.is_in_released_file(tx, one)},
     )
     return named, bool(similar) and duplicate is None

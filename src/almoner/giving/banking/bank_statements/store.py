@@ -224,7 +224,7 @@ _DETAILS: Final = f"""
 select {", ".join(f"l.{column.strip()}" for column in _COLUMNS.split(","))}, s.reference,
        coalesce(l.request_payment_id, l.settlement_id, l.disbursement_id), l.decided_by,
        case when l.status = 'open' then null else l.status_changed_at end, l.note
-from bank_statement_line l join bank_statement s on s.id = l.statement_id where l.id = $1
+from bank_statement_line l join bank_statement s on s.id = l.statement_id
 """
 
 
@@ -262,8 +262,14 @@ async def movements_of_unallocated_payments(
 
 async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
     """A line with its statement and decisions."""
-    row = await tx.fetchrow(_DETAILS, line_id)
+    row = await tx.fetchrow(f"{_DETAILS} where l.id = $1", line_id)
     return LineDetails(_line(row), *row[17:22]) if row else None
+
+
+async def list_details(tx: Tx, line_ids: Sequence[UUID]) -> dict[UUID, LineDetails]:
+    """``find_details`` of several lines, by ID."""
+    rows = await tx.fetch(f"{_DETAILS} where l.id = any($1::uuid[])", line_ids)
+    return {row["id"]: LineDetails(_line(row), *row[17:22]) for row in rows}
 
 
 async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int) -> list[BankLine]:
