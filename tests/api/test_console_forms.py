@@ -33,6 +33,7 @@ MONEY, MONTH, PARTNERS = "api/test_console_money.py", "api/test_console_month_en
 HEALTH, REVIEWS, AUDIT = "api/test_console_health.py", "api/test_console_reviews.py", "api/test_console_audit.py"
 NONPROFITS, HERE = "api/test_console_organisations.py", "api/test_console_forms.py"
 VERIFICATIONS, MERGES = "api/test_console_verifications.py", "api/test_console_merges.py"
+REQUESTS, DONEES = "api/test_console_requests.py", "api/test_console_donees.py"
 UPLOADS = "worker/test_import_uploads.py"
 REGISTERS, LISTS = "worker/test_register_release.py", "worker/test_watchlist_refresh.py"
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -58,6 +59,10 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/disputes/{id}/mark-lost": (MONEY, "dispute.lost"),
     "/disputes/{id}/mark-won": (HERE, "dispute.won"),
     "/disputes/{id}/refresh": (HERE, "dispute.refreshed"),
+    "/donation-requests/overpayments/{id}/apply": (REQUESTS, "donation_request.overpayment_applied"),
+    "/donation-requests/overpayments/{id}/return": (REQUESTS, "donation_request.overpayment_returned"),
+    "/donation-requests/run": (REQUESTS, "donation_requests.run"),
+    "/donation-requests/{id}/record-payment": (REQUESTS, "donation_request.payment_received"),
     "/gift-aid-claims/draft": (MONEY, "gift_aid_claim.drafted"),
     "/gift-aid-claims/{id}/mark-paid": (MONEY, "gift_aid_claim.paid"),
     "/gift-aid-claims/{id}/mark-rejected": (HERE, "gift_aid_claim.rejected"),

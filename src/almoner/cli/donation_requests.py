@@ -73,7 +73,7 @@ async def list_requests(tx: Tx, limit: Limit = 100) -> Table:
                 f"{one.donations:,}",
                 iso_timestamp(one.due_at),
             ]
-            for one in await donation_requests.newest_requests(tx, None, limit)
+            for one in await donation_requests.list_for_operators(tx, None, None, None, limit)
         ],
     )
 
@@ -154,7 +154,7 @@ async def list_overpayments(tx: Tx, limit: Limit = 100) -> Table:
                 one.bank_reference,
                 iso_timestamp(one.received_at),
             ]
-            for one in await donation_requests.held_overpayments(tx, limit)
+            for one in await donation_requests.held_overpayments(tx, None, limit)
         ],
     )
 

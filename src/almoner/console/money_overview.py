@@ -21,6 +21,7 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import LineFilters
 from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import OperatorDisbursementFilters, WaitingReason
@@ -170,6 +171,7 @@ async def _payment_work(tx: Tx) -> list[StartPageLine]:
     held_count = await suspense.count_for_operators(tx, "held", None, MOST_COUNTED)
     unsent = await refunds.list_unresolved(tx, 1)
     unsent_count = await refunds.count_unresolved(tx)
+    overpaid = await donation_requests.held_overpayment_count_and_oldest(tx, MOST_COUNTED + 1)
     disputed = await disputes.list_for_operators(tx, DisputeStatus.OPEN, None, 1)
     disputed_count = await disputes.count_for_operators(tx, DisputeStatus.OPEN, MOST_COUNTED)
     return [
@@ -179,6 +181,7 @@ async def _payment_work(tx: Tx) -> list[StartPageLine]:
             held_count,
             held[0].received_at if held else None,
         ),
+        StartPageLine("Overpayments of donation requests", "/donation-requests/overpayments", *overpaid),
         StartPageLine("Failed refunds", "/refunds/failed", unsent_count, unsent[0].ended_at if unsent else None),
         StartPageLine(
             "Open disputes", "/disputes?status=open", disputed_count, disputed[0].opened_at if disputed else None

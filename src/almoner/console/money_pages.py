@@ -19,6 +19,7 @@ from almoner.console.money_month_end import MonthEndPages
 from almoner.console.money_overview import MoneyOverviewPage, count_open_items_by_kind, list_pending_second_approvals
 from almoner.console.money_payees import PayeeAccountPages
 from almoner.console.money_refunds import RefundPages
+from almoner.console.money_requests import DonationRequestPages
 from almoner.console.money_settlements import SettlementPages
 from almoner.console.money_statements import BankStatementPages
 from almoner.console.money_unallocated import UnallocatedPaymentPages
@@ -65,6 +66,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *BankStatementPages(context).routes(),
         *BankStatementLinePages(context).routes(),
         *SettlementPages(context).routes(),
+        *DonationRequestPages(context).routes(),
         *UnallocatedPaymentPages(context).routes(),
         *RefundPages(context).routes(),
         *DisputePages(context).routes(),

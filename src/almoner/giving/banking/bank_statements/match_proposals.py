@@ -69,8 +69,8 @@ async def _of_amount(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
 
 
 async def _requests(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
-    open_ = await donation_requests.newest_requests(tx, "OPEN", _LOOKED_AT)
-    begun = await donation_requests.newest_requests(tx, "PARTLY_PAID", _LOOKED_AT)
+    open_ = await donation_requests.list_for_operators(tx, "OPEN", None, None, _LOOKED_AT)
+    begun = await donation_requests.list_for_operators(tx, "PARTLY_PAID", None, None, _LOOKED_AT)
     found = [
         _request(moved, one, is_named=False)
         for one in (*open_, *begun)

@@ -28,11 +28,16 @@ from almoner.giving.checkout.donation_requests.domain import (
     UninvoicedPartnerCurrency,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestResponse
+from almoner.giving.checkout.donation_requests.store import count_for_operators as count_for_operators
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donation_requests.store import find_id_by_payment_reference as find_id_by_payment_reference
+from almoner.giving.checkout.donation_requests.store import (
+    held_overpayment_count_and_oldest as held_overpayment_count_and_oldest,
+)
 from almoner.giving.checkout.donation_requests.store import held_overpayments as held_overpayments
+from almoner.giving.checkout.donation_requests.store import list_for_operators as list_for_operators
 from almoner.giving.checkout.donation_requests.store import list_page as list_page
-from almoner.giving.checkout.donation_requests.store import newest_requests as newest_requests
+from almoner.giving.checkout.donation_requests.store import list_request_payments as list_request_payments
 from almoner.giving.checkout.donation_requests.store import (
     request_ids_awaiting_allocation as request_ids_awaiting_allocation,
 )
@@ -59,6 +64,13 @@ async def get(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donatio
 def serialise_for_api(tx: Tx, request: DonationRequest) -> DonationRequestResponse:
     """The donation request as an API record."""
     return schemas.donation_request_response(tx, request)
+
+
+async def get_payment(tx: Tx, payment_id: UUID) -> DonationRequestPayment:
+    """A partner's transfer. Raises NotFound."""
+    if (found := await store.find_request_payment(tx, payment_id)) is None:
+        raise NotFound
+    return found
 
 
 async def uninvoiced_partner_currencies(tx: Tx) -> list[UninvoicedPartnerCurrency]:

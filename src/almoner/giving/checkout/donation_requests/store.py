@@ -16,7 +16,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     UninvoicedPartnerCurrency,
 )
 from almoner.kit.money import Money
-from almoner.platform.database import counters, lists
+from almoner.platform.database import counters, keyset, lists
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Position, RequestedPage
@@ -158,16 +158,21 @@ def cursor_position_of(request: DonationRequest, sort: DonationRequestSort) -> P
     return (request.due_at, request.id.bytes) if sort == "dueAt" else (request.id.bytes,)
 
 
-async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: int) -> list[DonationRequest]:
-    """The newest requests of all partners."""
-    rows = await tx.fetch(
-        f"""
-        select {_COLUMNS} from donation_request where $1::text is null or status = $1 order by id desc limit $2
-        """,
-        status,
-        limit,
-    )
+async def list_for_operators(
+    tx: Tx, status: DonationRequestStatus | None, partner_id: UUID | None, after: UUID | None, limit: int
+) -> list[DonationRequest]:
+    """A page of requests for operators, newest first."""
+    where = keyset.equality_conditions({"status": status, "partner_id": partner_id})
+    rows = await keyset.list_rows_after_id(tx, "donation_request", _COLUMNS, where, after, limit)
     return [_request(row) for row in rows]
+
+
+async def count_for_operators(
+    tx: Tx, status: DonationRequestStatus | None, partner_id: UUID | None, max_count: int
+) -> int:
+    """Count matching requests, up to one more than ``max_count``."""
+    where = keyset.equality_conditions({"status": status, "partner_id": partner_id})
+    return await keyset.count_up_to(tx, "donation_request", where, max_count)
 
 
 async def record_paid_amount(
@@ -242,10 +247,44 @@ async def lock_request_payment(tx: Tx, request_payment_id: UUID) -> DonationRequ
     return _payment(row) if row else None
 
 
-async def held_overpayments(tx: Tx, limit: int) -> list[DonationRequestPayment]:
-    """Transfers with an unallocated overpayment, oldest first."""
-    rows = await tx.fetch(f"select {_PAYMENT} from request_payment where status = 'held' order by id limit $1", limit)
+async def find_request_payment(tx: Tx, request_payment_id: UUID) -> DonationRequestPayment | None:
+    """A partner's transfer."""
+    row = await tx.fetchrow(f"select {_PAYMENT} from request_payment where id = $1", request_payment_id)
+    return _payment(row) if row else None
+
+
+async def list_request_payments(tx: Tx, request_id: UUID, limit: int) -> list[DonationRequestPayment]:
+    """The partner's transfers for a request, oldest first."""
+    rows = await tx.fetch(
+        f"select {_PAYMENT} from request_payment where donation_request_id = $1 order by id limit $2", request_id, limit
+    )
     return [_payment(row) for row in rows]
+
+
+async def held_overpayments(tx: Tx, after: UUID | None, limit: int) -> list[DonationRequestPayment]:
+    """Transfers with an unallocated overpayment, oldest first."""
+    rows = await tx.fetch(
+        f"""
+        select {_PAYMENT} from request_payment where status = 'held' and ($1::uuid is null or id > $1)
+        order by id limit $2
+        """,
+        after,
+        limit,
+    )
+    return [_payment(row) for row in rows]
+
+
+async def held_overpayment_count_and_oldest(tx: Tx, limit: int) -> tuple[int, datetime | None]:
+    """The number of unallocated overpayments, up to ``limit``, and the time of the oldest."""
+    row = await tx.fetchrow(
+        """
+        select count(*)::int, min(received_at)
+        from (select received_at from request_payment where status = 'held' order by id limit $1) held
+        """,
+        limit,
+    )
+    assert row is not None
+    return row[0], row[1]
 
 
 async def close_overpayment(
