@@ -13,7 +13,8 @@ PATHS = (
     *("/desk", "/money", "/month-end", "/ledger", "/ledger/export", "/ledger/transfers?q=none"),
     *("/bank-statement-lines", "/settlements/import", "/payment-files", "/payment-files/bank-answer"),
     *("/payee-accounts/propose", "/disbursements", "/disbursements/run", "/gift-aid-claims/draft", "/refunds/new"),
-    *("/donation-requests", "/donation-requests/overpayments", "/donation-requests/run"),
+    *("/donation-requests", "/donation-requests/overpayments", "/donation-requests/run", "/receipt-donees"),
+    *("/receipt-donees/propose",),
 )
 
 

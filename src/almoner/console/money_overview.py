@@ -26,6 +26,7 @@ from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import OperatorDisbursementFilters, WaitingReason
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
+from almoner.giving.receipts import service as receipts
 from almoner.kit.money import format_amount
 from almoner.platform.database.transactions import Tx
 
@@ -79,7 +80,7 @@ class MoneyOverviewPage:
 
 
 async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingSecondApproval]:
-    """List decisions, payment files and payee accounts that need a second approval. ``viewer_id``: the visitor."""
+    """List decisions and records that need a second approval. ``viewer_id``: the visitor."""
     found = [
         PendingSecondApproval(
             words,
@@ -122,7 +123,24 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
         )
         for one in accounts
     ]
+    found += await _donees_to_approve(tx, viewer_id)
     return sorted(found, key=lambda one: one.since)
+
+
+async def _donees_to_approve(tx: Tx, viewer_id: str) -> list[PendingSecondApproval]:
+    donees = await receipts.list_proposed_donees(tx, _LISTED)
+    shown = await build_decider_name_lookup(tx, [one.proposed_by for one in donees])
+    return [
+        PendingSecondApproval(
+            f"Approve the donee {one.legal_name}",
+            f"/receipt-donees/{tx.ids.encode('receiptdonee', one.id)}",
+            shown(one.proposed_by) or "",
+            one.proposed_at,
+            one.proposed_note,
+            one.proposed_by == viewer_id,
+        )
+        for one in donees
+    ]
 
 
 def _address_of(one: Approval) -> tuple[str, str] | None:

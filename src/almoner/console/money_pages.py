@@ -10,6 +10,7 @@ from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.links import FINANCE
 from almoner.console.money_disbursements import DisbursementPages
 from almoner.console.money_disputes import DisputePages
+from almoner.console.money_donees import ReceiptDoneePages
 from almoner.console.money_files import PaymentFilePages
 from almoner.console.money_gift_aid import GiftAidClaimPages
 from almoner.console.money_holds import HoldPages
@@ -74,6 +75,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *DisbursementPages(context).routes(),
         *PaymentFilePages(context).routes(),
         *PayeeAccountPages(context).routes(),
+        *ReceiptDoneePages(context).routes(),
         *GiftAidClaimPages(context).routes(),
         *LedgerPages(context).routes(),
         *MonthEndPages(context).routes(),

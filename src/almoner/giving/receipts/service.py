@@ -22,8 +22,10 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
 from almoner.giving.receipts.domain import Donee, DoneeError, Issuer, ProgressStep, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.store import find_donee as find_donee
 from almoner.giving.receipts.store import issuer_name as issuer_name
 from almoner.giving.receipts.store import list_donees as list_donees
+from almoner.giving.receipts.store import list_proposed_donees as list_proposed_donees
 from almoner.kit.errors import NotFound
 from almoner.kit.public_links import PublicLinks
 from almoner.kit.text import sanitise_for_terminal

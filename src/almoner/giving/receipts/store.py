@@ -129,9 +129,28 @@ async def find_current_donee(tx: Tx, partner: Partner) -> Donee | None:
 
 
 @across_partners("operators")
-async def list_donees(tx: Tx) -> list[Donee]:
-    """All donees, newest first."""
-    return [_donee(row) for row in await tx.fetch("select * from receipt_donee order by id desc")]
+async def list_donees(tx: Tx, after: UUID | None = None, limit: int | None = None) -> list[Donee]:
+    """Donees of all partners, newest first, after the given one."""
+    rows = await tx.fetch(
+        "select * from receipt_donee where $1::uuid is null or id < $1 order by id desc limit $2", after, limit
+    )
+    return [_donee(row) for row in rows]
+
+
+@across_partners("operators")
+async def list_proposed_donees(tx: Tx, limit: int) -> list[Donee]:
+    """Donees that another operator must approve, oldest first."""
+    rows = await tx.fetch(
+        "select * from receipt_donee where approved_at is null and ended_at is null order by id limit $1", limit
+    )
+    return [_donee(row) for row in rows]
+
+
+@across_partners("operators")
+async def find_donee(tx: Tx, donee_id: UUID) -> Donee | None:
+    """One donee."""
+    row = await tx.fetchrow("select * from receipt_donee where id = $1", donee_id)
+    return _donee(row) if row else None
 
 
 @across_partners("operators")
