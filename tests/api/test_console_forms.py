@@ -34,6 +34,7 @@ HEALTH, REVIEWS, AUDIT = "api/test_console_health.py", "api/test_console_reviews
 NONPROFITS, HERE = "api/test_console_organisations.py", "api/test_console_forms.py"
 VERIFICATIONS, MERGES = "api/test_console_verifications.py", "api/test_console_merges.py"
 REQUESTS, DONEES = "api/test_console_requests.py", "api/test_console_donees.py"
+DONATIONS = "api/test_console_donations.py"
 UPLOADS = "worker/test_import_uploads.py"
 REGISTERS, LISTS = "worker/test_register_release.py", "worker/test_watchlist_refresh.py"
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -46,6 +47,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/bank-statements/uploads/{id}": (MONEY, "bank_statement.discarded"),
     "/bank-statements/{id}/explain": (HERE, "bank_statement.explained"),
     "/disbursements/holds/{organisation}/{whose}/release": (MONTH, "disbursements.released"),
+    "/disbursements/reassign": (DONATIONS, "donation.reassigned"),
     "/disbursements/run": (MONTH, "disbursements.run"),
     "/disbursements/{id}/confirm": (MONTH, "disbursement.confirmed"),
     "/disbursements/{id}/hold": (MONTH, "disbursements.held"),
@@ -63,6 +65,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/donation-requests/overpayments/{id}/return": (REQUESTS, "donation_request.overpayment_returned"),
     "/donation-requests/run": (REQUESTS, "donation_requests.run"),
     "/donation-requests/{id}/record-payment": (REQUESTS, "donation_request.payment_received"),
+    "/gift-aid-claims/cancel-declaration": (DONATIONS, "gift_aid.cancelled"),
     "/gift-aid-claims/draft": (MONEY, "gift_aid_claim.drafted"),
     "/gift-aid-claims/{id}/mark-paid": (MONEY, "gift_aid_claim.paid"),
     "/gift-aid-claims/{id}/mark-rejected": (HERE, "gift_aid_claim.rejected"),

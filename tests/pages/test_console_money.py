@@ -14,7 +14,7 @@ PATHS = (
     *("/bank-statement-lines", "/settlements/import", "/payment-files", "/payment-files/bank-answer"),
     *("/payee-accounts/propose", "/disbursements", "/disbursements/run", "/gift-aid-claims/draft", "/refunds/new"),
     *("/donation-requests", "/donation-requests/overpayments", "/donation-requests/run", "/receipt-donees"),
-    *("/receipt-donees/propose",),
+    *("/receipt-donees/propose", "/disbursements/reassign", "/gift-aid-claims/cancel-declaration"),
 )
 
 

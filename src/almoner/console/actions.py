@@ -119,7 +119,7 @@ class ActionPages:
                 except Exception as error:
                     if not isinstance(error, (OperatorActionDenied, Problem, *action.refusals)):
                         raise
-                    refused = " ".join(error.reasons) if isinstance(error, Problem) and error.reasons else str(error)
+                    refused = (" ".join(error.reasons) or error.message) if isinstance(error, Problem) else str(error)
             async with self._context.db.write() as tx:
                 page = await action.describe(tx, visitor)
             status = 422 if problems else _REFUSED if refused or (sent and page.closed) else 200

@@ -14,6 +14,7 @@ from almoner.console.bank_reasons import bank_reason_facts, bank_reason_text
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalise
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
+from almoner.console.money_donations import REASSIGN
 from almoner.console.money_downloads import DownloadDeclaration, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     FIRST,
@@ -34,6 +35,7 @@ from almoner.console.money_records import (
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import (
@@ -185,7 +187,6 @@ class DisbursementPages:
         return ConsoleList(
             path=_PATH,
             title="Disbursements",
-            message=_run_message,
             about="A disbursement pays out several donations to one nonprofit. Disbursements are listed here.",
             roles=FINANCE,
             columns=(
@@ -215,7 +216,12 @@ class DisbursementPages:
                 ("Returned", {"status": "RETURNED"}),
                 ("All", {}),
             ),
-            actions=((f"{_PATH}/run", "Send disbursements"), (f"{_PATH}/holds", "Holds")),
+            actions=(
+                (f"{_PATH}/run", "Send disbursements"),
+                (f"{_PATH}/holds", "Holds"),
+                (REASSIGN, "Reassign a donation"),
+            ),
+            message=_list_message,
             order="newest first",
         )
 
@@ -275,29 +281,6 @@ class DisbursementPages:
             if file_id is not None:
                 name = tx.ids.encode("bankfile", file_id)
                 facts.append(LabelledValue("Payment file", name, "link", f"{visitor.place.home}/payment-files/{name}"))
-            table = RecordTable(
-                "Donations",
-                (
-                    Column("Donation", "id"),
-                    Column("Created", "moment"),
-                    Column("Donated", "amount"),
-                    Column("Paid out", "amount"),
-                ),
-                [
-                    ListRow(
-                        "",
-                        (
-                            tx.ids.encode("donation", gift.id),
-                            gift.created_at,
-                            gift.money,
-                            gift.net_amount_for_nonprofit,
-                        ),
-                    )
-                    for gift in found[:_SHOWN]
-                ],
-                "No donations.",
-                f"Only the first {_SHOWN} are shown." if len(found) > _SHOWN else "",
-            )
             page = RecordPage(
                 title=f"Disbursement of {format_amount(one.money)}",
                 id=tx.ids.encode(_TYPE, one.id),
@@ -307,7 +290,7 @@ class DisbursementPages:
                 facts=facts,
                 steps=_steps(one),
                 actions=actions,
-                tables=[table],
+                tables=[_donations_table(tx, one, found)],
                 downloads=downloads,
             )
         return await show_record(self._context, visitor, page, self._kind.success_message(visitor))
@@ -448,8 +431,38 @@ class DisbursementPages:
         )
 
 
-def _run_message(visitor: SignedInRequest) -> str:
-    """The message that says how many disbursements were sent."""
+def _donations_table(tx: Tx, one: Disbursement, found: Sequence[Donation]) -> RecordTable:
+    """The first of the donations. Those of a disbursement that is not sent yet can be reassigned."""
+    names = [(tx.ids.encode("donation", gift.id), gift) for gift in found[:_SHOWN]]
+    pending = one.status == "PENDING"
+    more = [
+        *([f"Only the first {_SHOWN} are shown."] if len(found) > _SHOWN else []),
+        *(["Open a donation to reassign it to another nonprofit."] if pending else []),
+    ]
+    return RecordTable(
+        "Donations",
+        (
+            Column("Donation", "id"),
+            Column("Created", "moment"),
+            Column("Donated", "amount"),
+            Column("Paid out", "amount"),
+        ),
+        [
+            ListRow(
+                f"{REASSIGN}?donation={name}" if pending else "",
+                (name, gift.created_at, gift.money, gift.net_amount_for_nonprofit),
+            )
+            for name, gift in names
+        ],
+        "No donations.",
+        " ".join(more),
+    )
+
+
+def _list_message(visitor: SignedInRequest) -> str:
+    """The message that says how many disbursements were sent, or that a donation was reassigned."""
+    if visitor.query.get("done") == "reassigned":
+        return "Donation reassigned. The partner and the donor are notified."
     count = visitor.query.get("sent", "")[:9]
     return f"Disbursements sent: {count}." if count.isdecimal() else ""
 

@@ -17,9 +17,11 @@ from almoner.console.lists import (
     ListQuery,
     ListRouteBuilder,
     ListRow,
+    build_success_message_lookup,
     build_time_sorted_page,
     parse_time_cursor,
 )
+from almoner.console.money_donations import CANCEL_DECLARATION
 from almoner.console.money_downloads import DownloadDeclaration, DownloadedFile, DownloadPages
 from almoner.console.money_records import (
     NOTE,
@@ -61,6 +63,11 @@ _TYPE: Final = gift_aid_claims.ID_TYPE
 _PATH: Final = "/gift-aid-claims"
 _STATUSES: Final[tuple[ClaimStatus, ...]] = ("drafted", "submitted", "paid", "rejected", "withdrawn")
 _SHOWN: Final = 100
+_ACTIONS: Final = (
+    (f"{_PATH}/draft", "Draft a claim"),
+    (f"{_PATH}/adjustments", "Adjustments"),
+    (CANCEL_DECLARATION, "Cancel a declaration"),
+)
 
 
 def _pounds(minor: int | None) -> Money | None:
@@ -214,8 +221,9 @@ class GiftAidClaimPages:
                 Filter("charity", label_member="Charity ID"),
             ),
             views=(("Drafts", {"status": "drafted"}), ("With HMRC", {"status": "submitted"}), ("All", {})),
-            actions=((f"{_PATH}/draft", "Draft a claim"), (f"{_PATH}/adjustments", "Adjustments")),
+            actions=_ACTIONS,
             order="newest first",
+            message=build_success_message_lookup({"cancelled": "Declaration cancelled."}),
         )
         self._adjustments = ConsoleList(
             path=f"{_PATH}/adjustments",

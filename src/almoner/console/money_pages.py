@@ -10,6 +10,7 @@ from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.links import FINANCE
 from almoner.console.money_disbursements import DisbursementPages
 from almoner.console.money_disputes import DisputePages
+from almoner.console.money_donations import DonationActions
 from almoner.console.money_donees import ReceiptDoneePages
 from almoner.console.money_files import PaymentFilePages
 from almoner.console.money_gift_aid import GiftAidClaimPages
@@ -71,6 +72,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *UnallocatedPaymentPages(context).routes(),
         *RefundPages(context).routes(),
         *DisputePages(context).routes(),
+        *DonationActions(context).routes(),
         *HoldPages(context).routes(),
         *DisbursementPages(context).routes(),
         *PaymentFilePages(context).routes(),

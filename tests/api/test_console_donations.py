@@ -1,0 +1,47 @@
+"""What finance does with one donation on a page: another nonprofit gets it, or its declaration is cancelled."""
+
+from tests.support import books, factories
+from tests.support.client import Client
+from tests.support.console import act, entries, refused, words
+from tests.support.giftaid import declared
+from tests.support.operators import operator, signed_in
+from tests.support.payouts import gift, payouts, settled
+from tests.support.service import Service
+
+HOME = "/operator"
+REASSIGN = f"{HOME}/disbursements/reassign"
+CANCEL = f"{HOME}/gift-aid-claims/cancel-declaration"
+
+
+async def test_a_donation_is_reassigned_from_its_disbursement(service: Service, api: Client) -> None:
+    olive = await signed_in(service, await operator(service, "finance"))
+    first, second = [await factories.nonprofit(service) for _ in range(2)]
+    made = await settled(service, api, first, amount=10_000)
+    await service.drain()
+    [waiting] = await payouts(api, organisationId=first)
+    assert f"{REASSIGN}?donation={made['id']}" in (await olive.open(f"{HOME}/disbursements/{waiting['id']}")).text
+    typed = {"donation": made["id"], "organisation": second, "ground": "merged", "note": "letter of 2 March"}
+    assert "no donation has this id" in (await refused(olive, REASSIGN, **{**typed, "donation": "x"})).lower()
+    assert "no nonprofit has this id" in (await refused(olive, REASSIGN, **{**typed, "organisation": "x"})).lower()
+    closed = await factories.nonprofit(service, active=False)
+    assert "cannot accept donations" in await refused(olive, REASSIGN, **{**typed, "organisation": closed})
+    assert "this organisation's already" in await refused(olive, REASSIGN, **{**typed, "organisation": first})
+    await act(olive, f"{REASSIGN}?donation={made['id']}", **typed)
+    assert "Donation reassigned." in words(olive)
+    done = await gift(api, made)
+    assert (done["organisationId"], done["reassignedFromOrganisationId"]) == (second, first)
+    assert (await books.owed(service, first), await books.owed(service, second)) == (0, 9750)
+    assert await entries(service, "donation.reassigned", made["id"]) == 1
+    await olive.close()
+
+
+async def test_a_declaration_is_cancelled(service: Service, api: Client) -> None:
+    olive = await signed_in(service, await operator(service, "finance"))
+    declaration = (await declared(api))["id"]
+    assert "no gift aid declaration" in (await refused(olive, CANCEL, declaration="x")).lower()
+    assert "2026-11-21" in await refused(olive, CANCEL, declaration=declaration, since="soon")
+    await act(olive, CANCEL, declaration=declaration)
+    assert "Declaration cancelled." in words(olive)
+    assert "cancelled" in await refused(olive, CANCEL, declaration=declaration)
+    assert await entries(service, "gift_aid.cancelled", declaration) == 1
+    await olive.close()
