@@ -8,7 +8,8 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import InvalidOperatorToken
-from almoner.access.people.domain import OPERATOR_ROLES, OperatorRole, Person
+from almoner.access.people.domain import OPERATOR_ROLES, OPERATORS, OperatorRole, Person
+from tests.support import people
 from tests.support.browsing import Browser
 from tests.support.factories import unique
 from tests.support.members import desk
@@ -121,6 +122,49 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
     assert (await hers.post(his, do="invite")).status_code == 422
     assert (await hers.get(f"{START}/nobody")).status_code == 404
     assert (await hers.get(f"{START}/{service.db.deployment.ids.example_id('operator')}")).status_code == 404
+
+
+async def test_an_administrator_changes_a_name_and_an_address_and_resets_a_second_factor(
+    service: Service, hers: Browser, ada: Person
+) -> None:
+    bo = await operator(service, "finance")
+    his, email = address(service, bo), f"{unique('bo').replace(' ', '')}@example.org"
+    await hers.open(his)
+    for typed, wrong in (({"name": ""}, "enter a value"), ({"email": "bo@"}, "is not a valid email address")):
+        assert (await hers.post(his, {"do": "details", "name": "Bo", "email": email, **typed})).status_code == 422
+        assert wrong in words(hers).lower()
+    taken = await hers.post(his, do="details", name="Bo", email=ada.user_name)
+    assert (taken.status_code, "already exists" in words(hers)) == (422, True)
+    assert (await hers.post(his, do="details", name="Bo Okafor", email=email)).status_code == 303
+    await hers.open(START)
+    assert f"Bo Okafor {email}" in words(hers)
+    own = address(service, ada)
+    await hers.open(own)
+    assert (await hers.post(own, do="details", name="Ada Byron", email=ada.user_name)).status_code == 303
+    assert (await hers.post(own, do="reset")).status_code == 422
+    await hers.open(his)
+    assert (await hers.post(his, do="reset")).status_code == 303
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select action, subject from audit_entry where actor_id = $1 order by position",
+            tx.ids.encode("operator", ada.id),
+        )
+    of = [(action, subject == his.rpartition("/")[2]) for action, subject in rows if action != "signed_in"]
+    assert [one for one in of if one[0] == "operator.changed"] == [
+        ("operator.changed", True),
+        ("operator.changed", False),
+    ]
+    assert ("second_factor.reset", True) in of
+
+
+async def test_an_administrator_does_not_change_their_own_address(service: Service) -> None:
+    eve = await people.person(service, OPERATORS, f"{unique('eve').replace(' ', '')}@example.org", "administrator")
+    await people.authenticator(service, eve)
+    browser, own = await signed_in(service, eve), address(service, eve)
+    await browser.open(own)
+    assert (await browser.post(own, do="details", name="Eve", email=f"new.{eve.user_name}")).status_code == 422
+    assert "You cannot change your own email address" in words(browser)
+    await browser.close()
 
 
 async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(service: Service, hers: Browser) -> None:

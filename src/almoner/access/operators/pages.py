@@ -53,6 +53,11 @@ _DAYS: Final = domain.DEFAULT_TOKEN_LIFETIME.days
 _REPORTED: Final = {
     "invited": "Invitation sent.",
     "roles": "Roles saved.",
+    "details": "Name and email address saved.",
+    "reset": (
+        "Password and second factor reset. All sessions and tokens have ended, and we emailed a link to set up the "
+        "sign-in again."
+    ),
     "deactivated": (
         "Operator deactivated. The operator has been signed out of all sessions, and the operator's tokens no longer "
         "work."
@@ -142,10 +147,12 @@ class _OperatorPages(_PageBase):
                 return await self._perform(visitor, operator_id)
         except NoSuchPerson:
             raise NotFound from None
+        except UserNameTaken:
+            problems = {"email": "An operator with this email address already exists."}
         except IncorrectParams as error:
             problems = problems_by_field(error, "more")
         except OperatorActionDenied as refused:
-            problems = {"roles" if visitor.form_value("do") == "roles" else "more": str(refused)}
+            problems = {{"roles": "roles", "details": "email"}.get(visitor.form_value("do"), "more"): str(refused)}
         return await self._one(visitor, operator_id, problems)
 
     async def _one(self, visitor: SignedInRequest, operator_id: UUID, problems: dict[str, str]) -> Response:
@@ -160,6 +167,10 @@ class _OperatorPages(_PageBase):
             visitor,
             "operator.html",
             one=self._facts(one),
+            typed={
+                name: visitor.form_value(name) if visitor.form_value("do") == "details" else stored
+                for name, stored in (("name", one.display_name), ("email", one.user_name))
+            },
             own=one.id == visitor.person.id,
             held=visitor.checkbox_values("role", OPERATOR_ROLES) if "roles" in problems else one.roles,
             roles=_ROLES,
@@ -179,6 +190,8 @@ class _OperatorPages(_PageBase):
             "invite": ("invited", lambda tx: service.resend_invitation(tx, by, operator_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate(tx, by, operator_id)),
             "activate": ("activated", lambda tx: service.activate(tx, by, operator_id)),
+            "details": ("details", lambda tx: self._update_details(tx, visitor, operator_id)),
+            "reset": ("reset", lambda tx: self._reset(tx, visitor, operator_id)),
             "revoke_all": ("revoked_all", lambda tx: self._revoke_all(tx, by, operator_id)),
         }
         if (chosen := actions.get(visitor.form_value("do"))) is None:
@@ -186,6 +199,17 @@ class _OperatorPages(_PageBase):
         async with self._db.write() as tx:
             await chosen[1](tx)
         return redirect_to(f"{visitor.path}?done={chosen[0]}")
+
+    async def _update_details(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
+        name, email = visitor.form_value("name").strip(), visitor.form_value("email").strip()
+        if not (name and email):
+            raise IncorrectParams(f"{'email' if name else 'name'}: enter a value")
+        await service.update_details(tx, visitor.audit_context(tx.ids), operator_id, email=email, name=name)
+
+    async def _reset(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
+        if operator_id == visitor.person.id:
+            raise OperatorActionDenied("Change your own password and second factor on your account page.")
+        await service.reset_second_factor(tx, visitor.audit_context(tx.ids), operator_id)
 
     async def _revoke_all(self, tx: Tx, by: AuditContext, operator_id: UUID) -> None:
         await service.revoke_all_tokens(tx, by, await people.get_for_update(tx, OPERATORS, operator_id))
