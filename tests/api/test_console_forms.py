@@ -84,6 +84,8 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/ledger/export": (MONTH, "ledger.exported"),
     "/organisations/{id}/brand": (NONPROFITS, "organisation.branded"),
     "/organisations/{id}/brand/clear": (NONPROFITS, "organisation.branded"),
+    "/organisations/{id}/giving-links/allow": (NONPROFITS, "giving_link.allowed"),
+    "/organisations/{id}/giving-links/refuse": (NONPROFITS, "giving_link.refused"),
     "/organisations/{id}/logo": (NONPROFITS, "organisation.branded"),
     "/organisations/{id}/contact": (NONPROFITS, "organisation.contact_recorded"),
     "/organisations/{id}/publish": (NONPROFITS, "organisation.published"),

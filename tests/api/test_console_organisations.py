@@ -181,3 +181,20 @@ async def test_a_reviewer_publishes_what_a_partner_entered(
     assert "https://hope.example.org" in words(reviewer)
     assert "is published" in await closed(reviewer, page)
     assert await entries(service, "organisation.published", own) == 1
+
+
+async def test_a_nonprofit_opts_out_of_giving_links(
+    service: Service, publishable: Client, reviewer: Browser, admin: Browser
+) -> None:
+    name = await known(publishable)
+    own = f"{PATH}/{name}"
+    assert "has not opted out" in await closed(reviewer, f"{own}/giving-links/allow")
+    await act(reviewer, f"{own}/giving-links/refuse", note="Their letter of 2 March")
+    for part in ("no longer receives donations through giving links", "Stopped: Their letter of 2 March"):
+        assert part in words(reviewer), part
+    assert "has opted out already" in await closed(reviewer, f"{own}/giving-links/refuse")
+    assert "/giving-links/" not in (await admin.open(own)).text, "it is for reviewers"
+    await act(reviewer, f"{own}/giving-links/allow")
+    assert "can receive donations through giving links again" in words(reviewer)
+    for action in ("giving_link.refused", "giving_link.allowed"):
+        assert await entries(service, action, name) == 1, action

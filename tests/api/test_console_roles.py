@@ -34,6 +34,8 @@ NARROWER: Mapping[str, frozenset[Role]] = {
         links.ADMINISTRATORS,
     ),
     "/organisations/{id}/contact": links.REVIEWERS,
+    "/organisations/{id}/giving-links/allow": links.REVIEWERS,
+    "/organisations/{id}/giving-links/refuse": links.REVIEWERS,
     "/organisations/{id}/publish": links.REVIEWERS,
 }
 """Pages that fewer people open than see the link above them."""

@@ -17,6 +17,7 @@ from almoner.console.data_organisation_pages import ID, ORGANISATIONS, organisat
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.logo_uploads import LOGO, handle_logo_upload
 from almoner.console.review_confirmations import contact_fields, parse_contact, record_contact
+from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.branding import domain as branding_domain
@@ -47,7 +48,10 @@ class OrganisationActions:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            *ActionPages(self._context).routes(self._brand(), self._clear_brand(), self._publish(), self._contact()),
+            *ActionPages(self._context).routes(
+                *(self._brand(), self._clear_brand(), self._publish(), self._contact()),
+                *(self._refuse_giving_links(), self._allow_giving_links()),
+            ),
             self._context.route(
                 f"{ORGANISATIONS}/{{id}}/logo", self.upload_logo_page, *sorted(ADMINISTRATORS), upload=LOGO
             ),
@@ -210,6 +214,59 @@ class OrganisationActions:
 
         path = f"{ORGANISATIONS}/{{id}}/contact"
         return ConsoleAction(path, REVIEWERS, describe, perform, refusals=(OfficialContactRefused,), fresh=True)
+
+    def _refuse_giving_links(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            one = await self._organisation(tx, visitor)
+            opted_out = await giving_links.find_opt_out(tx, one.id) is not None
+            return ActionPage(
+                "Stop giving links",
+                "Stop giving links",
+                organisation_path(tx, one.id),
+                one.effective_display_name,
+                [
+                    (
+                        "Use this if the organisation does not want donations through giving links. No new giving "
+                        "links can be created for it, and existing giving links no longer offer it."
+                    ),
+                    "Donation sessions are not affected, and nobody is notified.",
+                ],
+                fields=[ActionField("note", "Reason", "area", maxlength=giving_links.MAX_REASON)],
+                closed=_unpublished_reason(one) or ("This organisation has opted out already." if opted_out else ""),
+            )
+
+        async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
+            one = await self._organisation(tx, visitor)
+            await giving_links.record_opt_out(tx, one.id, entered_values["note"], self._context.operator_id(visitor))
+            return await self._changed_giving_links(tx, visitor, one.id, "giving_link.refused")
+
+        return ConsoleAction(f"{ORGANISATIONS}/{{id}}/giving-links/refuse", REVIEWERS, describe, perform, fresh=True)
+
+    def _allow_giving_links(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
+            one = await self._organisation(tx, visitor)
+            opt_out = await giving_links.find_opt_out(tx, one.id)
+            return ActionPage(
+                "Allow giving links",
+                "Allow giving links",
+                organisation_path(tx, one.id),
+                one.effective_display_name,
+                ["Giving links can offer this organisation again."],
+                facts=[LabelledValue("Reason why they were stopped", opt_out.reason if opt_out else None)],
+                closed="" if opt_out else "This organisation has not opted out of giving links.",
+            )
+
+        async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
+            one = await self._organisation(tx, visitor)
+            await giving_links.withdraw_opt_out(tx, one.id)
+            return await self._changed_giving_links(tx, visitor, one.id, "giving_link.allowed")
+
+        return ConsoleAction(f"{ORGANISATIONS}/{{id}}/giving-links/allow", REVIEWERS, describe, perform, fresh=True)
+
+    async def _changed_giving_links(self, tx: Tx, visitor: SignedInRequest, organisation_id: UUID, action: str) -> str:
+        own = tx.ids.encode(ID, organisation_id)
+        await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, own)
+        return f"{organisation_path(tx, organisation_id)}?done={action.rpartition('.')[2]}"
 
     async def upload_logo_page(self, visitor: SignedInRequest) -> Response:
         """Upload a logo."""

@@ -13,6 +13,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, DATA_READERS, REVIEWERS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import RecordPage, RecordTable, show_record
+from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.branding import service as branding
@@ -39,11 +40,15 @@ _ACTS: Final = (
     ("compare", "Merge with another record", "m", ADMINISTRATORS),
 )
 _CONTACT: Final = ("contact", "Set the contact address", "c", REVIEWERS)
+_REFUSE: Final = ("giving-links/refuse", "Stop giving links", "o", REVIEWERS)
+_ALLOW: Final = ("giving-links/allow", "Allow giving links", "o", REVIEWERS)
 _CLEAR: Final = ("brand/clear", "Remove the branding", "x", ADMINISTRATORS)
 _DONE: Final = {
     "branded": "Your changes have been saved. Donors see the changes immediately.",
     "published": "The organisation has been published. All partners can now find the organisation.",
     "contact": "The contact address has been saved.",
+    "refused": "The organisation no longer receives donations through giving links.",
+    "allowed": "The organisation can receive donations through giving links again.",
 }
 
 
@@ -165,7 +170,11 @@ class OrganisationPages:
                 "Organisations",
                 await self._facts(tx, visitor, found),
                 actions=_offered(
-                    visitor, found, own, branded=await branding.find_branding(tx, found.id) != OwnBranding()
+                    visitor,
+                    found,
+                    own,
+                    branded=await branding.find_branding(tx, found.id) != OwnBranding(),
+                    opted_out=await giving_links.find_opt_out(tx, found.id) is not None,
                 ),
                 tables=await _tables(tx, found),
                 notices=await _notices(tx, found),
@@ -177,6 +186,7 @@ class OrganisationPages:
         former = await organisations.list_former_names(tx, one.id)
         own = await branding.find_branding(tx, one.id)
         contact = await agents.find_official_contact(tx, one.id)
+        opt_out = await giving_links.find_opt_out(tx, one.id)
         related = [
             LabelledValue(label, name, href=home + organisation_path(tx, other))
             for label, other in (("Branch of", one.branch_of), ("Succeeded by", one.succeeded_by))
@@ -209,6 +219,7 @@ class OrganisationPages:
                 "Donations",
                 f"Accepted in {currencies}" if one.accepts_donations else f"Refused: {one.donation_refusal_reason}",
             ),
+            LabelledValue("Giving links", f"Stopped: {opt_out.reason}" if opt_out else None),
             *related,
             LabelledValue("Description", one.description),
             LabelledValue("Custom display name", own.display_name),
@@ -278,11 +289,13 @@ def _row(tx: Tx, one: Organisation) -> ListRow:
     return ListRow(organisation_path(tx, one.id), values)
 
 
-def _offered(visitor: SignedInRequest, one: Organisation, own: str, *, branded: bool) -> list[tuple[str, str, str]]:
+def _offered(
+    visitor: SignedInRequest, one: Organisation, own: str, *, branded: bool, opted_out: bool
+) -> list[tuple[str, str, str]]:
     roles = visitor.person.roles
     if one.partner_id:
         return [(f"{own}/publish", "Publish", "p")] if roles & REVIEWERS else []
-    shown = (*_ACTS, _CONTACT, _CLEAR) if branded else (*_ACTS, _CONTACT)
+    shown = (*_ACTS, _CONTACT, _ALLOW if opted_out else _REFUSE, *([_CLEAR] if branded else []))
     return [(f"{own}/{path}", words, key) for path, words, key, allowed in shown if roles & allowed]
 
 

@@ -11,6 +11,7 @@ from almoner.giving.checkout.giving_links.domain import GivingLink, GivingLinkOp
 from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
 from almoner.giving.checkout.giving_links.store import find_by_slug as find_by_slug
 from almoner.giving.checkout.giving_links.store import find_fundraising_progress as find_fundraising_progress
+from almoner.giving.checkout.giving_links.store import find_opt_out as find_opt_out
 from almoner.giving.checkout.giving_links.store import list_opt_outs as list_opt_outs
 from almoner.giving.checkout.giving_links.store import list_page as list_page
 from almoner.giving.checkout.giving_links.store import list_recipients as list_recipients
@@ -28,7 +29,8 @@ from almoner.platform.files.images import Image
 
 _RANDOM: Final = 6
 """The length of a slug's random suffix; a title without usable letters gets a slug of twice that."""
-_LONGEST_REASON: Final = 2000
+MAX_REASON: Final = 2000
+"""Maximum characters of the reason for an opt-out."""
 _OPTIONS: Final = {
     "suggested_amounts": "suggested",
     "minimum": "minimum",
@@ -131,8 +133,8 @@ async def record_opt_out(tx: Tx, organisation_id: UUID, reason: str, recorded_by
 
     Raises NotFound, IncorrectParams.
     """
-    if not 1 <= len(reason) <= _LONGEST_REASON:
-        raise IncorrectParams(f"the note must have 1 to {_LONGEST_REASON:,} characters")
+    if not 1 <= len(reason) <= MAX_REASON:
+        raise IncorrectParams(f"the note must have 1 to {MAX_REASON:,} characters")
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     return await store.insert_opt_out(tx, GivingLinkOptOut(organisation.id, reason, recorded_by, tx.now))
 

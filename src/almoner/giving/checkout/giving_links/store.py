@@ -220,6 +220,15 @@ async def delete_opt_out(tx: Tx, organisation_id: UUID) -> bool:
     return bool(lifted)
 
 
+async def find_opt_out(tx: Tx, organisation_id: UUID) -> GivingLinkOptOut | None:
+    """An organisation's opt-out."""
+    row = await tx.fetchrow(
+        "select organisation_id, reason, refused_by, refused_at from giving_link_refusal where organisation_id = $1",
+        organisation_id,
+    )
+    return GivingLinkOptOut(*row) if row else None
+
+
 async def list_opt_outs(tx: Tx, limit: int) -> list[GivingLinkOptOut]:
     """The newest opt-outs."""
     rows = await tx.fetch(
