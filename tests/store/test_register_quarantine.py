@@ -129,6 +129,26 @@ async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_
     assert [reasons for _, _, reasons in status.quarantined] == [stored.reasons]
 
 
+async def test_what_it_would_change_is_kept_row_by_row(db: Database, tmp_path: Path) -> None:
+    await load(db, write(tmp_path / "good.csv", GOOD))
+    renamed = {**GOOD[1], "NAME": "A RENAMED FUND", "ASSET_AMT": "900"}
+    rows = [RED_CROSS, renamed, *GOOD[2:240], body("199999999", "ANOTHER FUND", STATE="DC")]
+    with pytest.raises(RegisterImportQuarantined) as caught:
+        await load(db, write(tmp_path / "short.csv", rows), as_of=APRIL)
+    async with db.read() as tx:
+        found = await service.find_quarantined_differences(tx, caught.value.load.id)
+    assert found is not None
+    assert (found.added, found.changed, found.removed) == (1, 1, len(GOOD) - 240)
+    fates = [one.fate for one in found.rows]
+    assert [fates.count(fate) for fate in ("removed", "added", "changed")] == [50, 1, 1], "of each kind the first"
+    by_fate = {one.fate: one for one in found.rows}
+    assert by_fate["added"].columns[0] == ("name", None, "ANOTHER FUND")
+    changed = {name: (before, after) for name, before, after in by_fate["changed"].columns}
+    assert changed["name"][1] == "A RENAMED FUND"
+    assert changed["ASSET_AMT"] == ("100", "900")
+    assert (caught.value.load.added, caught.value.load.removed) == (0, 0), "nothing is loaded"
+
+
 async def test_what_was_put_aside_is_taken_by_force_and_a_good_file_ends_it(db: Database, tmp_path: Path) -> None:
     await load(db, write(tmp_path / "good.csv", GOOD))
     short = write(tmp_path / "short.csv", GOOD[:200])

@@ -124,6 +124,7 @@ class RegisterPages:
             "decided_by": names.get(decision.decided_by, decision.decided_by) if decision else "",
             "decidable": not await registers.decision_refusal_reason(tx, load),
             "difference": difference,
+            "quarantined": await registers.find_quarantined_differences(tx, load.id),
             "compared": compare,
         }
 

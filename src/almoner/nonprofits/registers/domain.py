@@ -339,6 +339,25 @@ class RegisterImportDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class DifferingRow:
+    """A number that a quarantined load would add, change or remove. ``columns``: each name, old and new value."""
+
+    number: str
+    fate: str
+    columns: list[tuple[str, str | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedDifferences:
+    """What a quarantined load would change. ``rows``: the first numbers of each kind."""
+
+    added: int
+    changed: int
+    removed: int
+    rows: list[DifferingRow]
+
+
+@dataclass(frozen=True, slots=True)
 class NumberDifference:
     """One number that differs between two loads."""
 

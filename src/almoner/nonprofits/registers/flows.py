@@ -16,6 +16,7 @@ from almoner.nonprofits.registers.domain import (
     FilledRowCounts,
     ImportedFile,
     ImportRefused,
+    QuarantinedDifferences,
     RegisterImport,
     RegisterImportQuarantined,
     RegisterQuarantinedEvent,
@@ -28,6 +29,7 @@ from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import create_declared_registry as create_declared_registry
 from almoner.nonprofits.registers.merging import merge_import, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
+from almoner.nonprofits.registers.quarantine import find_quarantined_differences
 from almoner.nonprofits.registers.reading import AnotherImportInProgress, ProgressReporter, ReportProgress
 from almoner.nonprofits.registers.rollback import roll_back_newest_import as roll_back_newest_import
 from almoner.nonprofits.registers.store import ImportedPart
@@ -182,14 +184,25 @@ class _ImportRun:
             notes=await store_staging.list_file_remarks(tx, staging_id),
             carried_over=0 if refused else await store_staging.count_retained_numbers(tx),
         )
-        if refused:
-            event = RegisterQuarantinedEvent(load.source, load.data_as_of, load.reasons)
-            await outbox.emit_internal_event(tx, QUARANTINED, event)
-        else:
+        differences = await self._quarantine(load, parts, loaded) if refused else None
+        if not refused:
             load = await self._merge(load, parts, loaded)
         stored = await store_staging.list_rejected_rows(tx, staging_id, _KEPT_QUARANTINE)
-        await store.insert_import(tx, self.registry.id, load, stored, {} if refused else parts)
+        await store.insert_import(tx, self.registry.id, load, stored, {} if refused else parts, differences)
         return load
+
+    async def _quarantine(
+        self, load: RegisterImport, parts: Mapping[str, FilledRowCounts], loaded: Mapping[str, ImportedPart]
+    ) -> QuarantinedDifferences | None:
+        """Report the quarantine; returns what the load would change, or None if its files hold no rows."""
+        event = RegisterQuarantinedEvent(load.source, load.data_as_of, load.reasons)
+        await outbox.emit_internal_event(self.tx, QUARANTINED, event)
+        if not load.rows:
+            return None
+        others = [part for part in loaded if part not in parts]
+        return await find_quarantined_differences(
+            self.tx, self.source, self.staging_id, self.data_date, list(parts), others
+        )
 
     async def _merge(
         self, load: RegisterImport, parts: Mapping[str, FilledRowCounts], loaded: Mapping[str, ImportedPart]

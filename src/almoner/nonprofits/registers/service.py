@@ -25,6 +25,7 @@ from almoner.nonprofits.registers.store import list_imports as list_imports
 from almoner.nonprofits.registers.store import list_rejected_rows as list_rejected_rows
 from almoner.nonprofits.registers.store import list_sources as list_sources
 from almoner.nonprofits.registers.store import list_unverified_sources as list_unverified_sources
+from almoner.nonprofits.registers.store_diff import find_quarantined_differences as find_quarantined_differences
 from almoner.nonprofits.registers.store_status import count_imports as count_imports
 from almoner.nonprofits.registers.store_status import count_undecided_imports as count_undecided_imports
 from almoner.nonprofits.registers.store_status import find_decision as find_decision

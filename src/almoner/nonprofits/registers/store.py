@@ -8,7 +8,14 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import FilledRowCounts, ImportedFile, RegisterImport, RejectedRow, SourceStatus
+from almoner.nonprofits.registers.domain import (
+    FilledRowCounts,
+    ImportedFile,
+    QuarantinedDifferences,
+    RegisterImport,
+    RejectedRow,
+    SourceStatus,
+)
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
@@ -119,14 +126,16 @@ async def insert_import(
     register_import: RegisterImport,
     rejected_rows: Sequence[RejectedRow],
     parts: Mapping[str, FilledRowCounts],
+    differences: QuarantinedDifferences | None = None,
 ) -> None:
     """Store a load with its files and counts. ``parts``: their counts; none if quarantined."""
     await tx.execute(
         """
         insert into register_load (
             id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced, status,
-            reasons, ignored_changes, moved, unnumbered, rolls_back, ambiguous, unreadable_values, notes, carried_over
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+            reasons, ignored_changes, moved, unnumbered, rolls_back, ambiguous, unreadable_values, notes, carried_over,
+            differences
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
         """,
         register_import.id,
         registry_id,
@@ -149,6 +158,7 @@ async def insert_import(
         register_import.unreadable_values,
         list(register_import.notes),
         register_import.carried_over,
+        differences,
     )
     await _insert_files(tx, register_import, rejected_rows)
     await tx.executemany(

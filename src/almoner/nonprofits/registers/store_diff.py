@@ -5,7 +5,12 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import NumberDifference, RegisterImportDifference
+from almoner.nonprofits.registers.domain import (
+    DifferingRow,
+    NumberDifference,
+    QuarantinedDifferences,
+    RegisterImportDifference,
+)
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.platform.database.transactions import Tx
 
@@ -103,6 +108,15 @@ async def list_differences(
         )
         for row in rows
     ]
+
+
+async def find_quarantined_differences(tx: Tx, import_id: UUID) -> QuarantinedDifferences | None:
+    """What a quarantined load would change; None if that is not known."""
+    found = await tx.fetchval("select differences from register_load where id = $1", import_id)
+    if found is None:
+        return None
+    rows = [DifferingRow(row["number"], row["fate"], [tuple(one) for one in row["columns"]]) for row in found["rows"]]
+    return QuarantinedDifferences(found["added"], found["changed"], found["removed"], rows)
 
 
 async def stage_entries_ended_by_import(tx: Tx, import_id: UUID) -> int:

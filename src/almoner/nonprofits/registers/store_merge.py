@@ -10,6 +10,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from asyncpg import Record
+
 from almoner.nonprofits.registers.domain import RegisterImport
 from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
@@ -193,6 +195,23 @@ async def list_changed_numbers_and_groups(tx: Tx) -> tuple[list[str], list[str]]
     """The changed numbers, and the groups whose central organisation changed."""
     rows = await tx.fetch("select number_key, left_group from register_delta")
     return [row["number_key"] for row in rows], list({row["left_group"] for row in rows if row["left_group"]})
+
+
+async def list_staged_differences(tx: Tx, staging_table: str, max_rows_of_kind: int) -> list[Record]:
+    """The first numbers of each kind in the difference table: number_key, fate, old and new record."""
+    return await tx.fetch(
+        f"""
+        select d.number_key, d.fate, e.record as old, s.record::jsonb as new
+        from (
+            select number_key, fate, entry_id, row_number() over (partition by fate order by number_key) as nth
+            from register_delta where fate <> 'ignored'
+        ) d
+        left join register_entry e on e.id = d.entry_id
+        left join {staging_table} s on s.number_key = d.number_key
+        where d.nth <= $1 order by array_position('{{removed,added,changed}}', d.fate), d.number_key
+        """,
+        max_rows_of_kind,
+    )
 
 
 async def create_reverted_difference_table_and_count(
