@@ -11,7 +11,7 @@ from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReas
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import PaymentConfirmation
-from tests.support import bank, camt, factories
+from tests.support import bank, books, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data
 from tests.support.payouts import came_back, payouts, release, settled, uuid_of, verified
@@ -196,6 +196,34 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
         with pytest.raises(StatementError, match="already dismissed"):
             await bank_statements.dismiss_line(tx, found["B2"].id, note="again", dismissed_by="officer")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
+
+
+async def test_one_line_pays_several_requests_that_add_up_to_it(alone: Service, partner: Client) -> None:
+    made = [await asked(alone, partner, amount) for amount in (700, 1100, 250, 1800)]
+    names = [one["reference"] for one in made]
+    await heard(alone, moved("B1", 2050, "gifts"), moved("B2", 1234, "gifts"))
+    found = await lines(alone)
+    async with alone.db.read() as tx:
+        combined = [
+            one.name for one in await bank_statements.propose_matches(tx, found["B1"], 8) if not one.difference_minor
+        ]
+        assert await bank_statements.propose_matches(tx, found["B2"], 8) == [], "nothing adds up to it"
+    assert {frozenset(one.split(", ")) for one in combined} == {
+        frozenset({names[2], names[3]}),
+        frozenset(names[:3]),
+    }
+    line = found["B1"].id
+    for wrong in (names[:2], [names[0], names[0]], names, [], ["ALM-00000-00000"]):
+        with pytest.raises(StatementError):
+            async with alone.db.write() as tx:
+                await bank_statements.assign_line_to_named_requests(tx, line, wrong, assigned_by="officer")
+    async with alone.db.write() as tx:
+        await bank_statements.assign_line_to_named_requests(tx, line, names[:3], assigned_by="officer")
+    states = {one["reference"]: one["status"] for one in await requests(partner)}
+    assert [states[name] for name in names] == ["PAID", "PAID", "PAID", "OPEN"]
+    async with alone.db.read() as tx:
+        assert await tx.fetchval("select count(*) from request_payment where status = 'held'") == 0
+    assert await books.balanced(alone)
 
 
 async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alone: Service, partner: Client) -> None:

@@ -1,11 +1,12 @@
 """Partners' donation requests on the pages of finance: created, paid, and what was paid too much."""
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
 
 from almoner.access.people.domain import Person
-from tests.support import factories, requests
+from tests.support import bank, camt, factories, requests
 from tests.support.browsing import Browser
 from tests.support.client import Client
 from tests.support.console import act, closed, entries, listed, refused, words
@@ -64,6 +65,26 @@ async def test_a_payment_is_recorded_and_what_is_over_pays_another_request(
         ("donation_request.overpayment_returned", rest.rpartition("/")[2]),
     ):
         assert await entries(service, action, of) == 1, action
+
+
+async def test_a_statement_line_is_matched_to_two_requests_that_add_up_to_it(
+    service: Service, api: Client, olive: Browser
+) -> None:
+    names = [(await requests.asked(service, api, amount))["reference"] for amount in (41_311, 32_203)]
+    name = factories.unique("T")
+    came = camt.entry(name, 73_514, words="gifts", currency="USD")
+    await bank.stated(service, camt.statement(came, reference=name, currency="USD"))
+    page = (await olive.open(f"{HOME}/bank-statement-lines?status=open&amount=735.14")).text
+    [line] = set(re.findall(r"/bank-statement-lines/sandbox_bankline_\w+", page))
+    page = (await olive.open(HOME + line)).text
+    assert "The requests add up to the line" in page
+    [record] = re.findall(r"kind=request&amp;record=([\w,-]+)", page)
+    assert set(record.split(",")) == set(names)
+    twice = await refused(olive, f"{HOME}{line}/match", kind="request", record=f"{names[0]}, {names[0]}")
+    assert "up to 3 different donation requests" in twice
+    await act(olive, f"{HOME}{line}/match", kind="request", record=record)
+    assert "Matched." in words(olive)
+    assert {one["status"] for one in await requests.requests(api)} == {"PAID"}
 
 
 async def test_overpayments_lead_on(service: Service, api: Client, olive: Browser) -> None:

@@ -26,7 +26,6 @@ from almoner.giving.banking.bank_statements.domain import (
 )
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import service as payment_files
-from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
@@ -218,7 +217,12 @@ async def match_line(
     tx: Tx,
     caller: CommandCaller,
     line: LineId,
-    request: Annotated[str | None, typer.Option(help="Reference or ID of the donation request that was paid.")] = None,
+    request: Annotated[
+        str | None,
+        typer.Option(
+            help="Reference or ID of the donation request that was paid, or up to three of them, separated by commas."
+        ),
+    ] = None,
     donation: Annotated[str | None, typer.Option(help="ID of the donation that was paid or refunded.")] = None,
     provider_payout: Annotated[
         str | None,
@@ -255,14 +259,8 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             provider, _, reference = thing.partition("/")
             await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            request_id = await donation_requests.find_id_by_payment_reference(tx, thing) or tx.ids.decode(
-                "donationrequest", thing
-            )
-            if request_id is None:
-                raise StatementError(
-                    f"No donation request has the reference or ID {thing}: see `almoner donation-requests list`."
-                )
-            await bank_statements.assign_line_to_request(tx, line_id, request_id, assigned_by=by)
+            names = thing.replace(",", " ").split()
+            await bank_statements.assign_line_to_named_requests(tx, line_id, names, assigned_by=by)
 
 
 @commands.command("dismiss")

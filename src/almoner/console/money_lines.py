@@ -41,7 +41,6 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementError,
     reopen_blocked_reason,
 )
-from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.money import MAX_MINOR, format_amount
@@ -117,9 +116,8 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             provider, _, reference = thing.partition("/")
             await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            found = await donation_requests.find_id_by_payment_reference(tx, thing)
-            request_id = found or _parsed(tx, "donationrequest", thing)
-            await bank_statements.assign_line_to_request(tx, line_id, request_id, assigned_by=by)
+            names = thing.replace(",", " ").split()
+            await bank_statements.assign_line_to_named_requests(tx, line_id, names, assigned_by=by)
 
 
 def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
@@ -159,8 +157,9 @@ _KIND: Final = RecordKind(
                 ActionField(
                     "record",
                     "Which",
-                    hint="Enter the ID of the record. For a donation request, enter its reference. For a provider "
-                    "payout, enter provider/reference.",
+                    hint="Enter the ID of the record. For a donation request, enter its reference, or up to three "
+                    "references if the line pays several requests of one partner. For a provider payout, enter "
+                    "provider/reference.",
                     maxlength=255,
                     linked=True,
                 ),
@@ -310,21 +309,14 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
         record = _record_name(tx, one)
         difference = one.difference_minor
         differs = SignedAmount(difference, one.currency) if difference else None
-        why = (
-            "The line contains the record's reference"
-            if one.is_referenced
-            else "Same amount"
-            if not difference
-            else "Nearly the same amount"
-        )
-        path = f"{here}/match?kind={one.kind}&record={record}"
+        path = f"{here}/match?kind={one.kind}&record={record.replace(', ', ',')}"
         values = (
             record,
             _KINDS[one.kind],
             donor_name(given.get(one.record_id)),
             SignedAmount(one.minor, one.currency),
             differs,
-            why,
+            _match_reason(one),
         )
         rows.append(ListRow(path, values))
     return RecordTable(
@@ -341,6 +333,14 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
         "No record has the same reference or amount as the line. Match the line manually, or dismiss it with a note.",
         opens="Match to possible match",
     )
+
+
+def _match_reason(one: MatchProposal) -> str:
+    if one.is_referenced:
+        return "The line contains the record's reference"
+    if one.difference_minor:
+        return "Nearly the same amount"
+    return "The requests add up to the line" if ", " in one.name else "Same amount"
 
 
 def _record_name(tx: Tx, one: MatchProposal) -> str:

@@ -31,6 +31,8 @@ _BANK_LINE: Final = Lifecycle(
 LineStatus = Literal["open", "matched", "dismissed"]
 MatchedAs = Literal["request", "settlement", "disbursement", "disbursement_return", "donation", "donation_refund"]
 MAX_NOTE: Final = 2000
+MAX_COMBINED: Final = 3
+"""The maximum number of donation requests that one line can pay."""
 MAX_UPLOAD: Final = 10 * 1024 * 1024
 """The maximum size of an uploaded file in bytes; larger files are imported by the command."""
 UPLOAD_RETENTION: Final = timedelta(days=7)
@@ -253,7 +255,8 @@ class LineFilters:
 class MatchProposal:
     """A record that an operator may match an open line with. ``minor``: the expected amount of its line.
 
-    ``name``: its display name, if it is not shown by its ID. ``is_referenced``: the line refers to it.
+    ``name``: its display name, if it is not shown by its ID; of several requests, their references. ``is_referenced``:
+    the line refers to it.
     """
 
     kind: Literal["request", "donation", "provider_payout", "disbursement"]
@@ -268,6 +271,17 @@ class MatchProposal:
     def difference_minor(self) -> int:
         """The line's amount minus the record's amount."""
         return self.line_amount_minor - self.minor
+
+
+def ensure_combination_fits(movement: BankMovement, requests: Sequence[DonationRequest]) -> None:
+    """Check that one movement pays exactly what is left to pay of several requests. Raises StatementError."""
+    if not 1 <= len({one.id for one in requests}) == len(requests) <= MAX_COMBINED:
+        raise StatementError(f"Enter up to {MAX_COMBINED} different donation requests.")
+    if len({one.partner_id for one in requests}) > 1:
+        raise StatementError("The donation requests are not all of one partner.")
+    total = sum(one.outstanding_minor for one in requests)
+    if total != movement.minor or {one.money.currency for one in requests} != {movement.currency}:
+        raise StatementError("The amounts left to pay of the donation requests do not add up to the line.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Imports statements and reconciles their lines, by rule or by operators."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
@@ -455,6 +455,44 @@ async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, ass
     if line.movement.minor < 0:
         raise StatementError("The line is an outgoing payment, so it cannot pay a donation request.")
     await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), assigned_by)
+
+
+async def assign_line_to_named_requests(tx: Tx, line_id: UUID, names: Sequence[str], *, assigned_by: str) -> None:
+    """Reconcile a line with donation requests, by their references or IDs, on an operator's decision.
+
+    Several requests must be of one partner, and the line must pay exactly all that is left to pay of them. Raises
+    StatementError.
+    """
+    found = [await _find_named_request(tx, name) for name in names]
+    if len(found) != 1:
+        domain.ensure_combination_fits((await get_details(tx, line_id)).line.movement, found)
+    first, *others = sorted(found, key=lambda one: one.id)  # everybody locks them in this order
+    await assign_line_to_request(tx, line_id, first.id, assigned_by=assigned_by)
+    payment_id, note = (await get_details(tx, line_id)).target, f"one bank transfer: {', '.join(names)}"
+    left = 0
+    for other in others:
+        assert payment_id is not None
+        try:
+            _, part = await donation_requests.apply_overpayment(
+                tx, payment_id, other.id, note=note, decided_by=assigned_by
+            )
+        except DonationRequestError as error:
+            raise StatementError(booking_error_text(error)) from error
+        payment_id, left = part.id, part.overpaid_minor
+    if left:
+        raise StatementError("One of the donation requests has just been paid. Check the requests and try again.")
+
+
+async def _find_named_request(tx: Tx, name: str) -> DonationRequest:
+    request_id = await donation_requests.find_id_by_payment_reference(tx, name.upper()) or tx.ids.decode(
+        "donationrequest", name
+    )
+    try:
+        if request_id is None:
+            raise NotFound
+        return await donation_requests.get(tx, ALL_PARTNERS, request_id)
+    except NotFound:
+        raise StatementError(f"There is no donation request {name}.") from None
 
 
 async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, assigned_by: str) -> None:
