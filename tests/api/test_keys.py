@@ -274,6 +274,20 @@ async def test_keys_in_use_are_not_slowed_by_a_guessing_neighbour(door: Door, te
     assert [(await door.ask(tenant.secret)).status_code for _ in range(30)] == [200] * 30
 
 
+async def test_a_key_ends_when_it_expires_though_it_was_known_just_before(
+    door: Door, service: Service, tenant: Tenant
+) -> None:
+    ends = door.clock.at + timedelta(hours=1)
+    async with service.db.write() as tx:
+        _, secret = await keys.create(
+            tx, tenant.partner, "secret", "brief", frozenset({"categories:read"}), expires_at=ends
+        )
+    door.clock.at = ends - timedelta(seconds=0.3)
+    assert (await door.ask(secret)).status_code == 200
+    door.clock.at = ends
+    assert (await door.ask(secret)).status_code == 401
+
+
 async def test_one_wrong_key_again_and_again_locks_nobody_out(door: Door, tenant: Tenant) -> None:
     old = guess()
     assert {(await door.ask(old)).status_code for _ in range(60)} == {401}

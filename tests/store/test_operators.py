@@ -3,11 +3,21 @@
 import asyncpg
 import pytest
 
+from almoner.access.keys import domain as keys_domain
 from almoner.access.operators import service as operators
 from almoner.access.operators import store as operators_store
-from almoner.access.operators.domain import Approval, ApprovalReview, InvalidOperatorToken, SecondOperatorRequired
+from almoner.access.operators.domain import (
+    LONGEST_NOTE,
+    Approval,
+    ApprovalReview,
+    InvalidOperatorToken,
+    SecondOperatorRequired,
+    token_prefix,
+)
+from almoner.access.operators.service import NoSuchToken
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, build_profile, member_realm
+from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.client import Client
@@ -222,3 +232,25 @@ async def test_pending_approvals_and_their_operators_are_one_round_trip(
         await connection.close()
     assert [(one.subject, person.id) for one, person in found] == list(zip(wanted, (ada.id, bo.id), strict=True))
     assert len(statements) == 2
+
+
+async def test_k2_what_is_no_token_of_this_deployment_opens_nothing(service: Service, ada: Person) -> None:
+    unknown, live = (keys_domain.generate_secret(token_prefix(sandbox=sandbox)) for sandbox in (True, False))
+    async with service.db.write() as tx:
+        for secret in ("", "op_sandbox_", unknown, live, unknown[:-1]):
+            with pytest.raises(InvalidOperatorToken, match="not a token of this deployment"):
+                await operators.authenticate(tx, secret)
+        with pytest.raises(NoSuchToken):
+            await operators.get_token(tx, tx.new_id())
+        gone = await operators.deactivate(tx, BY, ada.id)
+        with pytest.raises(InvalidOperatorToken, match="deactivated and cannot have new tokens"):
+            await operators.create_token(tx, BY, gone, "laptop")
+        assert await operators.list_tokens(tx, ada.id) == []
+
+
+@pytest.mark.parametrize("note", ["", "x" * (LONGEST_NOTE + 1)])
+async def test_an_approval_has_a_note(service: Service, ada: Person, subject: str, note: str) -> None:
+    async with service.db.write() as tx:
+        with pytest.raises(IncorrectParams, match="the note must have 1 to"):
+            await operators.record_approval(tx, ada, "verification.approve", subject, SEEN, note, "reviewer")
+        assert subject not in [one.subject for one, _ in await operators.list_pending_approvals(tx)]
