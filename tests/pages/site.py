@@ -27,11 +27,13 @@ from tests.support.service import Service, serving
 
 PROJECT = Path(__file__).parents[2]
 AXE = PROJECT / ".cache" / "axe-core" / "axe.min.js"
-# The shell has no window and no pages of its own: a third of the work of the whole browser.
 TO_PAYMENT = re.compile("^(Continue to payment|Donate )")
 """The button of the form, which names the amount once one is chosen."""
+# The shell has no window and no pages of its own: a third of the work of the whole browser.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+# Else it keeps a process ready for whatever site may be next: three more for each test, a quarter of all work.
+SWITCHES = ("--no-sandbox", "--renderer-process-limit=1")
 
 ALL = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
@@ -131,7 +133,7 @@ async def open_browser(*arguments: str) -> AsyncIterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here; install it (Debian: apt-get install chromium)")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *arguments])
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*SWITCHES, *arguments])
         try:
             yield browser
         finally:
