@@ -5,7 +5,9 @@ import gc
 import os
 import random
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
@@ -36,6 +38,8 @@ for profile, examples in (("short", SHORT), ("long", LONG)):
     )
 
 gc.disable()  # until all is imported, of which nothing is garbage
+if find_spec("sniffio") is None:  # httpx asks for it at each request, and all folders would be searched each time
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 closed_network.close()
 hashing.set_hash_cost(LEAST_COST)
 asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # as the service runs
