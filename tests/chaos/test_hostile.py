@@ -277,11 +277,12 @@ def judge(
 ) -> None:  # fmt: skip
     """Hold what was seen against the aims, and write it down."""
     calls = outside(shopper.calls, outages)
+    counted = set(calls)
     by_kind = {kind: [call.seconds for call in calls if call.kind == kind] for kind in ("read", "write", "give")}
     p99 = {kind: quantiles(times, n=100)[98] for kind, times in by_kind.items()}
     p50 = {kind: quantiles(times, n=100)[49] for kind, times in by_kind.items()}
     wrong = [call for call in calls if call.status != 200 or not call.right]
-    inside = Counter(call.status for call in shopper.calls if call not in set(calls))
+    inside = Counter(call.status for call in shopper.calls if call not in counted)
     figures.write(
         "hostile",
         "The hostile hour",
