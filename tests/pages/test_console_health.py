@@ -1,15 +1,21 @@
 """An administrator looks after the service in a browser: what gave up, partners, registers and the audit log."""
 
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 from playwright.async_api import Page, expect
 
 from almoner.access.people.domain import OPERATORS
+from almoner.nonprofits.registers import flows as registers_flows
+from almoner.nonprofits.registers.domain import RegisterImportQuarantined
 from almoner.platform.jobs import queue
 from almoner.platform.observability import incidents
 from tests.pages.accounts import is_fine, sign_in
 from tests.pages.site import Site
 from tests.support import factories, people
 from tests.support.factories import unique
+from tests.support.written_register import Loader, Written, entry
 
 PAGES = (
     "health",
@@ -36,6 +42,35 @@ async def unlisted_keys(page: Page) -> list[str]:
     links = await page.eval_on_selector_all("[data-key]:is(a, button, summary)", "all => all.map(a => a.dataset.key)")
     listed = await page.eval_on_selector_all("[data-keys-of=page] input", "all => all.map(a => a.dataset.key)")
     return [key for key in links if f"page-{key}" not in listed]
+
+
+@pytest.mark.usefixtures("axe")
+async def test_what_a_quarantined_import_would_change_can_be_read(site: Site, tmp_path: Path) -> None:
+    source, day = Written("quarantined-here", "OSCR"), datetime(2026, 3, 1, tzinfo=UTC)
+    loader = Loader(site.service.db, tmp_path)
+    rows = [entry(f"SC{nth:06}", f"Quartz Guild {nth}") for nth in range(700_000, 700_150)]
+    await loader.load(source, day, *rows)
+    file = loader.written(source, rows[0]._replace(name="Quartz Guild and Friends"), *rows[1:20])
+    with pytest.raises(RegisterImportQuarantined) as caught:
+        await registers_flows.import_files(site.service.db, source, [file], as_of=day + timedelta(days=1))
+    name = f"{unique('ada').replace(' ', '')}@example.org"
+    ada = await people.person(site.service, OPERATORS, name, "administrator")
+    secret = await people.authenticator(site.service, ada)
+    path = f"/operator/register-imports/{site.service.db.deployment.ids.encode('registerload', caught.value.load.id)}"
+    for width in (1280, 375):
+        async with site.donor(viewport={"width": width, "height": 900}) as page:
+            await page.goto(site.base_url + path)
+            await page.wait_for_url("**/operator/sign-in**")
+            await sign_in(page, name)
+            await page.get_by_label("Code").fill(people.code(site.service, secret))
+            await page.get_by_role("button", name="Sign in").click()
+            await page.wait_for_url(f"**{path}")
+            await expect(
+                page.get_by_text("0 registration numbers are added, 1 changed and 130 removed")
+            ).to_be_visible()
+            await expect(page.get_by_text("name: Quartz Guild and Friends")).to_be_visible()
+            await is_fine(page)
+    assert site.complaints == []
 
 
 @pytest.mark.usefixtures("axe")

@@ -4,9 +4,9 @@ import pytest
 from playwright.async_api import FilePayload, Page, expect
 
 from almoner.access.people.domain import OPERATORS
-from tests.pages.accounts import is_fine, sign_in
+from tests.pages.accounts import acme, is_fine, sign_in
 from tests.pages.site import Site
-from tests.support import camt, people
+from tests.support import camt, people, requests
 from tests.support.factories import unique
 
 PATHS = (
@@ -63,6 +63,32 @@ async def test_a_statement_is_booked_and_a_line_dismissed_by_keyboard(site: Site
         await page.keyboard.press("n")
         await expect(page.get_by_role("heading", name="Possible match")).to_be_visible()
     assert site.complaints == []
+
+
+@pytest.mark.usefixtures("axe")
+async def test_a_payment_of_a_donation_request_is_recorded_by_keyboard(site: Site) -> None:
+    api = site.service.client((await acme(site)).tenant.secret)
+    request = await requests.asked(site.service, api, 5000)
+    async with site.donor(viewport={"width": 1280, "height": 900}) as page:
+        await enter(site, page, f"/donation-requests/{request['id']}")
+        await is_fine(page)
+        await page.keyboard.press("p")
+        await expect(page.get_by_role("heading", name="Record a payment")).to_be_visible()
+        await is_fine(page)
+        await page.get_by_label("Amount received").fill("60")
+        await page.get_by_label("Bank's reference").fill(unique("wire"))
+        await page.get_by_role("button", name="Record a payment").press("Enter")
+        await expect(page.get_by_role("status").filter(has_text="Part of it is an overpayment")).to_be_visible()
+        await is_fine(page)
+        await page.locator("#table-1 + .sheet").get_by_role("link").press("Enter")
+        await expect(page.get_by_role("heading", name="Payment of")).to_be_visible()
+        await is_fine(page)
+        await page.keyboard.press("r")
+        await page.get_by_label("Reason").fill("sent back")
+        await page.get_by_role("button", name="Record as returned").press("Enter")
+        await expect(page.get_by_role("status").filter(has_text="recorded as returned")).to_be_visible()
+    assert site.complaints == []
+    await api.close()
 
 
 @pytest.mark.long
