@@ -268,6 +268,24 @@ def test_a_row_that_hides_others_is_told_and_is_nobody(tmp_path: Path) -> None:
     assert [one.key for one in bad("own", file)] == [None]
 
 
+def test_a_file_of_one_endless_text_is_refused(tmp_path: Path) -> None:
+    """A quotation mark without its pair, and none behind it."""
+    (sdn := tmp_path / "sdn.csv").write_text('9,"HARAKAT FUND' + "\n10,FUND" * 20_000)
+    with pytest.raises(WatchlistImportRefused, match=r"sdn\.csv cannot be read"):
+        list(SDN.read([sdn]))
+
+
+def test_a_name_with_an_unquoted_comma_is_no_address(tmp_path: Path) -> None:
+    nulls = ",".join(['"-0- "'] * 8)
+    (sdn := tmp_path / "sdn.csv").write_text(f'9,"HARAKAT FUND","-0- ","SDGT",{nulls}\n')
+    (alt := tmp_path / "alt.csv").write_text('9,1,"fka","OLD FUND","-0- "\n9,2,"aka",OTHER, FUND,"-0- "\n')
+    [misread, read] = SDN.read([sdn, alt])
+    assert isinstance(misread, RejectedEntry)
+    assert (misread.place, misread.key, misread.is_part) == ("alt.csv, row 2", "9", True)
+    assert isinstance(read, ListedEntity)
+    assert ([one.text for one in read.names], read.addresses) == (["HARAKAT FUND", "OLD FUND"], ())
+
+
 @pytest.mark.parametrize("end", ["", ",", ",,"])
 @pytest.mark.parametrize("shifted", ["BETA, LTD,Moscow,BETA-RU,,", "BETA, LTD,Moscow,BETA-RU,RU,7"])
 def test_a_row_with_more_values_than_columns_is_told_and_is_nobody(shifted: str, end: str, tmp_path: Path) -> None:

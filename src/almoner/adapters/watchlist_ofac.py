@@ -68,7 +68,10 @@ class OfacReader:
         """Read the entries. Raises WatchlistImportRefused."""
         reported = _OfacFileSet()
         for file in files:
-            _sort_rows(file, reported)
+            try:
+                _sort_rows(file, reported)
+            except csv.Error as error:
+                raise WatchlistImportRefused(f"{file.name} cannot be read: {error}") from error
         if not reported.entries:
             raise WatchlistImportRefused(
                 f"none of the files has the entries of {self.title}: 12 columns, such as sdn.csv"
@@ -86,33 +89,38 @@ SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred organisat
 def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
     """Sort the rows of one file by kind."""
     with open_table(file) as lines:
-        table, line = csv.reader(lines), 0
+        table, line, width = csv.reader(lines), 0, 0
         for number, row in enumerate(table, 1):
             lines_of_row, line = table.line_num - line, table.line_num
             cells = [_cell(cell) for cell in row]
             if not any(cells):
                 continue
-            if problem := _row_problem(cells, lines_of_row):
+            if problem := _row_problem(cells, lines_of_row, width):
                 # A quotation mark without its pair may hide rows of other entries.
                 key = cells[0] if lines_of_row == 1 and cells[0].isdigit() else None
                 reported.bad.append(RejectedEntry(f"{file.name}, row {number}", problem, key, is_part=True))
-            elif len(cells) == _ENTRIES:
+                continue
+            width = len(cells)
+            if width == _ENTRIES:
                 reported.entries.append(cells)
-            elif len(cells) == _NAMES:
+            elif width == _NAMES:
                 reported.names[cells[0]].append(cells)
-            elif len(cells) == _ADDRESSES:
+            elif width == _ADDRESSES:
                 reported.addresses[cells[0]].append(cells)
             else:
                 reported.comments[cells[0]] = reported.comments.get(cells[0], "") + cells[1]
 
 
-def _row_problem(cells: Sequence[str], lines_of_row: int) -> str:
-    """The problem of a row; empty if there is none."""
+def _row_problem(cells: Sequence[str], lines_of_row: int, width: int) -> str:
+    """The problem of a row; empty if there is none. ``width``: of the file's rows, 0 if unknown.
+
+    An unquoted comma makes a name of five columns an address of six.
+    """
     if not cells[0].isdigit():
         return "the row has no number of an entry"
     if lines_of_row > 1:
         return f"the row has {lines_of_row} lines: a quotation mark has no pair"
-    return "" if len(cells) in _COLUMNS else f"the row has {len(cells)} columns"
+    return "" if len(cells) in ((width,) if width else _COLUMNS) else f"the row has {len(cells)} columns"
 
 
 def _cell(text: str) -> str:
