@@ -50,6 +50,12 @@ async def test_lists_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     assert "hateSpeech" in printed
     status, printed = await typed("watchlists", "import", "nobody", str(own))
     assert (status, "is not a list that is read" in printed) == (1, True), printed
+    (again := tmp_path / "again.csv").write_text(f"{OWN.rstrip()}\n{OWN.splitlines()[1]}\nx,club,\x1b[2JClub,warning\n")
+    status, printed = await typed("watchlists", "import", "own", str(again))
+    assert status == 0, printed
+    assert "2 rejected" in printed
+    assert "the list has two entries with this number" in printed
+    assert "Rejected: again.csv, line 4: kind 'club' is not one of person" in printed
 
 
 async def test_the_last_finding_is_withdrawn(alone: Service, typed: Type, tmp_path: Path) -> None:

@@ -329,6 +329,26 @@ def test_an_operators_findings_are_of_any_category(tmp_path: Path) -> None:
     assert (one.category, one.note, one.source_url) == ("hateSpeech", "Its own pamphlet", "https://example.org/1")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("first", ["", "sep={}\r\n"])
+def test_findings_are_read_as_any_spreadsheet_saves_them(
+    first: str, delimiter: str, encoding: str, tmp_path: Path
+) -> None:
+    rows = ("Key,KIND,Name,Category,Note", "1,Organisation,Caf\u00e9 Club,Hatespeech,x", "2,person,,warning,")
+    text = first.format(delimiter) + "\r\n".join(row.replace(",", delimiter) for row in rows)
+    (file := tmp_path / "own.csv").write_bytes(text.encode(encoding))
+    (one,) = entries("own", file).values()
+    assert (one.kind, one.names, one.category, one.note) == (
+        "organisation",
+        (ListedName("Caf\u00e9 Club", "primary"),),
+        "hateSpeech",
+        "x",
+    )
+    (problem,) = bad("own", file)
+    assert problem.place == f"own.csv, line {4 if first else 3}"
+
+
 def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
     row = {"kind": "club", "name": "", "category": "bad", "countries": "Atlantis"}
     (problem,) = bad("own", table(tmp_path / "own.csv", OWN_COLUMNS, row))

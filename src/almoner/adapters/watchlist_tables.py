@@ -22,6 +22,7 @@ from almoner.screening.watchlists.domain import (
 
 _OWN_NEEDED: Final = ("key", "kind", "name", "category")
 _TARGETS_NEEDED: Final = ("id", "schema", "name", "aliases", "countries", "addresses", "identifiers", "sanctions")
+_CATEGORIES: Final = {category.casefold(): category for category in CATEGORIES}
 _SCHEMATA: Final[Mapping[str, Kind]] = {
     "Person": "person",
     "Organization": "organisation",
@@ -34,7 +35,7 @@ _SCHEMATA: Final[Mapping[str, Kind]] = {
 
 
 class DeploymentWatchlistReader:
-    """The reader of an operator's own table, comma-separated, UTF-8."""
+    """The reader of an operator's own table, as spreadsheets save it."""
 
     code = "own"
     title = "Findings of our own"
@@ -46,7 +47,9 @@ class DeploymentWatchlistReader:
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
-            for line, row in read_rows(file, _OWN_NEEDED, list_title="an operator's own findings"):
+            for line, row in read_rows(file, _OWN_NEEDED, list_title="an operator's own findings", is_handmade=True):
+                row["kind"] = row["kind"].casefold()
+                row["category"] = _CATEGORIES.get(row["category"].casefold(), row["category"])
                 problems = list(_row_problems(row))
                 yield (
                     RejectedEntry(f"{file.name}, line {line}", "; ".join(problems), row["key"] or None)

@@ -1,11 +1,13 @@
 """Normalise values that watchlists write in many ways: tables, countries, years, and entries in several rows."""
 
+import codecs
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -23,6 +25,8 @@ from almoner.screening.watchlists.domain import (
 )
 
 _LONGEST_NOTE: Final = 2000
+_DELIMITERS: Final = ",;\t"
+_STATED_DELIMITER: Final = re.compile(r"sep=(.)\s*$", re.IGNORECASE)
 _YEAR: Final = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
 _OTHER_NAMES: Final = {
     "bahamas, the": "BHS",
@@ -113,7 +117,11 @@ def parse_date(text: str) -> date | None:
 
 
 def open_table(file: Path) -> TextIO:
-    """Open a table in UTF-8. What is not UTF-8 is read as Windows-1252, as spreadsheets save it."""
+    """Open a table in UTF-8. What is not UTF-8 is read as UTF-16 or Windows-1252, as spreadsheets save it."""
+    with file.open("rb") as raw:
+        mark = raw.read(len(codecs.BOM_UTF16_LE))
+    if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return file.open(encoding="utf-16", errors="replace", newline="")
     return file.open(encoding="utf-8-sig", errors=AS_1252, newline="")
 
 
@@ -124,6 +132,7 @@ def read_rows(
     delimiter: str = ",",
     lines_before_header: int = 0,
     list_title: str = "",
+    is_handmade: bool = False,
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with a header, stripped, each with its line.
 
@@ -131,14 +140,18 @@ def read_rows(
 
     Raises WatchlistImportRefused without a required column.
 
-    ``lines_before_header``: lines before the header.
+    ``lines_before_header``: lines before the header. ``is_handmade``: the delimiter is a spreadsheet's, and the names
+    of columns, which are in lower case, may be in any case.
     """
-    with open_table(file) as lines:
+    with open_table(file) as opened:
+        passed, lines = 0, iter(opened)
         for _ in range(lines_before_header):
             next(lines, None)
+        if is_handmade:
+            passed, delimiter, lines = _with_delimiter(lines)
         table = csv.reader(lines, delimiter=delimiter)
         try:
-            header = [cell.strip() for cell in next(table, [])]
+            header = [cell.strip().casefold() if is_handmade else cell.strip() for cell in next(table, [])]
             missing = [name for name in required_columns if name not in header]
             if missing:
                 raise WatchlistImportRefused(
@@ -153,9 +166,22 @@ def read_rows(
                         lines_of_row > 1 and _hides_rows(cells, header, required_columns)
                     )
                     filled = [*([] if is_misread else cells), *[""] * len(header)]
-                    yield table.line_num, dict(zip(header, (clean_line(cell) for cell in filled), strict=False))
+                    yield (
+                        passed + table.line_num,
+                        dict(zip(header, (clean_line(cell) for cell in filled), strict=False)),
+                    )
         except csv.Error as error:
-            raise WatchlistImportRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
+            raise WatchlistImportRefused(
+                f"{file.name} cannot be read after line {passed + table.line_num}: {error}"
+            ) from error
+
+
+def _with_delimiter(lines: Iterator[str]) -> tuple[int, str, Iterator[str]]:
+    """The lines of a table from its header on, the number of lines before it, and the delimiter."""
+    first = next(lines, "")
+    if stated := _STATED_DELIMITER.match(first):  # as Excel writes it
+        return 1, stated[1], lines
+    return 0, max(_DELIMITERS, key=first.count), chain([first], lines)
 
 
 def rejected_row(place: str, reason: str, row: Mapping[str, str], key: str | None = None) -> RejectedEntry:

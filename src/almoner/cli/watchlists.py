@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from almoner.cli import outputs
 from almoner.cli.caller import build_administrator_check
 from almoner.cli.database import database_command, run_with_database
 from almoner.cli.progress import ProgressLine
@@ -178,6 +179,10 @@ def _print_summary(load: WatchlistImport, seconds: float) -> None:
         f"Loaded {load.entries:,} entries of {load.list}, version {load.version_label}: {load.added:,} added, "
         f"{load.removed:,} removed, {load.changed:,} changed, {load.rejected:,} rejected; {seconds:.1f} s."
     )
+    for problem in load.problems:
+        outputs.echo(f"Rejected: {problem}")
+    if more := load.rejected - len(load.problems):
+        typer.echo(f"Rejected: {more:,} more")
     if load.kept:
         typer.echo(
             f"Kept {load.kept:,} entries unchanged. Either the rows of these entries were rejected, or the entries "

@@ -120,8 +120,8 @@ class WatchlistImport:
 
     ``published_at``: the list's publication time, if known. ``categories``: the categories of its entries;
     ``organisation_categories`` and ``person_categories``: by kind. ``fetched_from``: web addresses. ``reasons``: why it
-    is refused. ``kept``: entries kept from the previous version because their new data could not be read; set on import
-    only.
+    is refused. Set on import only: ``kept``, entries kept from the previous version because their new data could not be
+    read; ``problems``, the first rejected rows, each with the reason.
     """
 
     id: UUID
@@ -144,6 +144,7 @@ class WatchlistImport:
     reasons: Sequence[str] = ()
     fetched_from: Sequence[str] = ()
     kept: int = 0
+    problems: Sequence[str] = ()
 
     @property
     def version_label(self) -> str:

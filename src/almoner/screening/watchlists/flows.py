@@ -12,6 +12,7 @@ import msgspec
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
+from almoner.platform.observability.loggers import get_logger
 from almoner.screening.watchlists import files, load_checks, store
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
@@ -37,6 +38,8 @@ ReportProgress = Callable[[int], None]
 RecordAudit = Callable[[Tx, WatchlistImport], Awaitable[None]]
 _EVERY: Final = 1_000
 _SHOWN_BAD: Final = 5
+_MAX_PROBLEMS: Final = 20
+_log: Final = get_logger("almoner.screening")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,7 @@ async def _merge(
         forced=force,
         fetched_from=tuple(fetched_from),
         kept=kept,
+        problems=tuple(_first_problems(read.rejected, _MAX_PROBLEMS)),
     )
     names = read.name_count, await store.count_current_names(tx, source.code)
     counts = load.entries, load.rejected, load.removed, len(current), names
@@ -209,6 +213,9 @@ async def _refuse(tx: Tx, load: WatchlistImport, reasons: Sequence[str]) -> Watc
 
 async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
     """Replace the entries of a list: end some, start others, and make the import current."""
+    if load.rejected:  # a scheduled refresh has nobody who sees the problems
+        counts = {"list": load.list, "rejected": load.rejected, "kept": load.kept}
+        tx.add_commit_callback(lambda: _log.warning("watchlist_rows_rejected", **counts))
     await store.insert_import(tx, load)
     await store.end_entries(tx, load.list, ended, load.id)
     await store.insert_entries(tx, fresh)
@@ -261,8 +268,8 @@ def _covered_categories(read: _ReadEntries, kind: SubjectKind) -> tuple[Category
     return tuple(one for one in CATEGORIES if one in held)
 
 
-def _first_problems(bad: Sequence[RejectedEntry]) -> list[str]:
-    return [f"{one.place}: {one.reason}" for one in bad[:_SHOWN_BAD]]
+def _first_problems(bad: Sequence[RejectedEntry], limit: int = _SHOWN_BAD) -> list[str]:
+    return [f"{one.place}: {one.reason}" for one in bad[:limit]]
 
 
 def _problem_suffix(bad: Sequence[RejectedEntry]) -> str:
