@@ -20,6 +20,7 @@ from almoner.settings import read_settings
 from tests.support import clamd
 from tests.support.certificates import Authority
 from tests.support.database import TestDatabase
+from tests.support.production import PRODUCTION
 from tests.support.running import free_port
 from tests.support.service import Service, serving
 from tests.support.stripe_stub import serving_stripe
@@ -100,6 +101,17 @@ async def test_everything_that_is_wrong_is_told_at_once(service: Service, tmp_pa
     assert found["DNS"]["found"].startswith("pages.invalid: ")
     assert found["settings"]["found"].startswith("ALMONER_TRUSTED_PROXY is not a setting")
     assert found["registers and watchlists"]["status"] == "skipped"
+
+
+async def test_the_legal_days_of_production_are_chosen(service: Service, tmp_path: Path) -> None:
+    given = {name.upper(): str(value) for name, value in PRODUCTION.items()} | {
+        "WEBHOOK_SOURCE_ADDRESSES": "192.0.2.10"
+    }
+    _, found = await checked(service, tmp_path, **given)
+    assert found["settings"]["status"] == "warning"
+    assert found["settings"]["found"].startswith("ALMONER_TIME_ZONE is not set")
+    _, found = await checked(service, tmp_path, **given, TIME_ZONE="UTC")
+    assert found["settings"]["status"] == "ok"
 
 
 async def test_a_mail_server_is_met_and_a_message_sent_if_asked(service: Service, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from almoner.screening.watchlists import checks as watchlists_checks
 from almoner.settings import Settings
 
 _FILE_ADVICE: Final = "Correct the file, or allow the service's account to read it."
+_TIME_ZONE_ADVICE: Final = "Set it to the time zone in which your receipts are issued, or to UTC."
 _COPY_ADVICE: Final = (
     "Nothing is sent, paid or deleted until you run `almoner release-copy`. See docs/runbooks/backup.md."
 )
@@ -73,6 +74,7 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
                 ("warning", one, "Correct the name of the setting, or remove the setting.")
                 for one in settings.unknown_setting_warnings()
             ),
+            *(("warning", one, _TIME_ZONE_ADVICE) for one in _unset_time_zone(given)),
             *(("failed", one, _FILE_ADVICE) for one in _unusable_files(given, clock)),
             *(("failed", one, "") for one in _unusable_folders(given)),
         ]
@@ -97,6 +99,13 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
         *deployment_probes.build_external_probes(given, clock, mail_to),
     ]
     return [one async for one in run_probes(probes)]
+
+
+def _unset_time_zone(given: Settings) -> list[str]:
+    """The problem of a production deployment whose legal days nobody has chosen."""
+    if given.sandbox or "time_zone" in given.model_fields_set:
+        return []
+    return ["ALMONER_TIME_ZONE is not set, so receipts and tax years have the days of UTC"]
 
 
 def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
