@@ -25,7 +25,7 @@ from almoner.screening.matching.alignment import (
     word_similarity,
 )
 from almoner.screening.matching.domain import PhoneticName, PreparedName
-from almoner.screening.matching.posting_lists import CompactPostingLists, PackedWords, PostingLists
+from almoner.screening.matching.posting_lists import PackedWords, PostingLists
 from almoner.screening.matching.sound_comparison import comparable_word_positions
 from almoner.screening.matching.sound_index import SoundIndex
 from almoner.screening.matching.spelling import compute_consonant_key
@@ -71,14 +71,14 @@ class NameIndex:
                 yield from ((word, number) for word in words)
 
         self._postings = PostingLists(read())
-        self._wholes = CompactPostingLists(wholes)
+        self._wholes = PostingLists(wholes)
         words = sorted(met, key=lambda word: (len(word), word))
         self._words = PackedWords(words)
         longest = len(words[-1]) if words else 0
         self._longer = [bisect_left(words, length, key=len) for length in range(longest + 2)]
         """Per length, the position of the first word of at least that many letters."""
-        self._sounds = CompactPostingLists((compute_consonant_key(word), number) for number, word in enumerate(words))
-        self._written = CompactPostingLists(
+        self._sounds = PostingLists((compute_consonant_key(word), number) for number, word in enumerate(words))
+        self._written = PostingLists(
             (conventions.consonant_skeleton(conventions.reduce_english_spelling(word)), number)
             for number, word in enumerate(words)
         )

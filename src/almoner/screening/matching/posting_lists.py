@@ -1,7 +1,7 @@
 """Compact lists of numbers by key, and compact lists of words."""
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby
 from typing import Final
@@ -59,7 +59,8 @@ class PostingLists:
 
     def _place(self, key: str) -> int:
         """The position of the key; -1 if it is missing."""
-        bucket, short = self._bucket_and_hash(hash(key))
+        hashed = hash(key)  # as in ``_bucket_and_hash``: many are looked up for each name
+        bucket, short = hashed >> _HASH_BITS & self._mask, hashed & _SHORT_HASH
         end = self._buckets[bucket + 1]
         place = bisect_left(self._hashes, short, self._buckets[bucket], end)
         return place if place < end and self._hashes[place] == short else -1
@@ -84,27 +85,6 @@ class PostingLists:
         """Count the numbers of a key."""
         place = self._place(key)
         return 0 if place < 0 else self._starts[place + 1] - self._starts[place]
-
-
-class CompactPostingLists:
-    """Lists of numbers by key in half of the memory, for keys that few share: reading one takes a microsecond.
-
-    Keys are stored as short hashes. Of a hundred thousand keys, a few share their numbers; callers compare what is
-    found anyway.
-    """
-
-    __slots__ = ("_hashes", "_numbers")
-
-    def __init__(self, pairs: Iterable[tuple[str, int]]) -> None:
-        found = sorted((hash(key) & _SHORT_HASH, number) for key, number in pairs)
-        self._hashes = array("I", (hashed for hashed, _ in found))
-        self._numbers = _short_numbers([number for _, number in found])
-
-    def __getitem__(self, key: str) -> Sequence[int]:
-        """The numbers of a key, in ascending order; empty if it is missing."""
-        hashed = hash(key) & _SHORT_HASH
-        first = bisect_left(self._hashes, hashed)
-        return self._numbers[first : bisect_right(self._hashes, hashed, first)]
 
 
 class PackedWords(Sequence[str]):
