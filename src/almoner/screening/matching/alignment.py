@@ -105,7 +105,7 @@ def _phonetic_similarity(one: str, other: str) -> float:
         if len(sound) >= _MIN_SOUND_LETTERS and sound == consonant_key(other):
             return _PHONETIC_LIKENESS
     pairs = spelling_pairs_differing_in_vowels(one, other)
-    alike = any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in pairs)
+    alike = pairs and any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in pairs)
     return _PHONETIC_LIKENESS if alike else 0.0
 
 
@@ -120,15 +120,29 @@ def _is_shortened(one: str, other: str) -> bool:
     return len(one) + 2 <= len(other) and all(letter in rest for letter in one)
 
 
-@lru_cache(maxsize=8_192)
 def join_by_article(written: str, first: str, second: str) -> tuple[str, ...]:
     """Two words as people join them, if the name has the Arabic article between them: ABDULRAHMAN, ABDERRAHMAN."""
-    first = _SERVANT_OF.sub("abd", first)
+    if first.startswith("abd"):
+        first = _SERVANT_OF.sub("abd", first)
     if second.startswith("al") and len(second) > MIN_WORD_LENGTH and first + second in written:
         second = second[2:]  # ALLAH is AL and LAH
-    elif not any(f"{first}{vowel}{end}{second}" in written for vowel in "aeu" for end in ("l", second[0])):
+    elif not _has_article_between(written, first, second):
         return ()
     return tuple(f"{first}{vowel}{end}{second}" for vowel in "aeu" for end in ("", "l", second[0]))
+
+
+def _has_article_between(written: str, first: str, second: str) -> bool:
+    """Whether a text has the first word, a vowel with L or the second word's first letter, and the second word."""
+    place = written.find(second, len(first) + 2)
+    while place >= 0:
+        if (
+            written[place - 1] in ("l", second[0])
+            and written[place - 2] in "aeu"
+            and written.endswith(first, 0, place - 2)
+        ):
+            return True
+        place = written.find(second, place + 1)
+    return False
 
 
 @lru_cache(maxsize=32_768)

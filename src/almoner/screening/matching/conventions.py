@@ -5,11 +5,13 @@ share: Yevgeniy and Evgeni.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-_REWRITTEN: Final = re.compile("[^ablmnr]")
+from almoner.screening.matching.spelling import collapse_doubled_letters
+
+_REWRITTEN: Final = {sign: None for sign in range(128) if chr(sign) not in "ablmnr"}
 _VOWELS: Final = re.compile("(?<!^)[aeiou]")
 _VOWEL_RUN: Final = re.compile("[aeiou]+")
 _CONSONANTS: Final = 3
@@ -61,12 +63,11 @@ _ENGLISH: Final = _rewriter(
 )
 _SOFTENED: Final = re.compile("(?<=[SC])o(?=v)")
 """A Russian ё, which lists write as E: GORBACHEV and GORBATSCHOW."""
-_DOUBLED: Final = re.compile(r"(.)\1+")
 
 
 def reduce_english_spelling(word: str) -> str:
     """What English spellings of a word share: ``yevgeniy`` and ``evgeni`` -> ``evgeni``."""
-    found = _DOUBLED.sub(r"\1", _ENGLISH(word)).replace("ie", "e").replace("io", "o")
+    found = collapse_doubled_letters(_ENGLISH(word)).replace("ie", "e").replace("io", "o")
     found = _SOFTENED.sub("e", found)
     return found[:-1] if found[-1:] == "h" else found
 
@@ -92,13 +93,13 @@ def possible_reduced_spellings(word: str) -> frozenset[str]:
 @lru_cache(maxsize=32_768)
 def _kept_letters(word: str) -> str:
     """The letters that no convention changes: words that differ in them need not be rewritten."""
-    return _DOUBLED.sub(r"\1", _REWRITTEN.sub("", word))
+    return collapse_doubled_letters(word.translate(_REWRITTEN))
 
 
 @lru_cache(maxsize=32_768)
 def _kept_consonants(word: str) -> str:
     """The consonants among the kept letters."""
-    return _DOUBLED.sub(r"\1", _kept_letters(word).replace("a", ""))
+    return collapse_doubled_letters(_kept_letters(word).replace("a", ""))
 
 
 def may_be_same_word_across_languages(one: str, other: str) -> bool:
@@ -121,16 +122,18 @@ def _skeleton(reduced: str) -> str:
     return _VOWEL_RUN.sub("V", reduced.replace("z", "s"))
 
 
-def spelling_pairs_differing_in_vowels(one: str, other: str) -> Iterator[tuple[str, str]]:
+def spelling_pairs_differing_in_vowels(one: str, other: str) -> list[tuple[str, str]]:
     """Reduced spellings of two words that differ only in vowels after the first letter."""
+    found: list[tuple[str, str]] = []
     if _kept_consonants(one) != _kept_consonants(other):
-        return
+        return found
     for mine, foreign in ((reduced_spelling(one), other), (reduced_spelling(other), one)):
         sound = consonant_skeleton(mine)
         if len(sound) < _CONSONANTS or (_VOWELS.search(sound) and _kept_letters(one) != _kept_letters(other)):
             continue  # too short, or too few consonants: the vowels differ
-        yield from (
+        found += [
             (mine, spelling)
             for spelling in possible_reduced_spellings(foreign)
             if consonant_skeleton(spelling) == sound
-        )
+        ]
+    return found

@@ -139,9 +139,9 @@ class NameIndex:
     ) -> Iterator[tuple[int, tuple[str, ...], float]]:
         """Listed words that join two of the name with the Arabic article: NOUREDDINE for NUR AL-DIN."""
         for place, (first, second) in enumerate(pairwise(name.words)):
-            forms = join_by_article(name.joined_with_stop_words, first, second)
-            found = dict.fromkeys(word for form in forms for word in similar(form, False)[1])
-            if found:
+            if not (forms := join_by_article(name.joined_with_stop_words, first, second)):
+                continue
+            if found := dict.fromkeys(word for form in forms for word in similar(form, False)[1]):
                 yield sum(map(self._postings.count_numbers, found)), (*found,), sum(name.weights[place : place + 2])
 
     def _exact_word(self, word: str, _loose: bool, /) -> tuple[int, tuple[str, ...]]:

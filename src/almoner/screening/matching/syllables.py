@@ -12,6 +12,7 @@ from itertools import product
 from typing import Final
 
 from almoner.screening.matching import tables
+from almoner.screening.matching.spelling import collapse_doubled_letters
 from almoner.screening.matching.transcription import latin_sound_likeness
 
 _MOST_SYLLABLES: Final = 5
@@ -62,7 +63,6 @@ _CONSONANTS: Final = {
     "h": "",
 }
 _GLIDE: Final = re.compile(r"^(?:[yw]+|[iu](?=[aeiou]))")
-_DOUBLED: Final = re.compile(r"(.)\1+")
 
 
 def _vowel(cluster: str) -> str:
@@ -82,12 +82,12 @@ def compute_coarse_word_key(spelling: str) -> str:
     """What all spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
     pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST].lower()).replace("wh", "w"))
     classes = (_vowel(piece) if piece[0] in _VOWEL_LETTERS else _CONSONANTS.get(piece, piece) for piece in pieces)
-    return _DOUBLED.sub(r"\1", "".join(classes))
+    return collapse_doubled_letters("".join(classes))
 
 
 def compute_coarse_name_key(words: Iterable[str]) -> str:
     """What all spellings of a name share, however it is split into words."""
-    return _DOUBLED.sub(r"\1", "".join(map(compute_coarse_word_key, words)).replace("nk", "n"))
+    return collapse_doubled_letters("".join(map(compute_coarse_word_key, words)).replace("nk", "n"))
 
 
 _HONG_KONG: Final = tuple(

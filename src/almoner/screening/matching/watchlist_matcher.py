@@ -79,11 +79,11 @@ def _collect_evidence(subject: PreparedSubject, entry: PreparedEntry, home: froz
     parts: list[ScorePart] = []
     if subject.identifiers and (shared := subject.identifiers.intersection(entry.identifiers)):
         parts.append(ScorePart("identifier", _IDENTIFIER_POINTS, listed=" ".join(sorted(shared))))
-    here = parse_address(subject.address) if subject.address else None
-    if at := next((one for one in entry.addresses if here and _is_shared_address(here, one)), None):
-        parts.append(
-            ScorePart("street", _ADDRESS_POINTS, listed=", ".join(line for line in (at.street, at.city) if line))
-        )
+    if subject.address is not None:
+        here = parse_address(subject.address)
+        if at := next((one for one in entry.addresses if _is_shared_address(here, one)), None):
+            lines = ", ".join(line for line in (at.street, at.city) if line)
+            parts.append(ScorePart("street", _ADDRESS_POINTS, listed=lines))
     strongly = bool(parts)
     same = subject.countries & (entry.countries | entry.concerns)
     if same or (subject.countries and entry.countries and not subject.countries_incomplete):

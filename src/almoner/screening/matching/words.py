@@ -70,8 +70,8 @@ _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
 _OF_SEVERAL: Final = 3
 _MAX_FORM_WORDS: Final = 9
-_GLUED_IN_FRONT: Final = "pjsc ojsc cjsc jsc ooo oao zao pao tov fze llc ltd".split()
-_GLUED_BEHIND: Final = "gmbh jsc llc ltd limited sarl srl spa fze fzco corp corporation company inc".split()
+_GLUED_IN_FRONT: Final = tuple("pjsc ojsc cjsc jsc ooo oao zao pao tov fze llc ltd".split())
+_GLUED_BEHIND: Final = tuple("gmbh jsc llc ltd limited sarl srl spa fze fzco corp corporation company inc".split())
 _MIN_NUMBER_WEIGHT: Final = 0.9
 _MIN_PLACE_WEIGHT: Final = 0.55
 _PARTICLE_WEIGHT: Final = 0.3
@@ -283,10 +283,10 @@ def _strip_damaged_form(words: Sequence[str]) -> Sequence[str] | None:
     if len(words) > 1 and words[-1] in _cut_forms():
         return words[:-1]
     first, last = words[0], words[-1]
-    for form in _GLUED_IN_FRONT:
+    for form in _GLUED_IN_FRONT if first.startswith(_GLUED_IN_FRONT) else ():
         if first.startswith(form) and _is_glued(first, first[len(form) :]):
             return [first[len(form) :], *words[1:]]
-    for form in _GLUED_BEHIND:
+    for form in _GLUED_BEHIND if last.endswith(_GLUED_BEHIND) else ():
         if last.endswith(form) and _is_glued(last, last[: -len(form)]):
             return [*words[:-1], last[: -len(form)]]
     return None

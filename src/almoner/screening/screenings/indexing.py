@@ -25,6 +25,7 @@ from almoner.screening.watchlists.domain import (
 )
 
 Shared = TypeVar("Shared", bound=Hashable)
+_DIGIT: Final = re.compile(r"\d")
 _NUMBER: Final = re.compile(r"\W*\w*\d\w*")
 _WORD: Final = re.compile(r"\w+")
 _NONE: Final[frozenset[str]] = frozenset()
@@ -119,6 +120,8 @@ def prepare_subject_details(subject_details: SubjectDetails) -> PreparedSubject:
 
 def _without_number(text: str) -> tuple[str, ...]:
     """The name without its numbers if one word is left."""
+    if not _DIGIT.search(text):
+        return ()
     rest = _NUMBER.sub("", text)
     return (rest,) if rest != text and len(matching.prepare_name(rest).words) == 1 else ()
 
@@ -176,10 +179,8 @@ class ScreeningIndex:
         all evidence, which allows more typos.
         """
         whole = prepare_subject_details(subject_details)
-        found = {
-            one.entry_id: one
-            for one in self._lists[subject_details.kind].find_matches(replace(whole, identifiers=_NONE, address=None))
-        }
+        named = PreparedSubject(whole.names, whole.countries, countries_incomplete=whole.countries_incomplete)
+        found = {one.entry_id: one for one in self._lists[subject_details.kind].find_matches(named)}
         for entry, compared in self._evidence[subject_details.kind].of(whole).items():
             one = matching.match_entry(whole, compared, home_countries=HOME_COUNTRIES)
             if one.flagged:
